@@ -1,0 +1,58 @@
+/**
+ * One pooled connection to a Kubernetes API: raw JSON in and out, over one keep-alive agent. Credentials come from a
+ * kubeconfig or the pod's service account (by `@kubernetes/client-node`'s KubeConfig); its typed API classes are not
+ * used, for they open a TLS connection a request and turn times into Dates.
+ */
+
+/** The path of a resource's collection, or of one object in it. */
+export interface ResourceType {
+  /** Empty for the core group. */
+  group: string;
+  version: string;
+  plural: string;
+}
+
+/** The API server's refusal, as its `Status` object says it. */
+export class KubernetesError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  /** Seconds that the server asks to wait, if it does. */
+  readonly retryAfterSeconds: number | null;
+  constructor(code: number, reason: string, message: string, retryAfterSeconds: number | null = null) {
+    super(message);
+    this.name = 'KubernetesError';
+    this.code = code;
+    this.reason = reason;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export interface RequestOptions {
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  /** Default `application/json`; patches say `application/merge-patch+json` or `application/json-patch+json`. */
+  contentType?: string;
+  signal?: AbortSignal;
+  timeoutMs?: number;
+}
+
+/** One line of a watch. */
+export interface WatchEvent<T = unknown> {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  object: T;
+}
+
+export interface KubernetesConnection {
+  /** The namespace that the kubeconfig or the service account names; `default` where neither does. */
+  readonly namespace: string;
+  /** `/api/v1/…` or `/apis/<group>/<version>/…`, escaped. */
+  path(type: ResourceType, namespace?: string, name?: string, subresource?: string): string;
+  /** @throws KubernetesError on a refusal; other errors where the server cannot be reached */
+  request<T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, options?: RequestOptions): Promise<T>;
+  /** Opens a watch; the iteration ends when the server closes it, and throws when the connection breaks or `idleMs` pass without a byte. */
+  watch<T>(
+    path: string,
+    options: { query: Record<string, string | number | boolean | undefined>; signal: AbortSignal; idleMs: number },
+  ): AsyncIterable<WatchEvent<T>>;
+  close(): Promise<void>;
+}
