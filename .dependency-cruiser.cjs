@@ -1,0 +1,70 @@
+/** Which room may import which (see docs/architecture.md). */
+const rooms = {
+  core: [],
+  stores: ['core'],
+  api: ['core', 'stores'],
+  operator: ['core', 'stores'],
+  'scanner-image': ['core'],
+  cli: ['core', 'scanner-image'],
+  local: ['core'],
+};
+const tests = '[.]test[.]ts$';
+/** The one file that starts every room on one machine, and so knows them all. */
+const localStart = '^local/(main|newcomer)[.]ts$';
+
+module.exports = {
+  forbidden: [
+    ...Object.entries(rooms).map(([room, allowed]) => ({
+      name: `${room}-imports`,
+      severity: 'error',
+      comment: `${room}/ may import ${allowed.length ? allowed.join(', ') : 'no other room'}.`,
+      from: { path: `^${room}/`, pathNot: `${tests}|${localStart}` },
+      to: { path: `^(${Object.keys(rooms).join('|')}|test|bench)/`, pathNot: `^(${[room, ...allowed].join('|')})/` },
+    })),
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'Two files that import each other are one file.',
+      from: {},
+      to: { circular: true, dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'runtime-knows-no-scans',
+      severity: 'error',
+      comment: 'The controller runtime serves any resource.',
+      from: { path: '^operator/runtime/', pathNot: tests },
+      to: { path: '^(operator/(?!runtime/)|core/(?!logger|resources))' },
+    },
+    {
+      name: 'scanner-without-kubernetes',
+      severity: 'error',
+      comment: 'The Kubernetes client costs 75 MB and seconds.',
+      from: { path: '^(scanner-image|cli)/' },
+      to: { path: '@kubernetes/' },
+    },
+    {
+      name: 'one-metrics-module',
+      severity: 'error',
+      comment: 'One module a process imports the metrics library.',
+      from: { pathNot: '^(api|operator)/metrics[.]ts$|(^|/)[^/]*metrics[.]ts$' },
+      to: { path: '@prometheus-io/' },
+    },
+    {
+      name: 'no-dev-dependencies',
+      severity: 'error',
+      comment: 'Production code must run without dev dependencies.',
+      from: { path: `^(${Object.keys(rooms).join('|')})/`, pathNot: tests },
+      to: { dependencyTypes: ['npm-dev'] },
+    },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default'],
+      extensions: ['.ts', '.js', '.json'],
+    },
+  },
+};
