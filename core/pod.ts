@@ -6,7 +6,7 @@ import { Type, type Static } from 'typebox';
 import { IMPACTS, LOCALES, WCAG_LEVELS, WCAG_VERSIONS } from './scan.ts';
 
 /** A union of literals: clean `anyOf` of consts would bloat the OpenAPI document, so an enum. */
-const enumOf = <const T extends readonly string[]>(values: T) => Type.Enum(values as unknown as [...T]);
+const enumOf = <T extends string[]>(values: readonly [...T]) => Type.Enum(values);
 
 /** Where the pod finds its input, mounted from the scan's Secret (key `scan.json`). */
 export const POD_INPUT_PATH = '/run/curbcut/scan.json';

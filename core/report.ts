@@ -5,7 +5,7 @@ import { IMPACTS, LOCALES, WCAG_LEVELS, WCAG_VERSIONS } from './scan.ts';
 /** The longest piece of a page's HTML that is kept for a node, in characters. */
 export const NODE_HTML_MAX = 2000;
 
-const enumOf = <const T extends readonly string[]>(values: T) => Type.Enum(values as unknown as [...T]);
+const enumOf = <T extends string[]>(values: readonly [...T]) => Type.Enum(values);
 const closed = { additionalProperties: false } as const;
 const Impact = enumOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
