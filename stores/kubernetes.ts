@@ -1,7 +1,7 @@
 /**
- * One pooled connection to a Kubernetes API: raw JSON in and out, over one keep-alive agent. Credentials come from a
- * kubeconfig or the pod's service account (by `@kubernetes/client-node`'s KubeConfig); its typed API classes are not
- * used, for they open a TLS connection a request and turn times into Dates.
+ * One pooled connection to a Kubernetes API: raw JSON in and out, over one keep-alive agent (`connectKubernetes` in
+ * `kubernetes-connection.ts` opens it). The typed classes of `@kubernetes/client-node` are not used, for they open a TLS
+ * connection a request and turn times into Dates; `kubernetes-config.ts` says why its KubeConfig is not either.
  */
 
 /** The path of a resource's collection, or of one object in it. */
@@ -24,6 +24,14 @@ export class KubernetesError extends Error {
     this.code = code;
     this.reason = reason;
     this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** A watch on which not a byte came for longer than it may: its connection is taken for dead. */
+export class WatchIdleError extends Error {
+  constructor(path: string, idleMs: number) {
+    super(`nothing came on the watch of ${path} for ${idleMs / 1000} s`);
+    this.name = 'WatchIdleError';
   }
 }
 

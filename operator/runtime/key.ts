@@ -1,0 +1,17 @@
+/** Names an object in a queue or a cache, as client-go's `MetaNamespaceKeyFunc` does. */
+import type { KubernetesObject } from '../../core/resources.ts';
+
+/** `namespace/name`, or `name` alone for what is not in a namespace. */
+export function keyOf(object: KubernetesObject): string {
+  return toKey(object.metadata.namespace, object.metadata.name);
+}
+
+export function toKey(namespace: string | undefined, name: string): string {
+  return namespace ? `${namespace}/${name}` : name;
+}
+
+/** The reverse of `toKey`; `namespace` is empty for what is not in a namespace. */
+export function fromKey(key: string): { namespace: string; name: string } {
+  const slash = key.indexOf('/');
+  return slash < 0 ? { namespace: '', name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
