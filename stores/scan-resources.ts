@@ -1,4 +1,15 @@
 /** AccessibilityScan resources as the front door needs them: written, never read for a GET. */
+import {
+  API_VERSION,
+  GROUP,
+  ORGANISATION_LABEL,
+  SCAN_ID_ANNOTATION,
+  SCAN_ID_LABEL,
+  SCANS_PLURAL,
+  VERSION,
+  type AccessibilityScan,
+} from '../core/resources.ts';
+import { KubernetesError, type KubernetesConnection } from './kubernetes.ts';
 import type { ScanRow } from './scans.ts';
 
 export interface ScanResources {
@@ -11,4 +22,56 @@ export interface ScanResources {
   exists(row: Pick<ScanRow, 'resource'>): Promise<boolean>;
   /** Answers if the Kubernetes API can be reached and knows our resources. @throws if not */
   ping(): Promise<void>;
+}
+
+const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
+
+/** The custom resource of a row: the one place that says how a submission becomes a manifest. */
+export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>): AccessibilityScan {
+  const { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale } = row.options;
+  return {
+    apiVersion: API_VERSION,
+    kind: 'AccessibilityScan',
+    metadata: {
+      name: row.resource.name,
+      namespace: row.resource.namespace,
+      labels: { [SCAN_ID_LABEL]: row.id, [ORGANISATION_LABEL]: row.organisation },
+      annotations: { [SCAN_ID_ANNOTATION]: row.id },
+    },
+    spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale },
+  };
+}
+
+/**
+ * Scan resources over a connection to the Kubernetes API.
+ * @param options.namespace where the API's scans live; only for `ping`, a row names its own
+ */
+export function createScanResources(connection: KubernetesConnection, { namespace }: { namespace: string }): ScanResources {
+  /** A front door that waits longer than this would keep its caller waiting; it answers 503 instead. */
+  const timeoutMs = 5_000;
+  return {
+    async submit(row) {
+      try {
+        await connection.request('POST', connection.path(SCANS, row.resource.namespace), { body: resourceOf(row), timeoutMs });
+      } catch (error) {
+        // The name is derived from the id, so what exists is this row's, written by a request whose answer was lost.
+        if (!(error instanceof KubernetesError && error.reason === 'AlreadyExists')) throw error;
+      }
+    },
+
+    async exists({ resource }) {
+      try {
+        await connection.request('GET', connection.path(SCANS, resource.namespace, resource.name), { timeoutMs });
+        return true;
+      } catch (error) {
+        // By reason, not by status: where the definition itself is missing the answer is a 404 too, and says nothing of this scan.
+        if (error instanceof KubernetesError && error.reason === 'NotFound') return false;
+        throw error;
+      }
+    },
+
+    async ping() {
+      await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs });
+    },
+  };
 }

@@ -1,0 +1,39 @@
+/** Opens everything that the API, the operator and the command line keep in MongoDB. */
+import type { Db } from 'mongodb';
+import type { Logger } from '../core/logger.ts';
+import { createCredits, type Credits } from './credits.ts';
+import { createIdempotency, type Idempotency } from './idempotency.ts';
+import { createKeys, type Keys } from './keys.ts';
+import { createLimits, type Limits } from './limits.ts';
+import { createOrganisations, type Organisations } from './organisations.ts';
+import { createQueueStates, type QueueStates } from './queue-state.ts';
+import { createScans, type Scans } from './scans.ts';
+import { createUsers, type Users } from './users.ts';
+
+export interface Stores {
+  scans: Scans;
+  credits: Credits;
+  limits: Limits;
+  keys: Keys;
+  organisations: Organisations;
+  users: Users;
+  idempotency: Idempotency;
+  queueStates: QueueStates;
+}
+
+/**
+ * Every store over one database.
+ * @param options.onLimitFallback is told of each request whose limits were counted locally because the database is down
+ */
+export function openStores(db: Db, options: { logger?: Logger; onLimitFallback?: (error: unknown) => void } = {}): Stores {
+  return {
+    scans: createScans(db),
+    credits: createCredits(db, { logger: options.logger }),
+    limits: createLimits(db, { onFallback: options.onLimitFallback }),
+    keys: createKeys(db),
+    organisations: createOrganisations(db),
+    users: createUsers(db),
+    idempotency: createIdempotency(db),
+    queueStates: createQueueStates(db),
+  };
+}
