@@ -1,0 +1,82 @@
+/**
+ * A document store for one machine that speaks MongoDB's wire protocol from memory, as MongoDB 4.4 would answer what the
+ * product asks. For trying out, development and tests; it knows no users, so it belongs on the loopback address.
+ */
+import { createServer, type Socket } from 'node:net';
+import { realpathSync, mkdirSync } from 'node:fs';
+import { holdFolder } from '../folder-lock.ts';
+import { answer } from './commands.ts';
+import { openCursors } from './cursors.ts';
+import { openStore } from './store.ts';
+import { requestReader, writeAnswer } from './wire.ts';
+
+export interface Documents {
+  /** A connection string for the driver. */
+  url: string;
+  close(): Promise<void>;
+}
+
+const SWEEP_MS = 2000;
+
+/**
+ * Starts the store.
+ * @param options.dataDir folder that keeps the documents; without it they are forgotten at the end
+ * @throws Error where another process uses the folder, or its log is damaged
+ */
+export async function startDocuments(options: { host?: string; port?: number; dataDir?: string } = {}): Promise<Documents> {
+  const { host = '127.0.0.1', port = 0, dataDir } = options;
+  if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const hold = dataDir === undefined ? null : await holdFolder(realpathSync(dataDir), 'document store');
+  const store = openStore(dataDir ?? null);
+  const cursors = openCursors();
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  let responses = 0;
+
+  const sweeper = setInterval(() => {
+    const now = new Date();
+    store.sweep(now);
+    store.settle();
+    cursors.sweep(now.getTime());
+  }, SWEEP_MS);
+  sweeper.unref();
+
+  const server = createServer((socket) => {
+    const connectionId = ++connections;
+    const read = requestReader();
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => socket.destroy());
+    socket.on('data', (bytes: Buffer) => {
+      try {
+        for (const request of read(bytes)) {
+          const given = answer(request.command, { store, cursors, now: new Date(), database: request.database, connectionId });
+          if (!request.silent) socket.write(writeAnswer(request, given, ++responses));
+        }
+      } catch {
+        socket.destroy(); // bytes that are no message: nothing after them can be understood
+      }
+    });
+  });
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  } catch (error) {
+    clearInterval(sweeper);
+    store.close();
+    await hold?.release();
+    throw error;
+  }
+  const address = server.address() as { port: number };
+
+  return {
+    url: `mongodb://${host.includes(':') ? `[${host}]` : host}:${address.port}/?directConnection=true`,
+    async close() {
+      clearInterval(sweeper);
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      store.close();
+      await hold?.release();
+    },
+  };
+}

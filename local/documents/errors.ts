@@ -1,0 +1,40 @@
+/** The refusals of the document store, with MongoDB's numbers and names. */
+
+const NAMES: Readonly<Record<number, string>> = {
+  2: 'BadValue',
+  9: 'FailedToParse',
+  14: 'TypeMismatch',
+  20: 'IllegalOperation',
+  26: 'NamespaceNotFound',
+  27: 'IndexNotFound',
+  28: 'PathNotViable',
+  40: 'ConflictingUpdateOperators',
+  43: 'CursorNotFound',
+  48: 'NamespaceExists',
+  59: 'CommandNotFound',
+  66: 'ImmutableField',
+  67: 'CannotCreateIndex',
+  72: 'InvalidOptions',
+  73: 'InvalidNamespace',
+  85: 'IndexOptionsConflict',
+  86: 'IndexKeySpecsConflict',
+  115: 'CommandNotSupported',
+  168: 'InvalidPipelineOperator',
+  10334: 'BSONObjectTooLarge',
+  11000: 'DuplicateKey',
+};
+
+/** A refusal that the client is told of. */
+export class Refusal extends Error {
+  readonly code: number;
+  readonly codeName: string;
+  /** Further fields of the answer, such as a duplicate's key. */
+  readonly details: Record<string, unknown>;
+  constructor(code: number, message: string, details: Record<string, unknown> = {}) {
+    super(message);
+    this.name = 'Refusal';
+    this.code = code;
+    this.codeName = NAMES[code] ?? `Location${code}`;
+    this.details = details;
+  }
+}

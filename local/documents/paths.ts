@@ -1,0 +1,77 @@
+/** Dotted paths: what they mean in a filter, and how an update writes to them. */
+import { Refusal } from './errors.ts';
+import { isDoc, type Doc } from './values.ts';
+
+const INDEX = /^(0|[1-9]\d*)$/;
+
+/**
+ * The values that a filter's path means in a document. Arrays on the way are entered, a number may also be a position.
+ * A path that leads nowhere gives one `undefined`, but nothing at all where an array on the way has no documents.
+ */
+export function leaves(value: unknown, path: readonly string[], from = 0): unknown[] {
+  if (from === path.length) return [value];
+  const field = path[from]!;
+  if (Array.isArray(value)) {
+    const found: unknown[] = [];
+    for (const item of value) if (isDoc(item)) found.push(...leaves(item, path, from));
+    if (INDEX.test(field) && Number(field) < value.length) found.push(...leaves(value[Number(field)], path, from + 1));
+    return found;
+  }
+  if (!isDoc(value) || !Object.hasOwn(value, field)) return [undefined];
+  return leaves(value[field], path, from + 1);
+}
+
+/** The value at an update's path, where a number is a position in an array; `undefined` where there is none. */
+export function valueAt(doc: unknown, path: readonly string[]): unknown {
+  let value = doc;
+  for (const field of path) {
+    if (Array.isArray(value)) value = INDEX.test(field) ? value[Number(field)] : undefined;
+    else if (isDoc(value) && Object.hasOwn(value, field)) value = value[field];
+    else return undefined;
+  }
+  return value;
+}
+
+/**
+ * Writes a value at a path of a document that may be changed, making what is missing on the way.
+ * @throws Refusal where something on the way is neither a document nor an array
+ */
+export function writeAt(doc: Doc, path: readonly string[], value: unknown): void {
+  let here: Doc | unknown[] = doc;
+  path.forEach((field, depth) => {
+    const last = depth === path.length - 1;
+    const next: unknown = last ? value : (read(here, field) ?? {});
+    if (!last && !Array.isArray(next) && !isDoc(next)) throw notViable(path[depth + 1]!, field, next);
+    if (Array.isArray(here)) {
+      if (!INDEX.test(field)) throw notViable(field, path[depth - 1]!, here);
+      while (here.length < Number(field)) here.push(null);
+      here[Number(field)] = next;
+    } else define(here, field, next);
+    if (!last) here = next as Doc | unknown[];
+  });
+}
+
+/** Takes away what is at a path; in an array it becomes null. */
+export function removeAt(doc: Doc, path: readonly string[]): void {
+  const holder = valueAt(doc, path.slice(0, -1));
+  const field = path.at(-1)!;
+  if (Array.isArray(holder)) {
+    if (INDEX.test(field) && Number(field) < holder.length) holder[Number(field)] = null;
+  } else if (isDoc(holder)) delete holder[field];
+}
+
+/** Sets a field whatever it is called. */
+export function define(doc: Doc, field: string, value: unknown): void {
+  if (field === '__proto__') Object.defineProperty(doc, field, { value, writable: true, enumerable: true, configurable: true });
+  else doc[field] = value;
+}
+
+const read = (holder: Doc | unknown[], field: string): unknown =>
+  Array.isArray(holder) ? holder[Number(field)] : Object.hasOwn(holder, field) ? holder[field] : undefined;
+
+function notViable(field: string, holder: string, value: unknown): Refusal {
+  const shown = Array.isArray(value)
+    ? 'an array'
+    : JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
+  return new Refusal(28, `Cannot create field '${field}' in element {${holder}: ${shown}}`);
+}
