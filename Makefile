@@ -40,4 +40,4 @@ images: ## Builds the container images (docker, podman, buildah, or the command 
 	@tools/images
 
 clean: ## Forgets the state of `make run` and what set-up installed in this folder
-	rm -rf .curbcut node_modules tools/node/node_modules bench/node_modules coverage
+	rm -rf .curbcut node_modules tools/node/node_modules bench/peers/node_modules coverage

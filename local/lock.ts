@@ -18,7 +18,8 @@ export async function holdFolder(folder: string): Promise<() => Promise<void>> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const holder = Number(await readFile(path, 'utf8'));
-    if (isAlive(holder)) throw new Error(`Curbcut is running already in this folder (process ${holder}); stop it with Ctrl-C there, or with: kill ${holder}`);
+    if (isAlive(holder))
+      throw new Error(`Curbcut is running already in this folder (process ${holder}); stop it with Ctrl-C there, or with: kill ${holder}`);
     await rm(path, { force: true });
   }
   throw new Error(`${path} could not be taken; another start is under way. Try again.`);

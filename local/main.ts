@@ -26,7 +26,11 @@ services to be used instead of the embedded ones. ALLOW_TARGETS is loopback wher
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { 'no-scan': { type: 'boolean', default: false }, pages: { type: 'string', default: '25' }, help: { type: 'boolean', default: false } },
+  options: {
+    'no-scan': { type: 'boolean', default: false },
+    pages: { type: 'string', default: '25' },
+    help: { type: 'boolean', default: false },
+  },
 });
 if (values.help) {
   console.log(HELP);
@@ -65,7 +69,10 @@ try {
   await mkdir(logs, { recursive: true, mode: 0o700 });
   await chmod(state, 0o700);
   closers.push(await holdFolder(state));
-  const logger = pino({ level: 'info', base: { process: 'local' } }, pino.destination({ dest: join(logs, 'local.log'), append: true, sync: true }));
+  const logger = pino(
+    { level: 'info', base: { process: 'local' } },
+    pino.destination({ dest: join(logs, 'local.log'), append: true, sync: true }),
+  );
 
   say('Starting Curbcut on this machine: for trying it out and for development, not for production.');
   if (process.env.KUBECONFIG) say(`KUBECONFIG is set: scans run on the cluster of ${process.env.KUBECONFIG}, not on the embedded one.`);
@@ -73,7 +80,10 @@ try {
     startStack({ dataDir: state, environment: process.env, kubePort: await freePort(8090), logger }),
     startDemoSite({ port: await freePort(8081) }),
   ]);
-  closers.push(() => stack.close(), () => demo.close());
+  closers.push(
+    () => stack.close(),
+    () => demo.close(),
+  );
 
   const environment: NodeJS.ProcessEnv = { ...process.env, ...stack.environment };
   if (!environment.ALLOW_TARGETS) {
@@ -81,7 +91,12 @@ try {
     say('ALLOW_TARGETS is not set: sites on this machine (loopback) may be scanned too.');
   }
   const environmentFile = join(state, 'env');
-  const key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile, namespace: environment.CURBCUT_NAMESPACE ?? 'curbcut', logger });
+  const key = await welcome({
+    mongodbUrl: environment.MONGODB_URL!,
+    environmentFile,
+    namespace: environment.CURBCUT_NAMESPACE ?? 'curbcut',
+    logger,
+  });
   const product = await startProduct({
     environment,
     logDir: logs,
@@ -93,7 +108,13 @@ try {
   });
   closers.push(() => product.close());
   const lines = { CURBCUT_URL: product.url, CURBCUT_API_KEY: key, KUBECONFIG: environment.KUBECONFIG! };
-  await writeFile(environmentFile, `${Object.entries(lines).map(([name, value]) => `export ${name}='${value}'`).join('\n')}\n`, { mode: 0o600 });
+  await writeFile(
+    environmentFile,
+    `${Object.entries(lines)
+      .map(([name, value]) => `export ${name}='${value}'`)
+      .join('\n')}\n`,
+    { mode: 0o600 },
+  );
 
   say(`API        ${product.url}   (reference: ${product.url}/docs)`);
   say(`Demo site  ${demo.url}`);
@@ -102,7 +123,17 @@ try {
   if (!values['no-scan']) {
     const url = positionals[0] ?? demo.url;
     say(`\n$ curbcut scan ${url} --max-pages ${values.pages} --pdf .curbcut/report.pdf --export .curbcut/report.json`);
-    await curbcut({ ...process.env, ...lines }, 'scan', url, '--max-pages', values.pages, '--pdf', join(state, 'report.pdf'), '--export', join(state, 'report.json'));
+    await curbcut(
+      { ...process.env, ...lines },
+      'scan',
+      url,
+      '--max-pages',
+      values.pages,
+      '--pdf',
+      join(state, 'report.pdf'),
+      '--export',
+      join(state, 'report.json'),
+    );
   }
   say(`
 Curbcut goes on serving until Ctrl-C. From another terminal, in this folder:

@@ -14,8 +14,13 @@ const ACTOR = 'make run';
  * of an earlier run still holds, and that is still good, is kept.
  * @returns the API key
  */
-export async function welcome(options: { mongodbUrl: string; environmentFile: string; namespace: string; logger: Logger }): Promise<string> {
-  const mongo = await connectMongo({ url: options.mongodbUrl, logger: options.logger });
+export async function welcome(options: {
+  mongodbUrl: string;
+  environmentFile: string;
+  namespace: string;
+  logger: Logger;
+}): Promise<string> {
+  const mongo = connectMongo({ url: options.mongodbUrl, logger: options.logger });
   try {
     await ensureIndexes(mongo.db);
     const { organisations, credits, keys } = openStores(mongo.db);
@@ -27,7 +32,12 @@ export async function welcome(options: { mongodbUrl: string; environmentFile: st
     }
     await credits.open(ORGANISATION);
     if (await credits.grant(ORGANISATION, 'welcome', FIRST_GRANT)) {
-      await organisations.record({ organisation: ORGANISATION, actor: ACTOR, action: 'organisation.grant', subject: `welcome: ${FIRST_GRANT} pages` });
+      await organisations.record({
+        organisation: ORGANISATION,
+        actor: ACTOR,
+        action: 'organisation.grant',
+        subject: `welcome: ${FIRST_GRANT} pages`,
+      });
     }
     const kept = await keptKey(options.environmentFile);
     if (kept !== null && (await keys.recognise(kept))?.organisation === ORGANISATION) return kept;

@@ -93,7 +93,9 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    throw new Error(`The ${name} did not become ready within ${READY_WITHIN_MS / 1000} s (${last}); see ${join(options.logDir, `${name}.log`)}.`);
+    throw new Error(
+      `The ${name} did not become ready within ${READY_WITHIN_MS / 1000} s (${last}); see ${join(options.logDir, `${name}.log`)}.`,
+    );
   };
 
   try {

@@ -69,7 +69,9 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           kubeconfigPath: join(dataDir, 'kubeconfig'),
           namespace: 'curbcut',
           crds: CRDS,
-          images: { [LOCAL_SCANNER_IMAGE]: { command: [process.execPath, join(ROOT, 'scanner-image', 'main.ts')], env: podEnvironment(options) } },
+          images: {
+            [LOCAL_SCANNER_IMAGE]: { command: [process.execPath, join(ROOT, 'scanner-image', 'main.ts')], env: podEnvironment(options) },
+          },
           logger,
         });
         closers.push(() => kube.close());

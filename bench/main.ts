@@ -1,0 +1,109 @@
+/** `make bench`: Curbcut beside other scanners on the demo site, submissions a second, memory. Prints tables; asserts nothing. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startDemoSite } from '../local/demo-site/server.ts';
+import { axeCli, curbcut, pa11yCi, type Findings, type Run, type Scanner } from './scanners.ts';
+import { measureSubmissions } from './submissions.ts';
+import { installPeers } from './tools.ts';
+
+const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
+
+  --only pages|submissions   one part only
+  --rounds N                 rounds of the page comparison, every scanner in each (default 3; the median is shown)
+  --submissions N            how many are submitted (default 500)
+
+Results are also written to bench/results/.`;
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    submissions: { type: 'string', default: '500' },
+    help: { type: 'boolean' },
+  },
+});
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+const median = (numbers: readonly number[]): number => [...numbers].sort((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
+const results: Record<string, unknown> = {
+  at: new Date().toISOString(),
+  machine: `${cpus().length} × ${cpus()[0]?.model}, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+  node: process.version,
+};
+
+/** Pages on which two scanners found different rules or numbers of elements, of the pages that both tested. */
+function differences(one: Findings, other: Findings, pages: readonly string[]): string[] {
+  const text = (findings: Findings, page: string): string => JSON.stringify([...(findings.get(page) ?? [])].sort());
+  return pages.filter((page) => text(one, page) !== text(other, page));
+}
+const elements = (findings: Findings): number =>
+  [...findings.values()].reduce((sum, rules) => sum + [...rules.values()].reduce((all, count) => all + count, 0), 0);
+
+async function pages(): Promise<void> {
+  installPeers();
+  const demo = await startDemoSite({});
+  try {
+    const scanners: Scanner[] = [curbcut(2), curbcut(1), pa11yCi(1), pa11yCi(2), axeCli];
+    // The pages of the comparison are those that Curbcut's own crawl reaches: the peers are given them as a list.
+    const first = await curbcut(2).run(
+      demo.url,
+      Array.from({ length: 500 }, () => ''),
+    );
+    const list = [...first.findings.keys()];
+    if (first.pages === 0)
+      throw new Error(`the demo site could not be scanned:\n${first.measured.stderr.slice(-2000)}${first.measured.stdout.slice(-2000)}`);
+    const runs = new Map<string, Run[]>();
+    for (let round = 0; round < Number(values.rounds); round++) {
+      for (const scanner of scanners) {
+        process.stderr.write(`bench: round ${round + 1}, ${scanner.name}\n`);
+        const run = await scanner.run(demo.url, list);
+        runs.set(scanner.name, [...(runs.get(scanner.name) ?? []), run]);
+      }
+    }
+    const ours = runs.get(scanners[0]!.name)!;
+    const rate = (run: Run): number => (60 * run.pages) / run.measured.seconds;
+    const best = median(ours.map(rate));
+    console.log(`\nPages a minute, ${list.length} pages of the demo site, whole process, median of ${values.rounds} rounds in turn\n`);
+    console.log(
+      '| scanner | pages/min | ours ÷ it | pages tested | peak memory (PSS, browser included) | failing elements | pages that differ from ours |\n|---|---|---|---|---|---|---|',
+    );
+    results.pages = scanners.map(({ name }) => {
+      const all = runs.get(name)!;
+      const last = all.at(-1)!;
+      const row = {
+        name,
+        pagesPerMinute: Math.round(median(all.map(rate))),
+        ratio: Number((best / median(all.map(rate))).toFixed(2)),
+        tested: last.pages,
+        peakMiB: Math.round(median(all.map((run) => run.measured.peakBytes)) / 2 ** 20),
+        elements: elements(last.findings),
+        differing: differences(ours.at(-1)!.findings, last.findings, list),
+      };
+      console.log(
+        `| ${row.name} | ${row.pagesPerMinute} | ${row.ratio} | ${row.tested} | ${row.peakMiB} MiB | ${row.elements} | ${row.differing.length} |`,
+      );
+      return row;
+    });
+  } finally {
+    await demo.close();
+  }
+}
+
+async function submissions(): Promise<void> {
+  const rates = await measureSubmissions(Number(values.submissions));
+  console.log(`\nSubmissions, ${rates.submissions} at 16 at once, embedded stack on the same machine\n`);
+  console.log(
+    `accepted ${rates.accepted.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms); bare creation of the resource ${rates.bare.toFixed(0)}/s; ratio ${(rates.accepted / rates.bare).toFixed(2)}`,
+  );
+  results.submissions = rates;
+}
+
+if (values.only === undefined || values.only === 'pages') await pages();
+if (values.only === undefined || values.only === 'submissions') await submissions();
+const folder = join(import.meta.dirname, 'results');
+await mkdir(folder, { recursive: true });
+await writeFile(join(folder, `${new Date().toISOString().replaceAll(':', '-')}.json`), `${JSON.stringify(results, null, 2)}\n`);

@@ -1,0 +1,63 @@
+/** Runs a command and measures it as a whole process: wall time, and the memory of it and all its children. */
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+export interface Measured {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  seconds: number;
+  /** Largest sum of proportional set sizes over the process and all its descendants, in bytes. */
+  peakBytes: number;
+}
+
+const SAMPLE_EVERY_MS = 100;
+
+/** Runs a command to its end; memory is sampled ten times a second. */
+export async function measure(
+  command: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv = process.env,
+  cwd?: string,
+): Promise<Measured> {
+  const started = performance.now();
+  const child = spawn(command, args, { env: environment, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  let peakBytes = 0;
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, treeBytes(child.pid!))), SAMPLE_EVERY_MS);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', resolve);
+  });
+  clearInterval(sampler);
+  return { code, stdout, stderr, seconds: (performance.now() - started) / 1000, peakBytes };
+}
+
+/** Proportional set size of a process and its descendants: shared pages are counted once over all of them. */
+function treeBytes(root: number): number {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+    } catch {
+      // it ended between the listing and the look
+    }
+  }
+  let sum = 0;
+  const waiting = [root];
+  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+    try {
+      sum += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * 1024;
+    } catch {
+      // likewise
+    }
+    waiting.push(...(children.get(pid) ?? []));
+  }
+  return sum;
+}

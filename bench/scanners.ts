@@ -1,0 +1,170 @@
+/** The scanners that are compared: each tests the same list of pages with the same axe-core on the same Chromium, as a whole process. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PodInput } from '../core/pod.ts';
+import type { Report } from '../core/report.ts';
+import { measure, type Measured } from './measure.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const PEERS = join(import.meta.dirname, 'peers', 'node_modules');
+const CHROMIUM = '/usr/bin/chromium';
+const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
+
+/** Failing elements by page and rule. */
+export type Findings = Map<string, Map<string, number>>;
+export interface Run {
+  measured: Measured;
+  /** Pages that were really tested. */
+  pages: number;
+  findings: Findings;
+}
+export interface Scanner {
+  name: string;
+  run(site: string, pages: readonly string[]): Promise<Run>;
+}
+
+const add = (findings: Findings, page: string, rule: string, elements: number): void => {
+  const rules = findings.get(page) ?? new Map<string, number>();
+  rules.set(rule, (rules.get(rule) ?? 0) + elements);
+  findings.set(page, rules);
+};
+
+/** Curbcut's scanner program as a pod runs it: crawl, test, export and PDF, uploaded over HTTP. */
+export function curbcut(workers: number): Scanner {
+  return {
+    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export included)`,
+    async run(site, pages) {
+      const stored = new Map<string, Buffer>();
+      const sink = createServer((request, response) => {
+        const chunks: Buffer[] = [];
+        request.on('data', (chunk: Buffer) => chunks.push(chunk));
+        request.on('end', () => {
+          stored.set(request.url!, Buffer.concat(chunks));
+          response.end();
+        });
+      });
+      await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
+      const base = `http://127.0.0.1:${(sink.address() as { port: number }).port}`;
+      const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+      try {
+        const input: PodInput = {
+          scanId: '00000000-0000-4000-8000-000000000000',
+          submittedAt: new Date().toISOString(),
+          options: {
+            url: site,
+            maxPages: pages.length,
+            wcagLevel: 'AA',
+            wcagVersion: '2.1',
+            thresholds: {},
+            crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+            locale: 'en',
+          },
+          pagesRequested: pages.length,
+          uploads: { export: `${base}/report.json`, pdf: `${base}/report.pdf` },
+          deadline: new Date(Date.now() + 3_600_000).toISOString(),
+          allowTargets: ['127.0.0.0/8'],
+          denyTargets: [],
+          workers,
+          pageBudgetMs: 30_000,
+        };
+        await writeFile(join(dir, 'scan.json'), JSON.stringify(input));
+        const environment = {
+          ...process.env,
+          SCAN_INPUT: join(dir, 'scan.json'),
+          TERMINATION_LOG: join(dir, 'termination'),
+          POD_NAME: 'bench',
+          TMPDIR: dir,
+          CHROMIUM_PATH: HEADLESS_SHELL,
+        };
+        const measured = await measure(process.execPath, [join(ROOT, 'scanner-image', 'main.ts')], environment);
+        const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
+        const findings: Findings = new Map();
+        const tested = report.pages.filter((page) => page.tested);
+        for (const page of tested) for (const { rule, nodes } of page.violations) add(findings, page.final_url, rule, nodes.length);
+        return { measured, pages: tested.length, findings };
+      } finally {
+        sink.close();
+        await rm(dir, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** pa11y-ci with its axe runner, at its default concurrency of 1 or more. */
+export function pa11yCi(concurrency: number): Scanner {
+  return {
+    name: `pa11y-ci 4.1 (axe runner), concurrency ${concurrency}`,
+    async run(_site, pages) {
+      const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+      try {
+        const config = {
+          defaults: {
+            runners: ['axe'],
+            standard: 'WCAG2AA',
+            concurrency,
+            timeout: 60_000,
+            chromeLaunchConfig: { executablePath: HEADLESS_SHELL, args: ['--no-sandbox'] },
+          },
+          urls: pages,
+        };
+        await writeFile(join(dir, 'pa11yci.json'), JSON.stringify(config));
+        const measured = await measure(process.execPath, [
+          join(PEERS, 'pa11y-ci/bin/pa11y-ci.js'),
+          '--json',
+          '--config',
+          join(dir, 'pa11yci.json'),
+        ]);
+        const { results } = JSON.parse(measured.stdout) as {
+          results: Record<string, { code?: string; type?: string; message?: string }[]>;
+        };
+        const findings: Findings = new Map();
+        let tested = 0;
+        for (const [page, issues] of Object.entries(results)) {
+          if (issues.some((issue) => issue.code === undefined)) continue; // an error instead of findings: the page was lost
+          tested += 1;
+          for (const { code } of issues) add(findings, page, code!, 1);
+        }
+        return { measured, pages: tested, findings };
+      } finally {
+        await rm(dir, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** @axe-core/cli, one WebDriver session for the list of pages. */
+export const axeCli: Scanner = {
+  name: '@axe-core/cli 4.13',
+  async run(_site, pages) {
+    const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+    try {
+      const args = [
+        ...pages,
+        '--tags',
+        'wcag2a,wcag2aa,wcag21a,wcag21aa',
+        '--save',
+        'axe.json',
+        '--dir',
+        dir,
+        '--chrome-options',
+        'no-sandbox,headless=new',
+        '--chrome-path',
+        CHROMIUM,
+        '--chromedriver-path',
+        '/usr/bin/chromedriver',
+      ];
+      const measured = await measure(process.execPath, [join(PEERS, '@axe-core/cli/dist/src/bin/cli.js'), ...args]);
+      const results = JSON.parse(await readFile(join(dir, 'axe.json'), 'utf8')) as {
+        url: string;
+        violations: { id: string; nodes: unknown[] }[];
+      }[];
+      const findings: Findings = new Map();
+      for (const { url, violations } of results) for (const { id, nodes } of violations) add(findings, url, id, nodes.length);
+      return { measured, pages: results.length, findings };
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+  },
+};

@@ -1,0 +1,93 @@
+/**
+ * A self-signed TLS certificate for the loopback API server, written in DER by hand: kubectl sends bearer tokens over
+ * TLS only, and a machine that runs the embedded stack need not have openssl.
+ */
+import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+
+const LIFETIME_MS = 10 * 365 * 24 * 3600 * 1000;
+
+function element(tag: number, ...contents: Uint8Array[]): Buffer {
+  const body = Buffer.concat(contents);
+  const length =
+    body.length < 0x80
+      ? Buffer.from([body.length])
+      : body.length < 0x100
+        ? Buffer.from([0x81, body.length])
+        : Buffer.from([0x82, body.length >> 8, body.length & 0xff]);
+  return Buffer.concat([Buffer.from([tag]), length, body]);
+}
+
+function objectIdentifier(dotted: string): Buffer {
+  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
+  const bytes = [first * 40 + second];
+  for (const arc of rest) {
+    const groups = [arc & 0x7f];
+    for (let left = arc >> 7; left > 0; left >>= 7) groups.unshift((left & 0x7f) | 0x80);
+    bytes.push(...groups);
+  }
+  return element(0x06, Buffer.from(bytes));
+}
+
+const sequence = (...contents: Uint8Array[]): Buffer => element(0x30, ...contents);
+const bitString = (bytes: Uint8Array): Buffer => element(0x03, Buffer.from([0]), bytes);
+const octetString = (bytes: Uint8Array): Buffer => element(0x04, bytes);
+const TRUE = element(0x01, Buffer.from([0xff]));
+
+function time(date: Date): Buffer {
+  const text = date.toISOString().replace(/[-:T]/g, '').slice(0, 14);
+  return element(0x18, Buffer.from(`${text}Z`, 'ascii'));
+}
+
+function utcTime(date: Date): Buffer {
+  const text = date.toISOString().replace(/[-:T]/g, '').slice(2, 14);
+  return date.getUTCFullYear() < 2050 ? element(0x17, Buffer.from(`${text}Z`, 'ascii')) : time(date);
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIP(address) === 4) return Buffer.from(address.split('.').map(Number));
+  const [head = '', tail = ''] = address.split('::');
+  const words = (part: string): number[] => (part === '' ? [] : part.split(':').map((word) => parseInt(word, 16)));
+  const front = words(head);
+  const back = words(tail);
+  const all = address.includes('::') ? [...front, ...Array<number>(8 - front.length - back.length).fill(0), ...back] : front;
+  return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
+}
+
+/**
+ * A new P-256 key and a certificate over it that is its own authority, valid for ten years.
+ * @param hosts host names and addresses that it vouches for
+ * @returns both as PEM
+ */
+export function makeCertificate(hosts: readonly string[], now: Date): { key: string; certificate: string } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const ecdsaWithSha256 = sequence(objectIdentifier('1.2.840.10045.4.3.2'));
+  const name = sequence(element(0x31, sequence(objectIdentifier('2.5.4.3'), element(0x0c, Buffer.from('curbcut-local')))));
+  const extension = (id: string, critical: boolean, value: Uint8Array): Buffer =>
+    sequence(objectIdentifier(id), ...(critical ? [TRUE] : []), octetString(value));
+  const alternatives = sequence(
+    ...hosts.map((host) => (isIP(host) === 0 ? element(0x82, Buffer.from(host, 'ascii')) : element(0x87, addressBytes(host)))),
+  );
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  const signed = sequence(
+    element(0xa0, element(0x02, Buffer.from([2]))),
+    element(0x02, serial),
+    ecdsaWithSha256,
+    name,
+    sequence(utcTime(new Date(now.getTime() - 3600_000)), utcTime(new Date(now.getTime() + LIFETIME_MS))),
+    name,
+    publicKey.export({ type: 'spki', format: 'der' }),
+    element(
+      0xa3,
+      sequence(
+        extension('2.5.29.19', true, sequence(TRUE)),
+        extension('2.5.29.15', true, element(0x03, Buffer.from([2, 0x84]))),
+        extension('2.5.29.37', false, sequence(objectIdentifier('1.3.6.1.5.5.7.3.1'))),
+        extension('2.5.29.17', false, alternatives),
+      ),
+    ),
+  );
+  const der = sequence(signed, ecdsaWithSha256, bitString(sign('sha256', signed, privateKey)));
+  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), certificate: new X509Certificate(der).toString() };
+}

@@ -1,0 +1,135 @@
+/** The shapes that the embedded Kubernetes stores and serves: raw JSON as on the wire. */
+
+export type Json = null | boolean | number | string | Json[] | JsonObject;
+export interface JsonObject {
+  [field: string]: Json | undefined;
+}
+
+export interface OwnerReference {
+  apiVersion: string;
+  kind: string;
+  name: string;
+  uid: string;
+  controller?: boolean;
+  blockOwnerDeletion?: boolean;
+}
+
+/** metav1.ObjectMeta; times are RFC 3339 strings. */
+export interface Meta {
+  name: string;
+  generateName?: string;
+  namespace?: string;
+  uid: string;
+  resourceVersion: string;
+  generation?: number;
+  creationTimestamp: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  ownerReferences?: OwnerReference[];
+  finalizers?: string[];
+}
+
+/** A stored object. Never changed in place: every write stores a new one. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: Meta;
+  [field: string]: unknown;
+}
+
+/** A structural schema (OpenAPI v3 as CustomResourceDefinitions have it). */
+export interface Schema {
+  type?: string;
+  format?: string;
+  description?: string;
+  properties?: Record<string, Schema>;
+  additionalProperties?: boolean | Schema;
+  items?: Schema;
+  required?: string[];
+  enum?: Json[];
+  default?: Json;
+  nullable?: boolean;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: boolean;
+  exclusiveMaximum?: boolean;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  pattern?: string;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  minProperties?: number;
+  maxProperties?: number;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  not?: Schema;
+  'x-kubernetes-preserve-unknown-fields'?: boolean;
+  'x-kubernetes-int-or-string'?: boolean;
+  'x-kubernetes-embedded-resource'?: boolean;
+  'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  'x-kubernetes-list-map-keys'?: string[];
+  'x-kubernetes-patch-merge-key'?: string;
+  'x-kubernetes-patch-strategy'?: string;
+  'x-kubernetes-validations'?: ValidationRule[];
+  'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[];
+}
+
+/** One CEL rule of a schema. */
+export interface ValidationRule {
+  rule: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+  fieldPath?: string;
+  optionalOldSelf?: boolean;
+}
+
+/** A column of a printed table. */
+export interface Column {
+  name: string;
+  type: string;
+  format?: string;
+  description?: string;
+  /** Above 0: shown by `-o wide` only. */
+  priority?: number;
+}
+
+/** One resource type in one version, as the server offers it. */
+export interface Resource {
+  group: string;
+  version: string;
+  plural: string;
+  singular: string;
+  kind: string;
+  listKind: string;
+  shortNames: string[];
+  categories: string[];
+  namespaced: boolean;
+  /** Where objects are kept; two versions of one thing (events) share it. */
+  storage: string;
+  /** Whether `/status` is written on its own. */
+  statusSubresource: boolean;
+  /** From a CustomResourceDefinition: schema errors, no strategic merge, items of lists carry their kind. */
+  custom: boolean;
+  schema: Schema;
+  verbs: readonly string[];
+  columns: Column[];
+  /** The cells of an object's row. */
+  cells(object: KubeObject, now: Date): Json[];
+  /** What field selectors may name, beside metadata.name and metadata.namespace. */
+  fields: Record<string, (object: KubeObject) => string>;
+  /** Between the wire and the store, where they differ. */
+  decode?(object: KubeObject): KubeObject;
+  encode?(object: KubeObject): KubeObject;
+  /** Sets what the server sets on a new object (in place; the object is not stored yet). @throws StatusError */
+  prepareCreate?(object: KubeObject): void;
+  /** The same on an update. @throws StatusError */
+  prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;
+  /** Whether DELETE orphans dependents unless it is told otherwise (Jobs). */
+  orphansByDefault?: boolean;
+}

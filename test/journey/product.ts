@@ -1,0 +1,130 @@
+/** The whole product for a test: the embedded stack (or the cluster of KUBECONFIG), API and operator as processes, the demo site. */
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import { startDemoSite } from '../../local/demo-site/server.ts';
+import { welcome } from '../../local/newcomer.ts';
+import { startProduct, type Product } from '../../local/product.ts';
+import { CRDS, startStack } from '../../local/stack.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const run = promisify(execFile);
+
+/** True where the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
+export const ON_CLUSTER = Boolean(process.env.KUBECONFIG);
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export interface WholeProduct {
+  url: string;
+  key: string;
+  demoUrl: string;
+  dir: string;
+  namespace: string;
+  /** The address that pods and this machine share. */
+  host: string;
+  processes: Product;
+  /** A request with the API key. */
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  curbcut(...args: string[]): Promise<Ran>;
+  /** kubectl on the product's cluster, in its namespace. @throws with what kubectl said where it fails */
+  kubectl(args: string[], input?: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts everything. On a cluster, a namespace of its own is made, and removed at the end. */
+export async function startWholeProduct(extra: Record<string, string> = {}): Promise<WholeProduct> {
+  const dir = await mkdtemp(join(tmpdir(), 'curbcut-journey-'));
+  const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || '127.0.0.1';
+  const namespace = ON_CLUSTER ? `curbcut-${process.pid}` : 'curbcut';
+  const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
+  const stack = await startStack({ dataDir: dir, environment: { ...process.env, ...extra }, host, logger });
+  const demo = await startDemoSite({ host });
+  const environment: Record<string, string | undefined> = {
+    ...process.env,
+    ALLOW_TARGETS: `${host}/32`,
+    SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
+    CURBCUT_NAMESPACE: namespace,
+    ...stack.environment,
+    ...extra,
+  };
+  const kubectl = async (args: string[], input?: string): Promise<string> => {
+    const child = run('kubectl', ['--kubeconfig', environment.KUBECONFIG!, '-n', namespace, ...args], { maxBuffer: 16 << 20 });
+    if (input !== undefined) child.child.stdin!.end(input);
+    return (await child).stdout;
+  };
+  let processes: Product | undefined;
+  const close = async (): Promise<void> => {
+    await processes?.close();
+    if (ON_CLUSTER) await kubectl(['delete', 'namespace', namespace, '--wait=false']);
+    await demo.close();
+    await stack.close();
+    if (!process.env.KEEP_JOURNEY) await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    if (ON_CLUSTER) {
+      await kubectl(['apply', ...CRDS.flatMap((path) => ['-f', path])]);
+      await kubectl(['create', 'namespace', namespace]);
+      await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+    }
+    const key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile: join(dir, 'env'), namespace, logger });
+    processes = await startProduct({ environment, logDir: dir });
+    const url = processes.url;
+    return {
+      url,
+      key,
+      demoUrl: demo.url,
+      dir,
+      namespace,
+      host,
+      processes,
+      ask: (path, init = {}) =>
+        fetch(`${url}${path}`, {
+          ...init,
+          headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
+        }),
+      curbcut: (...args) =>
+        new Promise((resolve) => {
+          const child = spawn(process.execPath, [join(ROOT, 'cli', 'main.ts'), ...args], {
+            env: { ...process.env, CURBCUT_URL: url, CURBCUT_API_KEY: key },
+            stdio: ['ignore', 'pipe', 'pipe'],
+          });
+          let stdout = '';
+          let stderr = '';
+          child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+          child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+          child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+        }),
+      kubectl,
+      close,
+    };
+  } catch (error) {
+    for (const name of ['api.log', 'operator.log'])
+      process.stderr.write(
+        await readFile(join(dir, name), 'utf8').then(
+          (text) => text.slice(-4000),
+          () => '',
+        ),
+      );
+    await close();
+    throw error;
+  }
+}
+
+/** Asks until the answer satisfies, or throws with the last one after `withinMs`. */
+export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const value = await ask();
+    if (satisfies(value)) return value;
+    if (Date.now() > until) throw new Error(`not so within ${withinMs} ms; the last answer was ${JSON.stringify(value)?.slice(0, 2000)}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,228 @@
+/** The whole path, as its three kinds of user walk it: on the embedded stack, and on a real cluster where KUBECONFIG names one. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Value } from 'typebox/value';
+import { Report } from '../../core/report.ts';
+import type { AccessibilityScan } from '../../core/resources.ts';
+import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
+
+interface Submitted {
+  scan_id: string;
+  status_url: string;
+  pages_reserved: number;
+}
+interface Result {
+  status: string;
+  score: number | null;
+  violations_count: number | null;
+  passed: boolean | null;
+  message: string | null;
+  report_url: string | null;
+}
+
+describe('the whole path', function () {
+  this.timeout(180_000);
+  let product: WholeProduct;
+  before(async () => {
+    product = await startWholeProduct();
+  });
+  after(async () => {
+    await product?.close();
+  });
+
+  const balance = async (): Promise<number> => ((await (await product.ask('/v1/billing/credits')).json()) as { balance: number }).balance;
+  const submit = async (body: object): Promise<Submitted> => {
+    const answer = await product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify(body) });
+    const text = await answer.text();
+    expect(answer.status, text).to.equal(202);
+    return JSON.parse(text) as Submitted;
+  };
+  const ended = (id: string): Promise<{ http: number; result: Result }> =>
+    eventually(
+      async () => {
+        const answer = await product.ask(`/v1/ci/scans/${id}`);
+        return { http: answer.status, result: (await answer.json()) as Result };
+      },
+      ({ http }) => http !== 202,
+      120_000,
+    );
+  const scans = async (): Promise<AccessibilityScan[]> =>
+    (JSON.parse(await product.kubectl(['get', 'accessibilityscans', '-o', 'json'])) as { items: AccessibilityScan[] }).items;
+
+  it('takes a site from the command line to verdict, PDF and export, and charges the pages that were tested', async () => {
+    const before = await balance();
+    const pdf = join(product.dir, 'report.pdf');
+    const exported = join(product.dir, 'report.json');
+    const { code, stdout, stderr } = await product.curbcut(
+      'scan',
+      product.demoUrl,
+      '--max-pages',
+      '12',
+      '--fail-on',
+      'critical',
+      '--pdf',
+      pdf,
+      '--export',
+      exported,
+      '--json',
+    );
+    expect(code, stderr).to.equal(1); // the demo site has critical faults
+    const result = JSON.parse(stdout) as Result & { violations_critical: number };
+    expect(result.status).to.equal('done');
+    expect(result.passed).to.equal(false);
+    expect(result.message).to.match(/critical/);
+    const report: unknown = JSON.parse(await readFile(exported, 'utf8'));
+    if (!Value.Check(Report, report)) throw new Error(JSON.stringify(Value.Errors(Report, report).slice(0, 5)));
+    expect(report.counts.total).to.equal(result.violations_count);
+    expect(report.score.value).to.equal(result.score);
+    expect(report.score.pages_tested).to.equal(12);
+    expect((await readFile(pdf)).subarray(0, 5).toString()).to.equal('%PDF-');
+    expect(before - (await balance())).to.equal(12);
+  });
+
+  it('shows a scan to kubectl while it runs and when it is done', async () => {
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 3 });
+    const { http, result } = await ended(id);
+    expect({ http, status: result.status, passed: result.passed }).to.deep.equal({ http: 200, status: 'done', passed: null });
+    const [header, ...rows] = (await product.kubectl(['get', 'a11y'])).trim().split('\n');
+    expect(header!.split(/\s{2,}/)).to.include.members(['NAME', 'URL', 'PHASE', 'SCORE', 'VIOLATIONS', 'PAGES', 'AGE']);
+    expect(rows.find((row) => row.startsWith(`scan-${id}`))).to.match(/\bdone\b/);
+    const told = await eventually(
+      () => product.kubectl(['describe', 'accessibilityscan', `scan-${id}`]),
+      (text) => /Events:[\s\S]*\bNormal\b/.test(text),
+    );
+    expect(told).to.match(/Phase:\s+done/);
+    await product.kubectl(['wait', '--for=condition=Succeeded', `accessibilityscan/scan-${id}`, '--timeout=10s']);
+  });
+
+  it('runs a manifest like a submission, and charges the organisation of its namespace', async () => {
+    const before = await balance();
+    const manifest = `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: by-hand}\nspec: {url: "${product.demoUrl}/", maxPages: 2, thresholds: {minScore: 1}}\n`;
+    await product.kubectl(['apply', '-f', '-'], manifest);
+    await product.kubectl(['wait', '--for=condition=Succeeded', 'accessibilityscan/by-hand', '--timeout=120s']);
+    const scan = (await scans()).find(({ metadata }) => metadata.name === 'by-hand')!;
+    expect(scan.status).to.include({ phase: 'done', passed: true });
+    expect(scan.status!.pages).to.include({ reserved: 2, scanned: 2 });
+    expect(before - (await balance())).to.equal(2);
+    const { result } = await ended(scan.metadata.uid!);
+    expect(String(result.score)).to.equal(scan.status!.score);
+  });
+
+  it('streams the state at once, progress, and one last event with the verdict', async () => {
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 4, min_score: 100 });
+    const answer = await product.ask(`/v1/ci/scans/${id}/events`);
+    expect(answer.headers.get('content-type')).to.match(/^text\/event-stream/);
+    const events = [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(
+      (match) => JSON.parse(match[1]!) as { event: string; status: string; passed?: boolean },
+    );
+    expect(events.slice(0, -1).every(({ event }) => event === 'progress')).to.equal(true);
+    expect(events.at(-1)).to.include({ event: 'complete', status: 'done', passed: false });
+    const order = ['queued', 'crawling', 'scanning', 'aggregating', 'generating', 'done'];
+    const phases = events.map(({ status }) => order.indexOf(status));
+    expect(phases).to.deep.equal([...phases].sort((one, other) => one - other));
+  });
+
+  it('answers 422 with the result when a threshold is missed, and gives links to both reports', async () => {
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1, max_violations: 0, min_score: 100 });
+    const { http, result } = await ended(id);
+    expect(http).to.equal(422);
+    expect(result.message).to.match(/score is .*below the minimum of 100/);
+    for (const path of [`/v1/scans/${id}/report`, `/v1/scans/${id}/report/json`]) {
+      const link = (await (await product.ask(path)).json()) as { url: string; expires_in: number };
+      const file = await fetch(link.url);
+      expect(file.status).to.equal(200);
+      expect((await file.arrayBuffer()).byteLength).to.be.greaterThan(1000);
+    }
+  });
+
+  it('fails a site that cannot be reached, says why, and charges nothing', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: `http://${product.host}:9/`.replace(':9/', ':1029/'), min_score: 50 });
+    const { http, result } = await ended(id);
+    expect({ http, status: result.status, passed: result.passed, score: result.score }).to.deep.equal({
+      http: 422,
+      status: 'failed',
+      passed: false,
+      score: null,
+    });
+    expect(result.message).to.match(/could not|refused|reach|connect/i);
+    expect(await balance()).to.equal(before);
+    const report = await product.ask(`/v1/scans/${id}/report`);
+    expect(report.status).to.equal(404);
+  });
+
+  it('cancels a scan by its field and gives the credits back', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
+    await eventually(scans, (items) => items.some(({ metadata, status }) => metadata.name === `scan-${id}` && status?.phase !== undefined));
+    await product.kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"cancel":true}}']);
+    const { result } = await ended(id);
+    expect(result.status).to.equal('canceled');
+    await eventually(balance, (now) => now === before);
+  });
+
+  it('says on delete what became of the scan, and leaves nothing held', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
+    await eventually(scans, (items) => items.some(({ metadata }) => metadata.name === `scan-${id}`));
+    await product.kubectl(['delete', 'a11y', `scan-${id}`, '--timeout=60s']);
+    const { result } = await ended(id);
+    expect(result.status).to.equal('canceled');
+    await eventually(balance, (now) => now === before);
+  });
+
+  it('refuses a change of the URL in the words of the schema', async () => {
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1 });
+    await ended(id);
+    const refused = await product
+      .kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"url":"https://example.org/"}}'])
+      .then(
+        () => 'taken',
+        (error: { stderr: string }) => error.stderr,
+      );
+    expect(refused).to.match(/immutable/);
+  });
+
+  it('answers 503 while the queue is paused, keeps what waits, and goes on afterwards', async () => {
+    const queue = (paused: boolean): Promise<string> =>
+      product.kubectl(
+        ['apply', '-f', '-'],
+        `apiVersion: curbcut.dev/v1\nkind: ScanQueue\nmetadata: {name: default}\nspec: {paused: ${paused}}\n`,
+      );
+    await queue(true);
+    try {
+      const refused = await eventually(
+        () => product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url: product.demoUrl, max_pages: 1 }) }),
+        ({ status }) => status !== 202,
+      );
+      expect(refused.status).to.equal(503);
+      expect(Number(refused.headers.get('retry-after'))).to.be.greaterThan(0);
+      expect(((await refused.json()) as { detail: string }).detail).to.equal('queue_paused');
+      await product.kubectl(
+        ['apply', '-f', '-'],
+        `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: waits}\nspec: {url: "${product.demoUrl}/", maxPages: 1}\n`,
+      );
+      await product.kubectl(['wait', '--for=condition=Admitted=False', 'a11y/waits', '--timeout=60s']);
+      expect(
+        (await scans()).find(({ metadata }) => metadata.name === 'waits')!.status!.conditions!.find(({ type }) => type === 'Admitted')!
+          .message,
+      ).to.match(/paused/);
+    } finally {
+      await queue(false);
+    }
+    await product.kubectl(['wait', '--for=condition=Succeeded', 'a11y/waits', '--timeout=120s']);
+  });
+
+  it('finishes a scan whose operator was killed in the middle, and charges it once', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 10 });
+    await eventually(scans, (items) =>
+      items.some(({ metadata, status }) => metadata.name === `scan-${id}` && ['crawling', 'scanning'].includes(status?.phase ?? '')),
+    );
+    await product.processes.crash('operator');
+    const { result } = await ended(id);
+    expect(result.status).to.equal('done');
+    await eventually(balance, (now) => now === before - 10);
+  });
+});
