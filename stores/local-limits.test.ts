@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { createLocalLimits } from './local-limits.ts';
+
+const perKey = { policy: 'key', subject: 'k1', limit: 3, windowSeconds: 10 };
+const perOrganisation = { policy: 'submissions', subject: 'acme', limit: 2, windowSeconds: 10 };
+
+describe('sliding windows in memory', () => {
+  it('accepts as many as the limit says in any window, and says when to come again', async () => {
+    let now = 1_000_000;
+    const limits = createLocalLimits(() => now);
+    for (const [after, remaining] of [
+      [0, 2],
+      [4_000, 1],
+      [1, 0],
+    ] as const) {
+      now += after;
+      const { allowed, states } = await limits.admit([perKey]);
+      expect(allowed).to.equal(true);
+      expect(states[0]!.remaining).to.equal(remaining);
+    }
+    now += 1_000;
+    const denied = await limits.admit([perKey]);
+    expect(denied.allowed).to.equal(false);
+    // The first came 5.001 s ago and leaves 10.001 s after it came.
+    expect(denied.retryAfterSeconds).to.equal(5);
+    now += 5_000;
+    expect((await limits.admit([perKey])).allowed).to.equal(true);
+    expect((await limits.admit([perKey])).allowed).to.equal(false);
+  });
+
+  it('consumes nothing where one of two rules denies', async () => {
+    const limits = createLocalLimits(() => 0);
+    await limits.admit([perOrganisation]);
+    await limits.admit([perOrganisation]);
+    const denied = await limits.admit([perKey, perOrganisation]);
+    expect(denied.allowed).to.equal(false);
+    expect(denied.states.map((state) => state.remaining)).to.deep.equal([3, 0]);
+  });
+
+  it('never accepts more than the limit in any window, and a request sent after Retry-After is accepted', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat({ max: 6_000 }), { minLength: 1, maxLength: 60 }), async (pauses) => {
+        let now = 0;
+        const limits = createLocalLimits(() => now);
+        const accepted: number[] = [];
+        for (const pause of pauses) {
+          now += pause;
+          const answer = await limits.admit([perKey]);
+          if (answer.allowed) accepted.push(now);
+          else {
+            now += answer.retryAfterSeconds! * 1000;
+            expect((await limits.admit([perKey])).allowed).to.equal(true);
+            accepted.push(now);
+          }
+        }
+        for (const [index, time] of accepted.entries()) {
+          const fourth = accepted[index + 3];
+          if (fourth !== undefined) expect(fourth - time).to.be.above(10_000);
+        }
+      }),
+    );
+  });
+});

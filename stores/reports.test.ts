@@ -1,0 +1,43 @@
+import { expect } from 'chai';
+import { attachment, createReports, reportKeys } from './reports.ts';
+
+const configuration = {
+  endpoint: 'http://127.0.0.1:9000',
+  publicEndpoint: 'https://reports.example.com',
+  podEndpoint: 'http://objects.curbcut:9000',
+  region: 'us-east-1',
+  bucket: 'curbcut',
+  accessKeyId: 'key',
+  secretAccessKey: 'secret',
+};
+
+describe('links to report objects', () => {
+  const reports = createReports(configuration);
+  after(() => reports.close());
+
+  it('names a scan’s two objects', () => {
+    expect(reportKeys('one')).to.deep.equal({ export: 'scans/one/report.json', pdf: 'scans/one/report.pdf' });
+  });
+
+  it('gives pods a link that a plain PUT can use: the type is signed, no checksum is', async () => {
+    const link = new URL(await reports.uploadLink('scans/one/report.json', 'application/json', 600));
+    expect(link.origin + link.pathname).to.equal('http://objects.curbcut:9000/curbcut/scans/one/report.json');
+    expect(link.searchParams.get('X-Amz-SignedHeaders')).to.equal('content-type;host');
+    expect(link.searchParams.get('X-Amz-Expires')).to.equal('600');
+    expect([...link.searchParams.keys()].filter((name) => /checksum|sdk-checksum/i.test(name))).to.deep.equal([]);
+  });
+
+  it('gives people a link on the public address that names the file', async () => {
+    const link = new URL(await reports.downloadLink('scans/one/report.pdf', 'report.pdf', 3600));
+    expect(link.origin + link.pathname).to.equal('https://reports.example.com/curbcut/scans/one/report.pdf');
+    expect(link.searchParams.get('response-content-disposition')).to.equal(attachment('report.pdf'));
+    expect(link.searchParams.get('X-Amz-Expires')).to.equal('3600');
+  });
+
+  it('names files in a way that breaks no header', () => {
+    expect(attachment('plain.pdf')).to.equal(`attachment; filename="plain.pdf"; filename*=UTF-8''plain.pdf`);
+    expect(attachment('żółw "1"\r\n.pdf')).to.equal(
+      `attachment; filename="___w _1___.pdf"; filename*=UTF-8''%C5%BC%C3%B3%C5%82w%20%221%22%0D%0A.pdf`,
+    );
+  });
+});
