@@ -27,7 +27,10 @@ function refuse(text: string): never {
   throw new Error(`the list of built-in fields uses '${text}' before it says what it is`);
 }
 
-for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`.replace(/\n {2}/g, ' ').trim().split(/\n+/)) {
+for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
+  .replace(/\n {2}/g, ' ')
+  .trim()
+  .split(/\n+/)) {
   const [name = '', fields = ''] = paragraph.split(/:\s*/, 2);
   const properties: Record<string, Schema> = {};
   const required: string[] = [];

@@ -89,5 +89,5 @@ export function makeCertificate(hosts: readonly string[], now: Date): { key: str
     ),
   );
   const der = sequence(signed, ecdsaWithSha256, bitString(sign('sha256', signed, privateKey)));
-  return { key: privateKey.export({ type: 'pkcs8', format: 'pem' }), certificate: new X509Certificate(der).toString() };
+  return { key: String(privateKey.export({ type: 'pkcs8', format: 'pem' })), certificate: new X509Certificate(der).toString() };
 }

@@ -124,7 +124,8 @@ export function strategicPatch(target: Json | undefined, patch: Json | undefined
     else if (value === null) delete result[key];
     else if (isObject(value) && value['$patch'] === 'delete') delete result[key];
     else {
-      const below = schema?.properties?.[key] ?? (typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined);
+      const below =
+        schema?.properties?.[key] ?? (typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined);
       result[key] = Array.isArray(value) ? mergedList(result[key], value, below) : strategicPatch(result[key], value, below);
     }
   }

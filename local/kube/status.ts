@@ -53,8 +53,7 @@ export const badRequest = (message: string): StatusError => new StatusError(400,
 export const notFound = (of: Named, name: string): StatusError =>
   new StatusError(404, 'NotFound', `${qualified(of)} "${name}" not found`, detailsOf(of, name));
 
-export const noSuchResource = (): StatusError =>
-  new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
+export const noSuchResource = (): StatusError => new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 
 export const methodNotAllowed = (): StatusError =>
   new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});

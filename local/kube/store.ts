@@ -96,7 +96,9 @@ export function openStore(journal: Journal, historyLength = 5000): Store {
     listAt(storage, namespace, at) {
       const later = since(at);
       if (later === null) return null;
-      const objects = new Map(list(storage, namespace).map((object) => [keyOf(object.metadata.namespace ?? '', object.metadata.name), object]));
+      const objects = new Map(
+        list(storage, namespace).map((object) => [keyOf(object.metadata.namespace ?? '', object.metadata.name), object]),
+      );
       for (const change of later.reverse()) {
         const { metadata } = change.object;
         if (change.storage !== storage || (namespace !== '' && metadata.namespace !== namespace)) continue;

@@ -15,7 +15,13 @@ const FORMATS: Record<string, RegExp> = {
 };
 
 /** Causes after which CEL rules are not evaluated. */
-const BLOCKING = new Set(['FieldValueRequired', 'FieldValueTypeInvalid', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueNotSupported']);
+const BLOCKING = new Set([
+  'FieldValueRequired',
+  'FieldValueTypeInvalid',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueNotSupported',
+]);
 export const blocksRules = (causes: readonly Cause[]): boolean => causes.some((cause) => BLOCKING.has(cause.reason));
 
 /** Go's word for a JSON value's type. */
@@ -110,7 +116,9 @@ function duplicates(value: Json[], schema: Schema, path: string): Cause[] {
   if (kind !== 'set' && kind !== 'map') return [];
   const keys = schema['x-kubernetes-list-map-keys'] ?? [];
   const identity = (item: Json): Json =>
-    kind === 'set' ? item : Object.fromEntries(keys.map((key) => [key, (item as JsonObject)[key] ?? schema.items?.properties?.[key]?.default]));
+    kind === 'set'
+      ? item
+      : Object.fromEntries(keys.map((key) => [key, (item as JsonObject)[key] ?? schema.items?.properties?.[key]?.default]));
   const seen = new Set<string>();
   return value.flatMap((item, index) => {
     const text = JSON.stringify(identity(item));
@@ -149,7 +157,9 @@ function combinationViolations(value: Json, schema: Schema, path: string): Cause
   }
   if (schema.oneOf !== undefined && schema.oneOf.filter(holds).length !== 1) {
     const none = !schema.oneOf.some(holds);
-    found.push(invalidValue('<nil>', '', `"${path}" must validate one and only one schema (oneOf). Found ${none ? 'none' : 'more than one'} valid`));
+    found.push(
+      invalidValue('<nil>', '', `"${path}" must validate one and only one schema (oneOf). Found ${none ? 'none' : 'more than one'} valid`),
+    );
   }
   if (schema.not !== undefined && holds(schema.not)) found.push(invalidValue('<nil>', '', `"${path}" must not validate the schema (not)`));
   return found;

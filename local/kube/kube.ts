@@ -1,0 +1,115 @@
+/**
+ * A Kubernetes for one machine: a small API server that kubectl works on, its Job controller and garbage collector, and
+ * a kubelet that runs pods as local processes. For trying out, development and quick tests; never for production.
+ */
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
+import type { Logger } from '../../core/logger.ts';
+import { openCatalogue } from './catalogue.ts';
+import { readDefinitions } from './crd.ts';
+import { kubeconfigOf, loadCredentials } from './credentials.ts';
+import { createApiServer } from './http.ts';
+import { memoryJournal, openJournal } from './journal.ts';
+import { openObjects, type Objects } from './objects.ts';
+import { openRequests } from './requests.ts';
+import { openStore } from './store.ts';
+import { notFound } from './status.ts';
+import type { Catalogue } from './catalogue.ts';
+import type { Store } from './store.ts';
+import type { Json, KubeObject } from './types.ts';
+
+export interface KubeOptions {
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default 0: a free one. */
+  port?: number;
+  /** Where the state lives; without it nothing survives. */
+  dataDir?: string;
+  /** Where the kubeconfig is written, readable by its owner only. */
+  kubeconfigPath: string;
+  /** The namespace of the kubeconfig's context; made if it is not there. Default `default`. */
+  namespace?: string;
+  /** YAML files with CustomResourceDefinitions. */
+  crds: string[];
+  /** The local process that each image stands for. */
+  images?: Record<string, { command: string[]; env?: Record<string, string> }>;
+  logger?: Logger;
+}
+
+export interface Kube {
+  url: string;
+  token: string;
+  /** The kubeconfig's text. */
+  kubeconfig: string;
+  /** Ends every pod's process, every watch and the server. */
+  close(): Promise<void>;
+}
+
+const SILENT: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => SILENT,
+};
+
+/** Makes the namespace unless it is there. */
+function ensureNamespace(objects: Objects, catalogue: Catalogue, store: Store, name: string): void {
+  if (store.get('/namespaces', '', name) !== undefined) return;
+  objects.create(catalogue.named('', 'namespaces'), '', { metadata: { name } });
+}
+
+/** Creates a definition, or brings the stored one up to what the file says. */
+function applyDefinition(objects: Objects, catalogue: Catalogue, store: Store, definition: KubeObject): void {
+  const resource = catalogue.named('apiextensions.k8s.io', 'customresourcedefinitions');
+  const { name } = definition.metadata;
+  if (store.get(resource.storage, '', name) === undefined) objects.create(resource, '', definition as unknown as Json);
+  else objects.update(resource, '', name, (old) => ({ ...old, spec: definition['spec'] }) as unknown as Json);
+}
+
+/** @throws Error where a definition cannot be used, or the port is taken */
+export async function startKube(options: KubeOptions): Promise<Kube> {
+  const { host = '127.0.0.1', port = 0, dataDir, kubeconfigPath, namespace = 'default', crds, logger = SILENT } = options;
+  const now = (): Date => new Date();
+  const store = openStore(dataDir === undefined ? memoryJournal() : openJournal(dataDir));
+  const catalogue = openCatalogue(store);
+  const objects = openObjects(store, now);
+  const requests = openRequests(store, objects, now);
+  for (const name of new Set(['default', 'kube-system', namespace])) ensureNamespace(objects, catalogue, store, name);
+  for (const path of crds) for (const definition of readDefinitions(path)) applyDefinition(objects, catalogue, store, definition);
+
+  const credentials = loadCredentials(dataDir, [...new Set([host, '127.0.0.1', '::1', 'localhost'])], now());
+  const server = createApiServer({
+    ...credentials,
+    catalogue,
+    requests,
+    openapi: () => undefined,
+    streamLog: (_namespace, name) => {
+      throw notFound(catalogue.named('', 'pods'), name);
+    },
+    logger,
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  const address = server.address() as AddressInfo;
+  const url = `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
+  const kubeconfig = kubeconfigOf(url, credentials, namespace);
+  mkdirSync(dirname(kubeconfigPath), { recursive: true });
+  writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
+  chmodSync(kubeconfigPath, 0o600);
+  logger.info({ url }, 'the embedded Kubernetes is up');
+
+  return {
+    url,
+    token: credentials.token,
+    kubeconfig,
+    async close() {
+      requests.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      store.close();
+    },
+  };
+}
