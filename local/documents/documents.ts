@@ -4,7 +4,7 @@
  */
 import { createServer, type Socket } from 'node:net';
 import { realpathSync, mkdirSync } from 'node:fs';
-import { holdFolder } from '../folder-lock.ts';
+import { holdDataFolder } from '../data-folder.ts';
 import { answer } from './commands.ts';
 import { openCursors } from './cursors.ts';
 import { openStore } from './store.ts';
@@ -26,7 +26,7 @@ const SWEEP_MS = 2000;
 export async function startDocuments(options: { host?: string; port?: number; dataDir?: string } = {}): Promise<Documents> {
   const { host = '127.0.0.1', port = 0, dataDir } = options;
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const hold = dataDir === undefined ? null : await holdFolder(realpathSync(dataDir), 'document store');
+  const hold = dataDir === undefined ? null : await holdDataFolder(realpathSync(dataDir), 'document store');
   const store = openStore(dataDir ?? null);
   const cursors = openCursors();
   const sockets = new Set<Socket>();

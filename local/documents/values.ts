@@ -5,7 +5,7 @@
  * integer (then they stay `Double`); `undefined` means that there is no such field. Stored documents are never changed
  * in place, so they can be shared between the collection, its log and open cursors.
  */
-import { Binary, Decimal128, Double, Int32, Long, ObjectId, deserialize, serialize } from 'bson';
+import { Binary, Decimal128, Double, ObjectId, deserialize, serialize, type Int32, type Long } from 'bson';
 
 export type Doc = { [field: string]: unknown };
 

@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
  * @param what holds it, for the message
  * @throws Error where another process holds it
  */
-export async function holdFolder(folder: string, what: string): Promise<{ release(): Promise<void> }> {
+export async function holdDataFolder(folder: string, what: string): Promise<{ release(): Promise<void> }> {
   // A name in Linux' abstract socket namespace goes with its process, so there is no stale lock file to judge.
   if (process.platform !== 'linux') return { release: () => Promise.resolve() };
   const name = `\0curbcut-${createHash('sha256').update(`${what}\n${folder}`).digest('hex')}`;

@@ -1,0 +1,112 @@
+/** Messages for one machine: the real nats-server as a child of this process, with accounts and users of its own. */
+import { mkdirSync, realpathSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { holdDataFolder } from '../data-folder.ts';
+import { loadOrMakeIdentity, writePrivately, type Identity } from './identity.ts';
+import { endStale, runServer, type ServerRun } from './server.ts';
+
+export interface Messages {
+  /** `nats://host:port`; it stays the same over restarts of the server. */
+  url: string;
+  /** A `.creds` file of a user who may do all in the account; readable by its owner alone. */
+  credentialsFile: string;
+  /** The account's seed (`SA…`), which signs the credentials of single scans. A secret. */
+  signingSeed: string;
+  close(): Promise<void>;
+}
+
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Starts nats-server and starts it again whenever it ends.
+ * @param options.dataDir folder that keeps keys, so that credentials stay good over a restart
+ * @param options.binary default `nats-server`, found by PATH
+ * @throws Error where it does not start, with what it said, or another process uses the folder
+ */
+export async function startMessages(options: { host?: string; port?: number; dataDir: string; binary?: string }): Promise<Messages> {
+  const { host = '127.0.0.1', binary = 'nats-server' } = options;
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const folder = realpathSync(options.dataDir);
+  const hold = await holdDataFolder(folder, 'message server');
+  const configPath = join(folder, 'nats-server.conf');
+  const credentialsFile = join(folder, 'service.creds');
+
+  let run: ServerRun;
+  let identity: Identity;
+  try {
+    await endStale(folder, configPath);
+    identity = await loadOrMakeIdentity(folder);
+    writePrivately(credentialsFile, identity.credentials);
+    run = await start(options.port ?? 0);
+  } catch (error) {
+    await hold.release();
+    throw error;
+  }
+  const { port } = run;
+  const closing = new AbortController();
+  const watching = keepRunning();
+
+  async function start(wanted: number): Promise<ServerRun> {
+    rmSync(join(folder, 'ports'), { recursive: true, force: true });
+    mkdirSync(join(folder, 'ports'), { mode: 0o700 });
+    writePrivately(configPath, configuration(folder, host, wanted, identity));
+    return runServer({ binary, folder, configPath, host });
+  }
+
+  async function keepRunning(): Promise<void> {
+    let pause = FIRST_PAUSE_MS;
+    for (;;) {
+      const since = Date.now();
+      await run.ended;
+      if (closing.signal.aborted) return;
+      if (Date.now() - since > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
+      for (let up = false; !up;) {
+        await delay(pause, undefined, { signal: closing.signal }).catch(() => {});
+        if (closing.signal.aborted) return;
+        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+        // It may fail to start for a while (its port is taken, memory is short); those who use it wait anyway.
+        up = await start(port).then(
+          (next) => {
+            run = next;
+            return true;
+          },
+          () => false,
+        );
+      }
+    }
+  }
+
+  return {
+    url: `nats://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    credentialsFile,
+    signingSeed: identity.signingSeed,
+    async close() {
+      closing.abort();
+      await run.stop();
+      await watching;
+      await run.stop(); // a restart that was under way when this began
+      await hold.release();
+    },
+  };
+}
+
+function configuration(folder: string, host: string, port: number, identity: Identity): string {
+  const { operatorJwt, account, system } = identity;
+  return `# Made at every start; changes to it are lost.
+listen: ${JSON.stringify(`${host.includes(':') ? `[${host}]` : host}:${port === 0 ? -1 : port}`)}
+server_name: "curbcut-local"
+pid_file: ${JSON.stringify(join(folder, 'nats-server.pid'))}
+ports_file_dir: ${JSON.stringify(join(folder, 'ports'))}
+operator: ${operatorJwt}
+system_account: ${system.id}
+resolver: MEMORY
+resolver_preload: {
+  ${account.id}: ${account.jwt}
+  ${system.id}: ${system.jwt}
+}
+max_payload: 65536
+lame_duck_duration: "30s"
+`;
+}
