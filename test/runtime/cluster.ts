@@ -1,0 +1,109 @@
+/** A Kubernetes for the runtime's tests: the cluster of `KUBECONFIG` where that is set, else the embedded one. */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import type { KubernetesObject } from '../../core/resources.ts';
+import { startKube } from '../../local/kube/kube.ts';
+import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
+import type { KubernetesConnection } from '../../stores/kubernetes.ts';
+import { startProxy, type Proxy } from './proxy.ts';
+
+export const CONFIGMAPS = { group: '', version: 'v1', plural: 'configmaps' };
+const NAMESPACES = { group: '', version: 'v1', plural: 'namespaces' };
+
+export interface ConfigMap extends KubernetesObject {
+  data?: Record<string, string>;
+}
+
+export interface TestCluster {
+  /** Path of a kubeconfig. */
+  kubeconfig: string;
+  connection: KubernetesConnection;
+  /** A connection of its own, through a proxy that a test can break. */
+  breakable(): Promise<{ connection: KubernetesConnection; proxy: Proxy }>;
+  /** Makes a namespace, which `close` removes. */
+  namespace(): Promise<string>;
+  close(): Promise<void>;
+}
+
+interface KubeconfigFile {
+  clusters: { name: string; cluster: { server: string; 'tls-server-name'?: string } }[];
+}
+
+export async function openCluster(): Promise<TestCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'curbcut-runtime-'));
+  const closers: (() => Promise<unknown>)[] = [];
+  let kubeconfig = process.env['KUBECONFIG'];
+  if (!kubeconfig) {
+    kubeconfig = join(folder, 'kubeconfig');
+    const kube = await startKube({ kubeconfigPath: kubeconfig, crds: [] });
+    closers.push(() => kube.close());
+  }
+  const connection = connectKubernetes({ kubeconfig });
+  closers.unshift(() => connection.close());
+
+  return {
+    kubeconfig,
+    connection,
+    async breakable() {
+      const file = parse(await readFile(kubeconfig, 'utf8')) as KubeconfigFile;
+      const { cluster } = file.clusters[0]!;
+      const server = new URL(cluster.server);
+      const proxy = await startProxy(server.hostname, Number(server.port || 443));
+      // Certificates name the server's address, not the proxy's; a cluster's always name this service too.
+      const loopback = ['127.0.0.1', 'localhost'].includes(server.hostname);
+      if (!loopback) cluster['tls-server-name'] ??= isIP(server.hostname) ? 'kubernetes.default.svc' : server.hostname;
+      server.host = `127.0.0.1:${proxy.port}`;
+      cluster.server = server.href;
+      const path = join(folder, randomUUID());
+      await writeFile(path, stringify(file), { mode: 0o600 });
+      const through = connectKubernetes({ kubeconfig: path });
+      closers.unshift(async () => {
+        await through.close();
+        await proxy.close();
+      });
+      return { connection: through, proxy };
+    },
+    async namespace() {
+      const name = `curbcut-runtime-${randomUUID().slice(0, 8)}`;
+      await connection.request('POST', connection.path(NAMESPACES), {
+        body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
+      });
+      closers.unshift(() => connection.request('DELETE', connection.path(NAMESPACES, undefined, name)));
+      return name;
+    },
+    async close() {
+      for (const close of closers) await close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** ConfigMaps as a test writes them, past the connection that it breaks. */
+export function configMaps(connection: KubernetesConnection, namespace: string, labels: Record<string, string> = { test: 'runtime' }) {
+  const path = (name: string) => connection.path(CONFIGMAPS, namespace, name);
+  return {
+    create: (name: string, value: string) =>
+      connection.request<ConfigMap>('POST', connection.path(CONFIGMAPS, namespace), {
+        body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels }, data: { value } },
+      }),
+    get: (name: string) => connection.request<ConfigMap>('GET', path(name)),
+    set: (name: string, value: string) =>
+      connection.request<ConfigMap>('PATCH', path(name), { contentType: 'application/merge-patch+json', body: { data: { value } } }),
+    remove: (name: string) => connection.request('DELETE', path(name)),
+  };
+}
+
+/** Waits until `look` gives something true. The deadline only ends a test that has failed. */
+export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 25_000): Promise<NonNullable<T>> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs / 1000} s in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -1,0 +1,105 @@
+/** A TCP proxy between a client and a server, with the faults that networks have. */
+import { connect, createServer, type Server, type Socket } from 'node:net';
+
+export interface Proxy {
+  readonly port: number;
+  /** How many connections were opened through it so far. */
+  readonly opened: number;
+  /** Lets no byte through any more, in either direction, and closes nothing: what a dead path looks like. New connections are as dead. */
+  freeze(): void;
+  /** New connections work again; the frozen ones stay dead. */
+  thaw(): void;
+  /** Breaks all connections; new ones work. */
+  cut(): void;
+  /** Breaks all connections and refuses new ones. */
+  refuse(): Promise<void>;
+  /** Takes connections again after `refuse`. */
+  accept(): Promise<void>;
+  /** Holds back what the server answers, on all connections, until the returned function is called; requests pass. */
+  holdAnswers(): () => void;
+  close(): Promise<void>;
+}
+
+export async function startProxy(host: string, port: number): Promise<Proxy> {
+  const pairs = new Set<[Socket, Socket]>();
+  let frozen = false;
+  let answersHeld = false;
+  let opened = 0;
+  let own = 0;
+  let server: Server;
+
+  function join(client: Socket) {
+    opened++;
+    const upstream = connect(port, host);
+    const pair: [Socket, Socket] = [client, upstream];
+    pairs.add(pair);
+    for (const [one, other] of [pair, [upstream, client] as const]) {
+      one.on('error', () => {});
+      one.on('close', () => {
+        pairs.delete(pair);
+        if (!frozen) other.destroy();
+      });
+    }
+    client.on('data', (chunk) => upstream.write(chunk));
+    upstream.on('data', (chunk) => client.write(chunk));
+    if (frozen) still(pair);
+    if (answersHeld) upstream.pause();
+  }
+
+  function still([client, upstream]: [Socket, Socket]) {
+    for (const socket of [client, upstream]) {
+      socket.removeAllListeners('data');
+      socket.pause();
+    }
+  }
+
+  function cut() {
+    for (const pair of pairs) for (const socket of pair) socket.destroy();
+    pairs.clear();
+  }
+
+  async function listen() {
+    server = createServer(join);
+    await new Promise<void>((resolve) => server.listen(own, '127.0.0.1', resolve));
+    own = (server.address() as { port: number }).port;
+  }
+
+  const unlisten = () => new Promise<void>((resolve) => server.close(() => resolve()));
+
+  await listen();
+  return {
+    get port() {
+      return own;
+    },
+    get opened() {
+      return opened;
+    },
+    freeze() {
+      frozen = true;
+      for (const pair of pairs) still(pair);
+    },
+    thaw() {
+      frozen = false;
+    },
+    cut,
+    async refuse() {
+      const closed = unlisten();
+      cut();
+      await closed;
+    },
+    accept: listen,
+    holdAnswers() {
+      answersHeld = true;
+      for (const [, upstream] of pairs) upstream.pause();
+      return () => {
+        answersHeld = false;
+        for (const [, upstream] of pairs) upstream.resume();
+      };
+    },
+    async close() {
+      const closed = unlisten();
+      cut();
+      await closed;
+    },
+  };
+}
