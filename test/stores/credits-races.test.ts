@@ -1,0 +1,129 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { createCredits, DeadlinePassed, type Credits } from '../../stores/credits.ts';
+import { createOrganisations } from '../../stores/organisations.ts';
+import { createScans, type ScanRow } from '../../stores/scans.ts';
+import { sweep } from '../../stores/sweep.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+import { scanRow } from './rows.ts';
+
+/** Numbers that are the same for the same seed, so that a failure can be run again (mulberry32). */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Where a submitter dies. */
+class Crash extends Error {}
+
+describe('credits under crashes, stalls and repeats', function () {
+  this.timeout(60_000);
+  let database: TestDatabase;
+
+  before(async () => {
+    database = await openDatabase();
+  });
+  after(() => database.close());
+
+  for (const seed of [1, 2, 3, 4, Date.now() % 1_000_000])
+    it(`stay exact over 120 scans by two replicas (seed ${seed})`, async () => {
+      const random = randomFrom(seed);
+      const chance = (share: number): boolean => random() < share;
+      const organisation = `race-${randomUUID().slice(0, 8)}`;
+      const replicas: Credits[] = [createCredits(database.db, { relayDelayMs: 1 }), createCredits(database.another(), { relayDelayMs: 3 })];
+      const either = (): Credits => replicas[Math.floor(random() * 2)]!;
+      const scans = createScans(database.db);
+      const organisations = createOrganisations(database.db);
+      await organisations.add({ id: organisation, displayName: organisation, plan: 'test', namespaces: [] });
+      const resources = new Set<string>();
+      /** What each scan that ended well has to cost. */
+      const tested = new Map<string, number>();
+      const stalled: Promise<unknown>[] = [];
+
+      /** Does a step, perhaps twice, perhaps again much later, perhaps dying before or after it. */
+      async function perhaps<T>(step: () => Promise<T>): Promise<T> {
+        if (chance(0.05)) throw new Crash('before');
+        if (chance(0.1)) {
+          const wait = random() * 40;
+          stalled.push(new Promise((next) => setTimeout(next, wait)).then(step).catch(() => undefined)); // prettier-ignore
+        }
+        const [result] = await Promise.all([step(), ...(chance(0.2) ? [step()] : [])]);
+        if (chance(0.05)) throw new Crash('after');
+        return result;
+      }
+
+      async function submitAndRun(): Promise<void> {
+        const row: ScanRow = scanRow({ organisation, pagesRequested: 1 + Math.floor(random() * 6) });
+        // A stall past the deadline is what the guard is for, so some deadlines are very near.
+        const deadline = new Date(Date.now() + (chance(0.3) ? 15 : 20_000));
+        const partial = chance(0.5);
+        try {
+          await scans.create(row);
+          const reservation = await perhaps(() =>
+            either().reserve({ organisation, scanId: row.id, pages: row.pagesRequested, partial, deadline }),
+          );
+          if (reservation.reserved === 0) {
+            await scans.discard(row.id);
+            return;
+          }
+          if (chance(0.1)) {
+            // The resource could not be written: the submission is taken back.
+            await perhaps(() => either().settle(organisation, row.id, 0));
+            await scans.discard(row.id);
+            return;
+          }
+          resources.add(row.id);
+          await perhaps(() => scans.accept(row.id));
+          const scanned = Math.floor(random() * (reservation.reserved + 1));
+          const done = scanned > 0 && chance(0.85);
+          const pages = { scanned, failed: 0, total: row.pagesRequested };
+          const violations = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
+          await scans.mirror(
+            row.id,
+            done ? { phase: 'done', pages, outcome: { score: 90, violations, pages } } : { phase: 'failed', pages },
+          );
+          tested.set(row.id, done ? scanned : 0);
+          await perhaps(() => either().settle(organisation, row.id, done ? scanned : 0));
+        } catch (error) {
+          if (!(error instanceof Crash || error instanceof DeadlinePassed)) throw error;
+        }
+      }
+
+      await either().grant(organisation, 'first', 150);
+      const granting = perhaps(() => either().grant(organisation, 'second', 120)).catch(() => either().grant(organisation, 'second', 120));
+      const lanes = Array.from({ length: 8 }, async () => {
+        for (let turn = 0; turn < 15; turn += 1) {
+          await submitAndRun();
+          const { balance, held, spent, granted } = await either().balance(organisation);
+          expect(balance + held + spent, 'available + held + spent').to.equal(granted);
+          expect(balance).to.be.at.least(0);
+        }
+      });
+      await Promise.all([granting, ...lanes]);
+      await Promise.all(stalled);
+
+      // Resources that were written but whose scan never ran end as failed; then two sweepers at once mend the rest.
+      for (const id of resources) await scans.mirror(id, { phase: 'failed' });
+      const request = { scans, organisations, exists: (row: ScanRow) => Promise.resolve(resources.has(row.id)) };
+      const everything = { ...request, pendingBefore: new Date(Date.now() + 1000), limit: 1000 };
+      await Promise.all(replicas.map((credits) => sweep({ ...everything, credits })));
+
+      const credits = replicas[0]!;
+      const due = [...tested.values()].reduce((sum, pages) => sum + pages, 0);
+      expect(await credits.balance(organisation)).to.deep.equal({ balance: 270 - due, granted: 270, held: 0, spent: due });
+      expect(await credits.holds(organisation)).to.deep.equal([]);
+
+      const ledger = await credits.ledger(organisation, 10_000);
+      const sum = (operation: string, pages: 'pages' | 'released') =>
+        ledger.filter((entry) => entry.operation === operation).reduce((total, entry) => total + entry[pages], 0);
+      expect(new Set(ledger.map((entry) => entry.id)).size).to.equal(ledger.length);
+      expect(sum('grant', 'pages')).to.equal(270);
+      expect(sum('settle', 'pages')).to.equal(due);
+      expect(sum('settle', 'pages') + sum('settle', 'released')).to.equal(sum('reserve', 'pages'));
+    });
+});

@@ -1,0 +1,161 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { createCredits, DeadlinePassed, type Credits } from '../../stores/credits.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+const soon = (): Date => new Date(Date.now() + 30_000);
+const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
+
+describe('credits', () => {
+  let database: TestDatabase;
+  let credits: Credits;
+  let organisation: string;
+
+  before(async () => {
+    database = await openDatabase();
+    credits = createCredits(database.db, { relayDelayMs: 5 });
+  });
+  after(() => database.close());
+  beforeEach(async () => {
+    organisation = `org-${randomUUID().slice(0, 8)}`;
+    await credits.open(organisation);
+  });
+
+  const hold = (scanId: string, pages: number, partial = false) =>
+    credits.reserve({ organisation, scanId, pages, partial, deadline: soon() });
+
+  it('opens an account once, and knows an organisation without one as empty', async () => {
+    await credits.grant(organisation, 'g1', 10);
+    await Promise.all(Array.from({ length: 10 }, () => credits.open(organisation)));
+    expect(await credits.balance(organisation)).to.deep.equal({ balance: 10, granted: 10, held: 0, spent: 0 });
+    expect(await credits.balance('nobody')).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
+    const request = { organisation: 'nobody', scanId: randomUUID(), pages: 1, partial: true, deadline: soon() };
+    expect(await credits.reserve(request)).to.deep.equal({ reserved: 0, insufficient: true, balance: 0 });
+    expect(await credits.settle('nobody', randomUUID(), 1)).to.equal(false);
+  });
+
+  it('opens the account of an organisation with its first grant, from any number of clients at once', async () => {
+    const fresh = `org-${randomUUID().slice(0, 8)}`;
+    const granted = await Promise.all(Array.from({ length: 8 }, (_, n) => credits.grant(fresh, `g${n}`, 1)));
+    expect(granted).to.deep.equal(Array.from({ length: 8 }, () => true));
+    expect((await credits.balance(fresh)).granted).to.equal(8);
+  });
+
+  it('grants an id once, for ever', async () => {
+    expect(await credits.grant(organisation, '2026-11', 100)).to.equal(true);
+    expect(await credits.grant(organisation, '2026-11', 100)).to.equal(false);
+    await credits.relay(organisation);
+    expect(await credits.grant(organisation, '2026-11', 50)).to.equal(false);
+    expect((await credits.balance(organisation)).granted).to.equal(100);
+  });
+
+  it('reserves all or nothing, or as many as there are', async () => {
+    await credits.grant(organisation, 'g', 7);
+    const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
+    expect(await hold(a, 8)).to.deep.equal({ reserved: 0, insufficient: true, balance: 7 });
+    expect(await hold(a, 5)).to.deep.equal({ reserved: 5, balance: 2 });
+    expect(await hold(b, 5, true)).to.deep.equal({ reserved: 2, balance: 0 });
+    expect(await hold(c, 5, true)).to.deep.equal({ reserved: 0, insufficient: true, balance: 0 });
+    expect(await credits.balance(organisation)).to.deep.equal({ balance: 0, granted: 7, held: 7, spent: 0 });
+    expect(await credits.holds(organisation)).to.have.deep.members([
+      { scanId: a, pages: 5 },
+      { scanId: b, pages: 2 },
+    ]);
+  });
+
+  it('answers a repeated reserve with what is held, even where the balance is gone or the deadline over', async () => {
+    await credits.grant(organisation, 'g', 5);
+    const scanId = randomUUID();
+    await hold(scanId, 5);
+    expect(await hold(scanId, 5)).to.deep.equal({ reserved: 5, balance: 0 });
+    const late = { organisation, scanId, pages: 5, partial: false, deadline: new Date(Date.now() - 1000) };
+    expect(await credits.reserve(late)).to.deep.equal({ reserved: 5, balance: 0 });
+  });
+
+  it('refuses a reserve after its deadline by the store’s clock', async () => {
+    await credits.grant(organisation, 'g', 5);
+    const late = { organisation, scanId: randomUUID(), pages: 5, partial: false, deadline: new Date(Date.now() - 1000) };
+    expect(await failure(credits.reserve(late))).to.be.instanceOf(DeadlinePassed);
+    expect((await credits.balance(organisation)).held).to.equal(0);
+  });
+
+  it('settles once: what was tested is spent, never more than was held, and the rest is given back', async () => {
+    await credits.grant(organisation, 'g', 20);
+    const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
+    await hold(a, 5);
+    await hold(b, 5);
+    await hold(c, 5);
+    expect(await credits.settle(organisation, a, 3)).to.equal(true);
+    expect(await credits.settle(organisation, a, 3)).to.equal(false);
+    expect(await credits.settle(organisation, b, 50)).to.equal(true);
+    expect(await credits.settle(organisation, c, 0)).to.equal(true);
+    expect(await credits.settle(organisation, randomUUID(), 5)).to.equal(false);
+    expect(await credits.balance(organisation)).to.deep.equal({ balance: 12, granted: 20, held: 0, spent: 8 });
+  });
+
+  it('never holds again for a scan that was settled, whether the account remembers it or only the ledger', async () => {
+    await credits.grant(organisation, 'g', 20);
+    const scanId = randomUUID();
+    await hold(scanId, 5);
+    await credits.settle(organisation, scanId, 5);
+    expect(await failure(hold(scanId, 5))).to.be.instanceOf(DeadlinePassed);
+    await credits.relay(organisation);
+    // What pruning does once some minutes have passed.
+    await database.db.collection<{ _id: string }>('accounts').updateOne({ _id: organisation }, { $set: { ops: [] } });
+    expect(await failure(hold(scanId, 5))).to.be.instanceOf(DeadlinePassed);
+    expect((await credits.balance(organisation)).spent).to.equal(5);
+  });
+
+  it('keeps a ledger that says every movement once, newest first', async () => {
+    await credits.grant(organisation, 'g', 20);
+    const scanId = randomUUID();
+    await hold(scanId, 5);
+    await credits.settle(organisation, scanId, 3);
+    await Promise.all([credits.relay(organisation), credits.relay(organisation), credits.relay()]);
+    const ledger = await credits.ledger(organisation, 10);
+    expect(ledger.map(({ id, pages, released, scanId: scan }) => ({ id, pages, released, scan }))).to.deep.equal([
+      { id: `settle:${scanId}`, pages: 3, released: 2, scan: scanId },
+      { id: `reserve:${scanId}`, pages: 5, released: 0, scan: scanId },
+      { id: 'grant:g', pages: 20, released: 0, scan: null },
+    ]);
+    expect(ledger.every((entry) => entry.at instanceof Date && entry.organisation === organisation)).to.equal(true);
+    expect(await credits.ledger(organisation, 1)).to.have.length(1);
+    expect(await credits.relay(organisation)).to.equal(0);
+  });
+
+  it('relays by itself, and forgets what is in the ledger', async () => {
+    await credits.grant(organisation, 'g', 20);
+    const scanIds = Array.from({ length: 5 }, () => randomUUID());
+    for (const scanId of scanIds) await hold(scanId, 1);
+    const deadline = Date.now() + 10_000;
+    const ledger = database.db.collection('ledger');
+    while ((await ledger.countDocuments({ organisation })) < 6 && Date.now() < deadline) await new Promise((next) => setTimeout(next, 10));
+    expect(await ledger.countDocuments({ organisation })).to.equal(6);
+    await credits.relay(organisation);
+    await credits.settle(organisation, scanIds[0]!, 1);
+    const account = await database.db.collection<{ _id: string; ops: { id: string }[] }>('accounts').findOne({ _id: organisation });
+    expect(account!.ops.map((op) => op.id)).to.deep.equal([`settle:${scanIds[0]}`]);
+  });
+
+  it('refuses amounts that are no whole numbers and ids that reach elsewhere', async () => {
+    for (const pages of [0, -1, 1.5, NaN, 2 ** 60]) expect(await failure(hold(randomUUID(), pages))).to.be.instanceOf(RangeError);
+    for (const scanId of ['', 'a.b', '$where', 'x'.repeat(65)]) expect(await failure(hold(scanId, 1))).to.be.instanceOf(RangeError);
+    expect(await failure(credits.settle(organisation, randomUUID(), -1))).to.be.instanceOf(RangeError);
+    expect(await failure(credits.grant(organisation, 'g', -5))).to.be.instanceOf(RangeError);
+  });
+
+  it('takes a grant id for what it is, even one that looks like an expression', async () => {
+    expect(await credits.grant(organisation, '$granted', 5)).to.equal(true);
+    expect(await credits.grant(organisation, '$granted', 5)).to.equal(false);
+    expect((await credits.ledger(organisation, 1))[0]!.id).to.equal('grant:$granted');
+  });
+
+  it('fails closed where the database is away', async () => {
+    const other = await openDatabase();
+    const lost = createCredits(other.db);
+    await other.close();
+    expect(
+      await failure(lost.reserve({ organisation, scanId: randomUUID(), pages: 1, partial: false, deadline: soon() })),
+    ).to.be.instanceOf(Error);
+  });
+});

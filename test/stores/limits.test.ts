@@ -1,0 +1,132 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { connectMongo } from '../../stores/mongo.ts';
+import { createLimits, type LimitRule, type Limits } from '../../stores/limits.ts';
+import { openDatabase, silent, type TestDatabase } from './database.ts';
+
+describe('limits over replicas', () => {
+  let database: TestDatabase;
+  let limits: Limits;
+
+  before(async () => {
+    database = await openDatabase();
+    limits = createLimits(database.db);
+  });
+  after(() => database.close());
+
+  const rule = (over: Partial<LimitRule> = {}): LimitRule => ({
+    policy: 'key',
+    subject: randomUUID(),
+    limit: 3,
+    windowSeconds: 60,
+    ...over,
+  });
+  const logs = () => database.db.collection<{ _id: string; hits: { at: Date; id: string }[] }>('limits');
+  /** What the passing of so many milliseconds does to a log. */
+  async function age({ policy, subject }: LimitRule, milliseconds: number): Promise<void> {
+    const log = (await logs().findOne({ _id: `${policy}/${subject}` }))!;
+    const hits = log.hits.map((hit) => ({ ...hit, at: new Date(hit.at.getTime() - milliseconds) }));
+    await logs().updateOne({ _id: log._id }, { $set: { hits } });
+  }
+
+  it('counts down, then denies and says when to come again', async () => {
+    const one = rule();
+    for (const remaining of [2, 1, 0]) {
+      const { allowed, states, retryAfterSeconds } = await limits.admit([one]);
+      expect([allowed, states[0]!.remaining, retryAfterSeconds]).to.deep.equal([true, remaining, null]);
+    }
+    await age(one, 20_000);
+    const denied = await limits.admit([one]);
+    expect(denied.allowed).to.equal(false);
+    expect(denied.retryAfterSeconds).to.be.within(39, 41);
+    expect(denied.states).to.deep.equal([
+      { policy: 'key', limit: 3, windowSeconds: 60, remaining: 0, resetSeconds: denied.retryAfterSeconds },
+    ]);
+  });
+
+  it('accepts a request that is sent after Retry-After, and not one two seconds earlier', async () => {
+    const one = rule();
+    for (let n = 0; n < 3; n += 1) await limits.admit([one]);
+    await age(one, 12_345);
+    const { retryAfterSeconds } = await limits.admit([one]);
+    await age(one, (retryAfterSeconds! - 2) * 1000);
+    expect((await limits.admit([one])).allowed).to.equal(false);
+    await age(one, 2000);
+    expect((await limits.admit([one])).allowed).to.equal(true);
+  });
+
+  it('consumes nothing by a request that is denied', async () => {
+    const one = rule();
+    for (let n = 0; n < 10; n += 1) await limits.admit([one]);
+    expect((await logs().findOne({ _id: `key/${one.subject}` }))!.hits).to.have.length(3);
+  });
+
+  it('gives back what the first rule counted where the second denies, and tells of both', async () => {
+    const [first, second] = [rule({ limit: 10 }), rule({ policy: 'submissions', limit: 1 })];
+    await limits.admit([first, second]);
+    for (let n = 0; n < 3; n += 1) {
+      const denied = await limits.admit([first, second]);
+      expect(denied.allowed).to.equal(false);
+      expect(denied.states.map(({ policy, remaining }) => [policy, remaining])).to.deep.equal([
+        ['key', 9],
+        ['submissions', 0],
+      ]);
+    }
+    expect((await limits.admit([first])).states[0]!.remaining).to.equal(8);
+  });
+
+  it('counts nothing against the second rule where the first denies, and tells of both', async () => {
+    const [first, second] = [rule({ limit: 1 }), rule({ policy: 'submissions', limit: 5 })];
+    await limits.admit([first, second]);
+    const denied = await limits.admit([first, second]);
+    expect(denied.states.map((state) => state.remaining)).to.deep.equal([0, 4]);
+    expect((await limits.admit([second])).states[0]!.remaining).to.equal(3);
+  });
+
+  it('never accepts more than 60 in any window, whoever asks', async () => {
+    const clients = [limits, createLimits(database.another()), createLimits(database.another())];
+    const one = rule({ limit: 60, windowSeconds: 1 });
+    const accepted: string[] = [];
+    const ends = Date.now() + 2_500;
+    let allowed = 0;
+    await Promise.all(
+      clients.flatMap((client) =>
+        Array.from({ length: 4 }, async () => {
+          while (Date.now() < ends) {
+            if ((await client.admit([one])).allowed) allowed += 1;
+            // What the server wrote down, not when the answer came.
+            const hits = (await logs().findOne({ _id: `key/${one.subject}` }))!.hits;
+            accepted.push(...hits.map(({ at, id }) => `${at.getTime()} ${id}`));
+          }
+        }),
+      ),
+    );
+    const times = [...new Set(accepted)].map((hit) => Number(hit.split(' ')[0])).sort((a, b) => a - b);
+    expect(times.length).to.be.above(60);
+    expect(times.length).to.equal(allowed);
+    for (const [index, time] of times.entries()) {
+      const next = times[index + 60];
+      if (next !== undefined) expect(next - time).to.be.above(1000);
+    }
+  });
+
+  it('counts a burst of 200 at once from two replicas exactly', async () => {
+    const [a, b] = [limits, createLimits(database.another())];
+    const one = rule({ limit: 60 });
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? a : b).admit([one])));
+    expect(answers.filter((answer) => answer.allowed)).to.have.length(60);
+  });
+
+  it('fails open where the database is away: counts by itself, and says so', async () => {
+    const away = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silent });
+    const told: unknown[] = [];
+    const lost = createLimits(away.db, { onFallback: (error) => told.push(error) });
+    const one = rule();
+    const answers = [];
+    for (let n = 0; n < 4; n += 1) answers.push((await lost.admit([one])).allowed);
+    expect(answers).to.deep.equal([true, true, true, false]);
+    expect(told).to.have.length(4);
+    expect(told[0]).to.be.instanceOf(Error);
+    await away.close();
+  });
+});

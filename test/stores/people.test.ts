@@ -1,0 +1,191 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { createKeys } from '../../stores/keys.ts';
+import { AlreadyExists, createOrganisations, NamespaceTaken } from '../../stores/organisations.ts';
+import { createQueueStates } from '../../stores/queue-state.ts';
+import { createUsers } from '../../stores/users.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
+const named = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
+
+describe('organisations, keys and users', () => {
+  let database: TestDatabase;
+  before(async () => {
+    database = await openDatabase();
+  });
+  after(() => database.close());
+
+  describe('keys', () => {
+    let now = new Date('2026-11-01T12:00:00Z');
+    const keys = () => createKeys(database.db, { now: () => now });
+
+    it('recognises a key it issued, and keeps nothing that could be used as one', async () => {
+      const { key, secret } = await keys().issue({ organisation: 'acme', name: 'ci', expiresAt: null });
+      expect(key).to.deep.include({ organisation: 'acme', name: 'ci', last4: secret.slice(-4), createdAt: now, lastUsedAt: null });
+      expect(await keys().recognise(secret)).to.deep.equal(key);
+      const kept = JSON.stringify(await database.db.collection('keys').find().toArray());
+      expect(kept).to.not.include(secret).and.not.include(secret.slice(9, 41));
+    });
+
+    it('knows no key that is malformed, unknown, expired or revoked', async () => {
+      const other = createKeys(database.another(), { now: () => now });
+      const { key, secret } = await keys().issue({ organisation: 'acme', name: 'a', expiresAt: new Date('2026-11-01T13:00:00Z') });
+      expect(await keys().recognise(`${secret}0`)).to.equal(null);
+      expect(await keys().recognise(secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0'))).to.equal(null);
+      await database.db.collection<{ _id: string }>('keys').updateOne({ _id: key.id }, { $set: { hash: 'of another' } });
+      expect(await keys().recognise(secret)).to.equal(null);
+
+      const fresh = await keys().issue({ organisation: 'acme', name: 'b', expiresAt: new Date('2026-11-01T13:00:00Z') });
+      expect((await other.recognise(fresh.secret))?.id).to.equal(fresh.key.id);
+      now = new Date('2026-11-01T13:00:00Z');
+      expect(await keys().recognise(fresh.secret)).to.equal(null);
+
+      const revoked = await keys().issue({ organisation: 'acme', name: 'c', expiresAt: null });
+      expect((await other.recognise(revoked.secret))?.id).to.equal(revoked.key.id);
+      expect(await keys().revoke('acme', revoked.key.id)).to.equal(true);
+      expect(await other.recognise(revoked.secret), 'on every replica at once').to.equal(null);
+    });
+
+    it('lists an organisation’s own keys, newest first, without the revoked', async () => {
+      const organisation = named('org');
+      const issued = [];
+      for (const name of ['one', 'two', 'three']) {
+        now = new Date(now.getTime() + 1000);
+        issued.push((await keys().issue({ organisation, name, expiresAt: null })).key);
+      }
+      expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(false);
+      expect(await keys().revoke(organisation, issued[1]!.id)).to.equal(true);
+      expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(false);
+      expect((await keys().list(organisation)).map((key) => key.name)).to.deep.equal(['three', 'one']);
+    });
+
+    it('notes at most once a minute that a key was used', async () => {
+      const own = keys();
+      const { key } = await own.issue({ organisation: named('org'), name: 'used', expiresAt: null });
+      const noted = async (): Promise<Date | null> => (await own.list(key.organisation))[0]!.lastUsedAt;
+      const first = now;
+      own.touch(key.id);
+      const deadline = Date.now() + 5_000;
+      while ((await noted()) === null && Date.now() < deadline) await new Promise((next) => setTimeout(next, 5));
+      expect(await noted()).to.deep.equal(first);
+      now = new Date(first.getTime() + 59_000);
+      own.touch(key.id);
+      createKeys(database.db, { now: () => now }).touch(key.id);
+      now = new Date(first.getTime() + 60_001);
+      own.touch(key.id);
+      while ((await noted())!.getTime() === first.getTime() && Date.now() < deadline) await new Promise((next) => setTimeout(next, 5));
+      expect(await noted()).to.deep.equal(now);
+    });
+
+    it('gives the organisation of public scans none', async () => {
+      expect(await failure(keys().issue({ organisation: 'anonymous', name: 'x', expiresAt: null }))).to.be.instanceOf(RangeError);
+    });
+  });
+
+  describe('organisations', () => {
+    const organisations = () => createOrganisations(database.db);
+    const add = (id: string, namespaces: string[] = []) =>
+      organisations().add({ id, displayName: id.toUpperCase(), plan: 'free', namespaces });
+
+    it('adds one once, any number without namespaces', async () => {
+      const [a, b] = [named('a'), named('b')];
+      const added = await add(a);
+      expect(added).to.deep.include({ id: a, displayName: a.toUpperCase(), plan: 'free', blocked: false, namespaces: [] });
+      await add(b);
+      expect(await organisations().find(a)).to.deep.equal(added);
+      expect(await failure(add(a))).to.be.instanceOf(AlreadyExists);
+      expect(await failure(add('anonymous'))).to.be.instanceOf(AlreadyExists);
+      expect(await failure(add('Not a label'))).to.be.instanceOf(RangeError);
+      expect((await organisations().list()).map((one) => one.id)).to.include.members([a, b]);
+      expect(await organisations().find(named('nobody'))).to.equal(null);
+    });
+
+    it('blocks and unblocks', async () => {
+      const { id } = await add(named('a'));
+      expect(await organisations().setBlocked(id, true)).to.equal(true);
+      expect((await organisations().find(id))?.blocked).to.equal(true);
+      expect(await organisations().setBlocked(named('nobody'), true)).to.equal(false);
+    });
+
+    it('charges a namespace to one organisation alone', async () => {
+      const [web, shop, blog] = [named('web'), named('shop'), named('blog')];
+      const a = await add(named('a'), [web, shop, web]);
+      const b = await add(named('b'), [blog]);
+      expect((await organisations().findByNamespace(shop))?.id).to.equal(a.id);
+      expect(await organisations().findByNamespace(named('nobodys'))).to.equal(null);
+
+      const taken = await failure(organisations().setNamespaces(b.id, [blog, web]));
+      expect(taken).to.be.instanceOf(NamespaceTaken);
+      expect((taken as Error).message).to.equal(`namespace ${web} is already charged to organisation ${a.id}`);
+      expect((await organisations().find(b.id))?.namespaces).to.deep.equal([blog]);
+      expect(await failure(add(named('c'), [shop]))).to.be.instanceOf(NamespaceTaken);
+
+      expect(await organisations().setNamespaces(a.id, [])).to.equal(true);
+      expect(await organisations().setNamespaces(b.id, [blog, web, shop])).to.equal(true);
+      expect((await organisations().findByNamespace(web))?.id).to.equal(b.id);
+      expect(await organisations().setNamespaces(named('nobody'), [])).to.equal(false);
+    });
+
+    it('gives a namespace to one of two that ask at once', async () => {
+      const wanted = named('ns');
+      const both = await Promise.all([add(named('a')), add(named('b'))]);
+      const results = await Promise.all(both.map(({ id }) => failure(organisations().setNamespaces(id, [wanted]))));
+      expect(results.filter((result) => result === null)).to.have.length(1);
+      expect(results.filter((result) => result instanceof NamespaceTaken)).to.have.length(1);
+    });
+
+    it('keeps an audit log, newest first', async () => {
+      const organisation = named('org');
+      let minute = 0;
+      const own = createOrganisations(database.db, { now: () => new Date(Date.UTC(2026, 0, 1, 0, (minute += 1))) });
+      for (const action of ['organisation.add', 'key.issue', 'key.revoke'])
+        await own.record({ organisation, actor: 'curbcut-admin', action, subject: null });
+      const entries = await own.audit(organisation, 2);
+      expect(entries.map((entry) => entry.action)).to.deep.equal(['key.revoke', 'key.issue']);
+      expect(entries[0]).to.deep.equal({
+        organisation,
+        actor: 'curbcut-admin',
+        action: 'key.revoke',
+        subject: null,
+        at: new Date(Date.UTC(2026, 0, 1, 0, 3)),
+      });
+    });
+  });
+
+  describe('users', () => {
+    const users = () => createUsers(database.db);
+
+    it('lets in who has the password, however the address is written', async () => {
+      const email = `${named('ann')}@example.com`;
+      const added = await users().add({ email: ` ${email.toUpperCase()}`, organisation: 'acme', password: 'correct horse' });
+      expect(added.email).to.equal(email);
+      expect(await users().verify(email, 'correct horse')).to.deep.equal(added);
+      expect(await users().verify(email, 'battery staple')).to.equal(null);
+      expect(await users().verify('nobody@example.com', 'nobody at all')).to.equal(null);
+      expect(await failure(users().add({ email, organisation: 'globex', password: 'correct horse' }))).to.be.instanceOf(AlreadyExists);
+    });
+
+    it('resets a password, lists and removes', async () => {
+      const organisation = named('org');
+      const email = `${named('bob')}@example.com`;
+      await users().add({ email, organisation, password: 'first password' });
+      expect(await users().resetPassword(email, 'second password')).to.equal(true);
+      expect(await users().verify(email, 'first password')).to.equal(null);
+      expect((await users().verify(email, 'second password'))?.email).to.equal(email);
+      expect((await users().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
+      expect((await users().remove(email))?.email).to.equal(email);
+      expect(await users().remove(email)).to.equal(null);
+      expect(await users().resetPassword(email, 'third password')).to.equal(false);
+    });
+  });
+
+  it('mirrors the queue; before the first time it is open and empty', async () => {
+    const states = createQueueStates(database.db);
+    expect(await states.read()).to.deep.equal({ paused: false, live: 0, updatedAt: new Date(0) });
+    await Promise.all([states.write({ paused: true, live: 3 }), states.write({ paused: true, live: 3 })]);
+    const state = await states.read();
+    expect(state).to.deep.include({ paused: true, live: 3 });
+    expect(state.updatedAt.getTime()).to.be.above(0);
+  });
+});

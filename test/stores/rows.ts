@@ -1,0 +1,37 @@
+/** Scan rows for tests. */
+import { randomUUID } from 'node:crypto';
+import type { ScanRow } from '../../stores/scans.ts';
+
+/** A submitted scan of five pages, with what the test cares about laid over it. */
+export function scanRow(over: Partial<ScanRow> = {}): ScanRow {
+  const id = over.id ?? randomUUID();
+  return {
+    id,
+    organisation: 'acme',
+    origin: 'api',
+    resource: { namespace: 'curbcut', name: `scan-${id}` },
+    submission: 'pending',
+    options: {
+      url: 'https://example.com/',
+      maxPages: 5,
+      wcagLevel: 'AA',
+      wcagVersion: '2.1',
+      thresholds: { minScore: 90 },
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+      locale: 'en',
+    },
+    pagesRequested: 5,
+    pagesReserved: 0,
+    phase: 'queued',
+    version: 1,
+    pages: { scanned: 0, failed: 0, total: 0 },
+    outcome: null,
+    passed: null,
+    message: null,
+    reports: null,
+    createdAt: new Date(),
+    updatedAt: new Date(),
+    finishedAt: null,
+    ...over,
+  };
+}
