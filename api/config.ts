@@ -1,0 +1,82 @@
+/** What the API reads from its environment. */
+import ipaddr from 'ipaddr.js';
+import { ConfigurationError, listOf, readConfiguration, secret, Type } from '../core/configuration.ts';
+import type { Static } from 'typebox';
+import type { TargetRules } from '../core/url-policy.ts';
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const http = (description: string, rest: object = {}) => Type.String({ pattern: '^https?://[^\\s/]', description, ...rest });
+const text = (description: string, rest: object = {}) => Type.String({ minLength: 1, description, ...rest });
+
+export const Environment = Type.Object({
+  HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for every one', { default: '127.0.0.1' }),
+  PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 8080, description: 'a port from 1 to 65535, or 0 for any free one' }),
+  PUBLIC_BASE_URL: Type.Optional(http("the service's base address as its callers know it, such as https://curbcut.example.com")),
+  CURBCUT_NAMESPACE: Type.String({
+    pattern: '^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$',
+    default: 'curbcut',
+    description: 'the Kubernetes namespace in which submitted scans live',
+  }),
+  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; absent, the pod's service account is used")),
+  MONGODB_URL: Type.String({
+    pattern: '^mongodb(\\+srv)?://',
+    ...secret,
+    description: 'a connection string such as mongodb://host:27017/curbcut',
+  }),
+  NATS_URL: Type.Optional(Type.String({ pattern: '^(nats|tls|ws|wss)://', ...secret, description: 'an address such as nats://host:4222' })),
+  NATS_CREDENTIALS_FILE: Type.Optional(text('the path of a NATS .creds file')),
+  S3_ENDPOINT: http('the address of an S3-compatible object store, such as https://s3.example.com'),
+  S3_PUBLIC_ENDPOINT: Type.Optional(http('the address of the object store as callers reach it, for download links')),
+  S3_REGION: text('the region of the object store', { default: 'us-east-1' }),
+  S3_BUCKET: text('the name of a bucket'),
+  S3_ACCESS_KEY_ID: text('the id of an access key'),
+  S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
+  ALLOW_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs, host names or address:port' }),
+  DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
+  MAX_PAGES_LIMIT: Type.Integer({ minimum: 1, maximum: 10_000, default: 500, description: 'the most pages of one scan, from 1 to 10000' }),
+  MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the most scans that are live at once, from 1' }),
+  LOG_LEVEL: Type.Unsafe<(typeof LEVELS)[number]>({
+    type: 'string',
+    enum: [...LEVELS],
+    default: 'info',
+    description: `one of ${LEVELS.join(', ')}`,
+  }),
+});
+
+export interface Configuration extends Readonly<Omit<Static<typeof Environment>, 'ALLOW_TARGETS' | 'DENY_TARGETS' | 'PUBLIC_BASE_URL'>> {
+  publicBaseUrl: string;
+  targets: TargetRules;
+}
+
+/** @throws ConfigurationError with every mistake at once */
+export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
+  const problems = [...badTargets(environment)];
+  let read: Readonly<Static<typeof Environment>>;
+  try {
+    read = readConfiguration(Environment, environment);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError([...error.problems, ...problems]);
+  }
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const { ALLOW_TARGETS, DENY_TARGETS, PUBLIC_BASE_URL, ...rest } = read;
+  return Object.freeze({
+    ...rest,
+    publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
+    targets: { allow: listOf(ALLOW_TARGETS), deny: listOf(DENY_TARGETS) },
+  });
+}
+
+const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
+const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
+
+/** A range that is misspelt would let through too little, or, worse, refuse nothing. */
+function* badTargets(environment: Record<string, string | undefined>): Generator<string> {
+  for (const item of listOf(environment.ALLOW_TARGETS)) {
+    if (item.includes('/') ? !isRange(item) : !isRange(item) && !isHost(item))
+      yield `ALLOW_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR, a host name or address:port.`;
+  }
+  for (const item of listOf(environment.DENY_TARGETS)) {
+    if (!isRange(item)) yield `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`;
+  }
+}

@@ -1,0 +1,141 @@
+/** What the front door stands on, and how it sees that one of these is down. */
+import type { Logger } from '../core/logger.ts';
+import type { TargetRules } from '../core/url-policy.ts';
+import type { Bus } from '../stores/bus.ts';
+import type { Credits } from '../stores/credits.ts';
+import { dependencyIsDown } from '../stores/dependency.ts';
+import type { Idempotency } from '../stores/idempotency.ts';
+import type { Keys } from '../stores/keys.ts';
+import type { Limits } from '../stores/limits.ts';
+import type { Organisations } from '../stores/organisations.ts';
+import type { QueueStates } from '../stores/queue-state.ts';
+import type { Reports } from '../stores/reports.ts';
+import type { ScanResources } from '../stores/scan-resources.ts';
+import type { Scans } from '../stores/scans.ts';
+import type { Timings } from './events.ts';
+import type { LimitName, LimitSize } from './plugins/limits.ts';
+import type { Metrics } from './plugins/metrics.ts';
+import type { Resolver } from './resolver.ts';
+
+/** The stores, each only as far as a request needs it. */
+export interface Stores {
+  organisations: Pick<Organisations, 'find' | 'record'>;
+  keys: Pick<Keys, 'issue' | 'recognise' | 'list' | 'revoke' | 'touch'>;
+  credits: Pick<Credits, 'balance' | 'reserve' | 'settle'>;
+  scans: Pick<Scans, 'create' | 'accept' | 'discard' | 'find' | 'mirror'>;
+  idempotency: Idempotency;
+  limits: Limits;
+  queueStates: Pick<QueueStates, 'read'>;
+  reports: Pick<Reports, 'downloadLink' | 'size'>;
+  scanResources: Pick<ScanResources, 'submit' | 'exists'>;
+}
+
+/** Asks one dependency whether it is there. */
+export interface Probe {
+  /** False: the service works without it, only slower. */
+  required: boolean;
+  /** @throws where it is not */
+  check(): Promise<void>;
+}
+
+export interface AppDependencies {
+  stores: Stores;
+  bus: Pick<Bus, 'connected' | 'followStatus'>;
+  resolver: Resolver;
+  clock: () => Date;
+  logger: Logger;
+  metrics: Metrics;
+  /** By the name that `/readyz` gives. */
+  probes: Readonly<Record<string, Probe>>;
+}
+
+export interface AppOptions {
+  /** The service's base address as callers know it, for the OpenAPI document. */
+  publicBaseUrl: string;
+  /** Namespace of the scans that are submitted over HTTP. */
+  namespace: string;
+  targets: TargetRules;
+  /** The most pages that one scan may ask for. */
+  maxPagesLimit: number;
+  /** Submissions are held back when so many scans are live. */
+  maxLiveScans: number;
+  /** Of Curbcut, for the OpenAPI document. */
+  version: string;
+  /** Default: the contract's four limits. */
+  limits?: Partial<Record<LimitName, LimitSize>>;
+  /** Default: those of the decisions. */
+  streams?: Partial<Timings>;
+  /** How long a dependency may take for one answer, in milliseconds. Default 6,000: longer than the stores' own limits. */
+  dependencyTimeoutMs?: number;
+  /** How long a request may take to arrive, in milliseconds. Default 30,000. */
+  requestTimeoutMs?: number;
+}
+
+class Late extends Error {}
+
+/** A dependency did not answer, or answered with an error of its own. Whether it did what was asked is unknown. */
+export class DependencyDown extends Error {
+  readonly dependency: string;
+  constructor(dependency: string, cause: unknown) {
+    super(`${dependency} failed: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    this.name = 'DependencyDown';
+    this.dependency = dependency;
+  }
+}
+
+/**
+ * The same store, whose every outage, and every answer that takes longer than `timeoutMs`, is a `DependencyDown`.
+ * One place for it, so that no route can forget it. Refusals and faults of ours pass as they are.
+ */
+export function guarded<T extends object>(
+  dependency: string,
+  store: T,
+  options: { timeoutMs: number; onDown: (dependency: string) => void },
+): T {
+  const down = (cause: unknown): DependencyDown => {
+    options.onDown(dependency);
+    return new DependencyDown(dependency, cause);
+  };
+  const watch = async (answer: Promise<unknown>): Promise<unknown> => {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Late(`no answer within ${options.timeoutMs} ms`)), options.timeoutMs);
+    });
+    try {
+      return await Promise.race([answer, late]);
+    } catch (error) {
+      throw error instanceof Late || dependencyIsDown(error) ? down(error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return new Proxy(store, {
+    get(target, property) {
+      const member: unknown = Reflect.get(target, property);
+      if (typeof member !== 'function') return member;
+      return (...parameters: unknown[]) => {
+        const answer: unknown = Reflect.apply(member, target, parameters);
+        return answer instanceof Promise ? watch(answer) : answer;
+      };
+    },
+  });
+}
+
+/** Limits are not among them: they go on without their store. */
+const SERVERS: Readonly<Record<Exclude<keyof Stores, 'limits'>, string>> = {
+  organisations: 'mongodb',
+  keys: 'mongodb',
+  credits: 'mongodb',
+  scans: 'mongodb',
+  idempotency: 'mongodb',
+  queueStates: 'mongodb',
+  reports: 'objects',
+  scanResources: 'kubernetes',
+};
+
+/** All stores guarded, each by the name of the server behind it. */
+export function guardStores(stores: Stores, options: { timeoutMs: number; onDown: (dependency: string) => void }): Stores {
+  const names = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
+  const watched = Object.fromEntries(names.map((name) => [name, guarded(SERVERS[name], stores[name], options)]));
+  return { ...stores, ...watched };
+}

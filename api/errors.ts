@@ -1,0 +1,140 @@
+/** Every way in which the API says no: one table of codes, and the only place that knows their HTTP statuses. */
+
+interface ErrorEntry {
+  status: number;
+  /** One sentence on what to do; it stands beside the code in every body. */
+  message: string;
+  /** Seconds for `Retry-After` where nobody knows better. */
+  retryAfterSeconds?: number;
+}
+
+/** All error codes: the contract's, then those of HTTP itself. */
+export const ERRORS = {
+  invalid_api_key: { status: 401, message: 'Send a live API key in the X-API-Key header.' },
+  account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
+  insufficient_credits: {
+    status: 402,
+    message: 'There are fewer credits than pages requested; ask for fewer pages, add credits, or set fail_on_truncation to false.',
+  },
+  rate_limit_exceeded: { status: 429, message: 'Too many requests; wait for the seconds that Retry-After gives, then send it again.' },
+  queue_paused: {
+    status: 503,
+    message: 'The scan queue is paused and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    retryAfterSeconds: 30,
+  },
+  queue_full: {
+    status: 503,
+    message: 'Too many scans are under way and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    retryAfterSeconds: 30,
+  },
+  service_unavailable: {
+    status: 503,
+    message: 'A part of the service is down and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    retryAfterSeconds: 5,
+  },
+  scan_not_found: { status: 404, message: 'There is no such scan; check its id.' },
+  report_not_found: { status: 404, message: 'There is no such report; check the scan id and whether the scan ended as done.' },
+  json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
+  key_not_found: { status: 404, message: 'There is no such live API key; list the keys to see their ids.' },
+  scan_not_complete: {
+    status: 409,
+    message: 'The scan is not complete; poll or follow it, and ask again when it is done.',
+    retryAfterSeconds: 5,
+  },
+  idempotency_conflict: {
+    status: 409,
+    message: 'A request with this Idempotency-Key is under way; send it again to get its answer.',
+    retryAfterSeconds: 1,
+  },
+  payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
+  unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
+  not_found: { status: 404, message: 'There is nothing at this path; /docs lists what there is.' },
+  method_not_allowed: { status: 405, message: 'This path does not take this method; the Allow header lists those that it takes.' },
+  bad_request: { status: 400, message: 'The request is not valid HTTP; check how it is sent.' },
+  request_timeout: { status: 408, message: 'The request did not arrive whole in time; send it again.' },
+  headers_too_large: { status: 431, message: 'The request headers are too large; send at most 16 KiB.' },
+  internal_error: { status: 500, message: 'Something went wrong on our side; report it with the X-Request-Id of this response.' },
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** Every code, for the documents and the tests. */
+export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
+
+/** The status of a validation error: its `detail` is a list and not a code. */
+export const VALIDATION_STATUS = 422;
+
+/** Every `type` that an item of a validation error can have. They are stable: clients may branch on them. */
+export const VALIDATION_TYPES = [
+  'missing_field',
+  'unexpected_field',
+  'json.invalid',
+  'type.object',
+  'type.string',
+  'type.number',
+  'type.integer',
+  'type.boolean',
+  'number.minimum',
+  'number.maximum',
+  'string.min_length',
+  'string.max_length',
+  'string.pattern',
+  'string.uuid',
+  'string.uri',
+  'string.date_time',
+  'enum',
+  'date.past',
+  'url.private_address',
+  'url.scheme',
+  'url.credentials',
+  'url.port',
+  'url.unresolvable',
+  'idempotency_key.reused',
+] as const;
+export type ValidationType = (typeof VALIDATION_TYPES)[number];
+
+/** One thing that is wrong with a request. */
+export interface ValidationItem {
+  /** Where: `body`, `path`, `query` or `header`, then the way to the value. */
+  loc: (string | number)[];
+  /** What, in one English sentence. */
+  msg: string;
+  type: ValidationType;
+}
+
+/** A refusal with a code of the table. Throw it from anywhere; `plugins/errors.ts` answers with it. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  /** Fields that stand in the body beside `detail` and `message`. */
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Seconds for `Retry-After`; null where there is nothing to wait for. */
+  readonly retryAfterSeconds: number | null;
+  constructor(code: ErrorCode, options: { fields?: Record<string, unknown>; retryAfterSeconds?: number; cause?: unknown } = {}) {
+    super(code, { cause: options.cause });
+    this.name = 'ApiError';
+    this.code = code;
+    this.fields = options.fields ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds ?? (ERRORS[code] as ErrorEntry).retryAfterSeconds ?? null;
+  }
+}
+
+/** A request that is wrong in at least one place. Throw it from anywhere, like `ApiError`. */
+export class ValidationFailure extends Error {
+  readonly items: readonly ValidationItem[];
+  constructor(items: readonly ValidationItem[]) {
+    super(items.map((item) => item.msg).join(' '));
+    this.name = 'ValidationFailure';
+    this.items = items;
+  }
+}
+
+/** The body of a refusal. */
+export function bodyOf(error: ApiError | ValidationFailure): Record<string, unknown> {
+  if (error instanceof ValidationFailure) return { detail: error.items };
+  return { detail: error.code, message: ERRORS[error.code].message, ...error.fields };
+}
+
+/** The HTTP status of a refusal. */
+export function statusOf(error: ApiError | ValidationFailure): number {
+  return error instanceof ValidationFailure ? VALIDATION_STATUS : ERRORS[error.code].status;
+}

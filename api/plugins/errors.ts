@@ -1,0 +1,81 @@
+/** Answers every failure with a body of the contract; nothing of an unexpected error ever leaves the process. */
+import type { Socket } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Api } from '../api.ts';
+import { DependencyDown } from '../dependencies.ts';
+import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
+
+/** Fastify's own errors that are the caller's doing. */
+const FASTIFY: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_BAD_URL: 'not_found',
+  FST_ERR_MAX_PARAM_LENGTH: 'not_found',
+  FST_ERR_NOT_FOUND: 'not_found',
+};
+
+const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is not valid JSON.', type: 'json.invalid' }]);
+
+/** What an error thrown anywhere is to the caller. Unknown ones are `internal_error`, for whatever they say is ours. */
+export function refusalOf(error: unknown): ApiError | ValidationFailure {
+  if (error instanceof ApiError || error instanceof ValidationFailure) return error;
+  if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  const known = FASTIFY[String(code)];
+  if (known !== undefined) return new ApiError(known, { cause: error });
+  if (error instanceof SyntaxError && statusCode === 400) return invalidJson;
+  if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidJson;
+  if (statusCode === 404) return new ApiError('not_found', { cause: error });
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new ApiError('bad_request', { cause: error });
+  return new ApiError('internal_error', { cause: error });
+}
+
+/** Sends a refusal, and leaves in the request's notes what the log should know of it. */
+export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const refusal = refusalOf(error);
+  if (request.notes) request.notes.refusal = refusal instanceof ApiError ? refusal.code : 'validation';
+  if (request.notes && statusOf(refusal) >= 500) request.notes.cause = refusal.cause ?? refusal;
+  if (refusal instanceof ApiError) {
+    if (refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
+    if (refusal.code === 'invalid_api_key') reply.header('WWW-Authenticate', 'ApiKey realm="curbcut"');
+  }
+  return reply
+    .code(statusOf(refusal))
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(bodyOf(refusal)));
+}
+
+/** Errors of routes, and paths that nothing is at. */
+export function installErrors(app: Api): void {
+  app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
+  app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
+}
+
+const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
+
+/** Answers what is not HTTP, on the bare socket: there is no request yet that could be answered. */
+export function refuseClient(error: Error & { code?: string }, socket: Socket, requestId: string): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code: ErrorCode =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers_too_large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'bad_request';
+  const { status } = ERRORS[code];
+  const body = JSON.stringify(bodyOf(new ApiError(code)));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${REASONS[status]}`,
+      `X-Request-Id: ${requestId}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}

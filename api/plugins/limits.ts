@@ -1,0 +1,54 @@
+/** The four limits of the contract, and the headers that tell of them. */
+import type { Caller } from '../../core/organisation.ts';
+import type { LimitRule, Limits, LimitState } from '../../stores/limits.ts';
+import { callerOf, type Api } from '../api.ts';
+import { ApiError } from '../errors.ts';
+
+export interface LimitSize {
+  limit: number;
+  windowSeconds: number;
+}
+
+/** Requests in any window of so many seconds. `key` counts every request of a key, the others those of an organisation. */
+export const LIMITS = {
+  key: { limit: 60, windowSeconds: 60 },
+  submissions: { limit: 60, windowSeconds: 60 },
+  reports: { limit: 300, windowSeconds: 60 },
+  'key-creations': { limit: 20, windowSeconds: 60 },
+} as const satisfies Record<string, LimitSize>;
+export type LimitName = keyof typeof LIMITS;
+
+/** Counts every request of `scope`, in which a key is required, against its key's limit and then its route's. */
+export function limitRequests(scope: Api, limits: Limits, sizes: Readonly<Record<LimitName, LimitSize>>): void {
+  scope.addHook('onRequest', async (request, reply) => {
+    const { allowed, states, retryAfterSeconds } = await limits.admit(
+      rulesFor(callerOf(request), request.routeOptions.config.limit, sizes),
+    );
+    reply.headers(rateLimitHeaders(states));
+    if (!allowed) throw new ApiError('rate_limit_exceeded', { retryAfterSeconds: retryAfterSeconds ?? 1 });
+  });
+}
+
+/** The key's limit first, then the organisation's, if the route has one. */
+export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: Readonly<Record<LimitName, LimitSize>>): LimitRule[] {
+  const rules: LimitRule[] = [{ policy: 'key', subject: caller.keyId, ...sizes.key }];
+  if (limit !== undefined) rules.push({ policy: limit, subject: caller.organisation.id, ...sizes[limit] });
+  return rules;
+}
+
+/**
+ * `RateLimit-Policy` and `RateLimit` as structured fields (draft-ietf-httpapi-ratelimit-headers). `t` is the time in
+ * which the `r` remaining requests may be used: the whole window of a sliding limit, and where none is left the seconds
+ * until the next one is.
+ */
+export function rateLimitHeaders(states: readonly LimitState[]): Record<string, string> {
+  return {
+    'RateLimit-Policy': states.map(({ policy, limit, windowSeconds }) => `"${policy}";q=${limit};w=${windowSeconds}`).join(', '),
+    RateLimit: states
+      .map(
+        ({ policy, remaining, resetSeconds, windowSeconds }) =>
+          `"${policy}";r=${remaining};t=${remaining > 0 ? windowSeconds : resetSeconds}`,
+      )
+      .join(', '),
+  };
+}

@@ -1,0 +1,45 @@
+/** Gives every request an id, and every finished one a single wide log line. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from '../../core/logger.ts';
+import type { Api } from '../api.ts';
+
+/** A caller's own id is taken over only if it cannot break a log, a header or a shell. */
+const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
+
+/** The caller's X-Request-Id if it is a safe token, else a new one. */
+export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+}
+
+/** Route patterns and ids only: a path or a header might carry a secret that was put in the wrong place. */
+export function installRequestLog(app: Api, logger: Logger): void {
+  app.decorateRequest('caller', null);
+  app.decorateRequest('notes', null);
+  app.addHook('onRequest', async (request, reply) => {
+    request.notes = {};
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    logRequest(logger, request, reply);
+  });
+}
+
+/** Writes the line: an error where we failed, else what happened. */
+export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
+  const { cause, ...notes } = request.notes ?? {};
+  const fields = {
+    requestId: request.id,
+    method: request.method,
+    route: request.routeOptions.url ?? null,
+    status: reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime * 10) / 10,
+    ...notes,
+    ...(cause !== undefined && { err: cause }),
+  };
+  if (reply.statusCode >= 500) logger.error(fields, 'request failed');
+  else logger.info(fields, 'request');
+}

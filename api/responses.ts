@@ -1,0 +1,140 @@
+/** Pieces of the OpenAPI document that every route uses: answers, refusals, headers, nullable fields. */
+import { Type, type Static, type TSchema } from 'typebox';
+import { ERROR_CODES, ERRORS, VALIDATION_STATUS, VALIDATION_TYPES, type ErrorCode } from './errors.ts';
+
+/** One of several strings, with its type said: `{"type":"string","enum":[…]}`. */
+export function oneOf<const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) {
+  return Type.Unsafe<T[number]>({ ...options, type: 'string', enum: [...values] });
+}
+
+/** A schema that also takes null. Plain types only, so that the document stays `type: ["number", "null"]`. */
+export function nullable<T extends TSchema>(schema: T) {
+  const { type, enum: values, ...rest } = schema as unknown as { type: string; enum?: unknown[] };
+  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...(values && { enum: [...values, null] }) });
+}
+
+/** A schema of `components`, by its `$id`. */
+export function reference<T extends TSchema>(schema: T) {
+  const { $id } = schema as { $id?: string };
+  if ($id === undefined) throw new TypeError('only a schema with an $id can be referred to');
+  return Type.Unsafe<Static<T>>({ $ref: `${$id}#` });
+}
+
+/** A header in the document. `required` is lifted to where OpenAPI wants it by `plugins/openapi.ts`. */
+const header = (type: 'string' | 'integer', description: string, required = false) => ({
+  type,
+  description,
+  ...(required && { required }),
+});
+
+export const HEADERS = {
+  'X-Request-Id': header('string', "The caller's own X-Request-Id where that is a safe token, else a new one.", true),
+  'Retry-After': header('integer', 'Seconds to wait before the next request.', true),
+  Location: header('string', 'Where the new resource is, relative to the base address.', true),
+  RateLimit: header('string', 'What is left of each limit (draft-ietf-httpapi-ratelimit-headers).', true),
+  'RateLimit-Policy': header('string', 'The limits that apply (draft-ietf-httpapi-ratelimit-headers).', true),
+  'Idempotent-Replayed': header('string', '`true` where this is the stored answer of an earlier request with the same Idempotency-Key.'),
+  'WWW-Authenticate': header('string', 'How to authenticate.', true),
+  Allow: header('string', 'The methods that this path takes.', true),
+} as const;
+type HeaderName = keyof typeof HEADERS;
+
+const headersOf = (names: readonly HeaderName[]) =>
+  Object.fromEntries(['X-Request-Id' as const, ...names].map((name) => [name, HEADERS[name]]));
+
+/** An answer with a JSON body. */
+export function answer(description: string, schema: TSchema, headers: readonly HeaderName[] = []) {
+  return { description, headers: headersOf(headers), content: { 'application/json': { schema } } };
+}
+
+/** An answer with a body of another kind. */
+export function textAnswer(description: string, mediaType: string, headers: readonly HeaderName[] = []) {
+  return { description, headers: headersOf(headers), content: { [mediaType]: { schema: Type.String() } } };
+}
+
+/** An answer without a body. */
+export function emptyAnswer(description: string, headers: readonly HeaderName[] = []) {
+  return { description, headers: headersOf(headers), type: 'null' };
+}
+
+/** Headers on every answer to a known key. */
+export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
+
+export const ErrorBody = Type.Object(
+  {
+    detail: oneOf(ERROR_CODES, { description: 'A stable code.' }),
+    message: Type.String({ description: 'What to do, in one sentence.' }),
+  },
+  { $id: 'Error', description: 'A refusal.' },
+);
+
+export const InsufficientCredits = Type.Object(
+  {
+    detail: oneOf(['insufficient_credits']),
+    message: Type.String(),
+    balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
+    pages_requested: Type.Integer({ minimum: 1 }),
+  },
+  { $id: 'InsufficientCredits', additionalProperties: false },
+);
+
+export const ValidationError = Type.Object(
+  {
+    detail: Type.Array(
+      Type.Object(
+        {
+          loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
+            minItems: 1,
+            description: '`body`, `path`, `query` or `header`, then the way to the value.',
+          }),
+          msg: Type.String({ description: 'What is wrong, in one sentence.' }),
+          type: oneOf(VALIDATION_TYPES, { description: 'A stable name of the mistake.' }),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1 },
+    ),
+  },
+  { $id: 'ValidationError', additionalProperties: false },
+);
+
+/** Statuses whose answer says when to come again. */
+const WAITS = new Set<number>([429, 503]);
+
+/**
+ * The refusals of a route as responses of the document, by status, each with exactly its codes. A known key's limits are
+ * told on every one that comes after the limits were asked.
+ */
+export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
+  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status as number);
+  const responses: Record<number, object> = {};
+  for (const [status, ofStatus] of byStatus) {
+    const headers: HeaderName[] = [];
+    if (status === 401) headers.push('WWW-Authenticate');
+    if (WAITS.has(status)) headers.push('Retry-After');
+    // A 503 may come before the limits were asked: the key could not be looked up.
+    if (options.limited && ![401, 403, 500, 503].includes(status)) headers.push(...LIMITED);
+    responses[status] = answer(ofStatus.map((code) => ERRORS[code].message).join(' Or: '), refusalSchema(ofStatus), headers);
+  }
+  if (options.validated)
+    responses[VALIDATION_STATUS] = answer(
+      'The request is wrong in at least one place.',
+      reference(ValidationError),
+      options.limited ? LIMITED : [],
+    );
+  return responses;
+}
+
+function refusalSchema(codes: readonly ErrorCode[]): TSchema {
+  if (codes.includes('insufficient_credits')) return reference(InsufficientCredits);
+  return Type.Object({ detail: oneOf(codes), message: Type.String() }, { additionalProperties: false });
+}
+
+/** What any route behind a key may answer. */
+export const KEYED: readonly ErrorCode[] = [
+  'invalid_api_key',
+  'account_blocked',
+  'rate_limit_exceeded',
+  'service_unavailable',
+  'internal_error',
+];

@@ -1,0 +1,128 @@
+/** Issuing, listing and revoking API keys. */
+import { Type, type Static } from 'typebox';
+import type { Logger } from '../../core/logger.ts';
+import type { ApiKey, Keys } from '../../stores/keys.ts';
+import type { Organisations } from '../../stores/organisations.ts';
+import { callerOf, type Api } from '../api.ts';
+import { ApiError, ValidationFailure } from '../errors.ts';
+import { answer, emptyAnswer, KEYED, LIMITED, nullable, reference, refusals } from '../responses.ts';
+
+const NewKey = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'What the key is for.' }),
+    expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When it stops working; null or absent: never.' }))),
+  },
+  { additionalProperties: false },
+);
+
+const shared = {
+  id: Type.String({ format: 'uuid' }),
+  name: Type.String(),
+  last4: Type.String({ description: 'The last four characters of the key.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  expires_at: nullable(Type.String({ format: 'date-time' })),
+};
+
+export const IssuedKey = Type.Object(
+  { ...shared, key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The key itself: here and never again.' }) },
+  { $id: 'IssuedKey', additionalProperties: false },
+);
+
+export const ListedKey = Type.Object(
+  { ...shared, last_used_at: nullable(Type.String({ format: 'date-time', description: 'To the minute.' })) },
+  { $id: 'ListedKey', additionalProperties: false },
+);
+
+const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)) }, { additionalProperties: false });
+
+export interface KeyRouteParts {
+  keys: Pick<Keys, 'issue' | 'list' | 'revoke'>;
+  organisations: Pick<Organisations, 'record'>;
+  clock: () => Date;
+  logger: Logger;
+}
+
+export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: KeyRouteParts): void {
+  /** Tells the audit log. What was done is done: a log that is away must not hide a key from whoever just made it. */
+  const record = async (caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
+    const entry = { organisation: caller.organisation.id, actor: `key:${caller.keyId}`, action, subject };
+    await organisations.record(entry).catch((error: unknown) => logger.error({ ...entry, err: error }, 'an audit entry was lost'));
+  };
+
+  scope.post(
+    '/v1/api-keys',
+    {
+      config: { limit: 'key-creations' },
+      schema: {
+        operationId: 'issueKey',
+        tags: ['Account'],
+        summary: 'Create an API key',
+        description: 'The key is shown once. To rotate: create a key, change the secret, try it, revoke the old one.',
+        security: [{ apiKey: [] }],
+        body: NewKey,
+        response: {
+          201: answer('The new key.', reference(IssuedKey), LIMITED),
+          ...refusals([...KEYED, 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const expiresAt = request.body.expires_at == null ? null : new Date(request.body.expires_at);
+      if (expiresAt !== null && expiresAt <= clock())
+        throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
+      const { key, secret } = await keys.issue({ organisation: caller.organisation.id, name: request.body.name.trim(), expiresAt });
+      await record(caller, 'key.issue', key.id);
+      return reply.code(201).send({ ...toShared(key), key: secret });
+    },
+  );
+
+  scope.get(
+    '/v1/api-keys',
+    {
+      schema: {
+        operationId: 'listKeys',
+        tags: ['Account'],
+        summary: 'List the live API keys',
+        security: [{ apiKey: [] }],
+        response: { 200: answer('Newest first, without their secrets.', KeyList, LIMITED), ...refusals(KEYED, { limited: true }) },
+      },
+    },
+    async (request) => ({ data: (await keys.list(callerOf(request).organisation.id)).map(toListed) }),
+  );
+
+  scope.delete(
+    '/v1/api-keys/:key_id',
+    {
+      schema: {
+        operationId: 'revokeKey',
+        tags: ['Account'],
+        summary: 'Revoke an API key',
+        description: 'At once, for every replica of the service. A key may revoke itself.',
+        security: [{ apiKey: [] }],
+        params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
+        response: {
+          204: emptyAnswer('The key is revoked.', LIMITED),
+          ...refusals([...KEYED, 'key_not_found'], { limited: true, validated: true }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request);
+      const id = request.params.key_id.toLowerCase();
+      if (!(await keys.revoke(caller.organisation.id, id))) throw new ApiError('key_not_found');
+      await record(caller, 'key.revoke', id);
+      return reply.code(204).send();
+    },
+  );
+}
+
+const toShared = (key: ApiKey) => ({
+  id: key.id,
+  name: key.name,
+  last4: key.last4,
+  created_at: key.createdAt.toISOString(),
+  expires_at: key.expiresAt?.toISOString() ?? null,
+});
+
+const toListed = (key: ApiKey): Static<typeof ListedKey> => ({ ...toShared(key), last_used_at: key.lastUsedAt?.toISOString() ?? null });

@@ -1,0 +1,35 @@
+/** The credit balance. */
+import { Type } from 'typebox';
+import type { Credits } from '../../stores/credits.ts';
+import { callerOf, type Api } from '../api.ts';
+import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+
+export const CreditBalance = Type.Object(
+  {
+    balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
+    plan: Type.String(),
+    setup_complete: Type.Boolean({ description: 'Whether the organisation has had credits and has a live key.' }),
+  },
+  { $id: 'CreditBalance', additionalProperties: false },
+);
+
+export function billingRoutes(scope: Api, { credits }: { credits: Pick<Credits, 'balance'> }): void {
+  scope.get(
+    '/v1/billing/credits',
+    {
+      schema: {
+        operationId: 'getCredits',
+        tags: ['Account'],
+        summary: 'Get the credit balance',
+        security: [{ apiKey: [] }],
+        response: { 200: answer('The balance.', reference(CreditBalance), LIMITED), ...refusals(KEYED, { limited: true }) },
+      },
+    },
+    async (request) => {
+      const { organisation } = callerOf(request);
+      const { balance, granted } = await credits.balance(organisation.id);
+      // Whoever asks has a live key: the one that is asked with.
+      return { balance, plan: organisation.plan, setup_complete: granted > 0 };
+    },
+  );
+}

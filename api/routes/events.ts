@@ -1,0 +1,114 @@
+/** Following a scan as server-sent events. */
+import { Readable } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { PHASES } from '../../core/scan.ts';
+import type { Bus } from '../../stores/bus.ts';
+import type { Scans } from '../../stores/scans.ts';
+import { callerOf, type Api } from '../api.ts';
+import { ApiError } from '../errors.ts';
+import { lastEventIdOf, openStream, type Timings } from '../events.ts';
+import type { Metrics } from '../plugins/metrics.ts';
+import { KEYED, LIMITED, nullable, oneOf, refusals, textAnswer } from '../responses.ts';
+import { isTerminal } from '../../core/phase.ts';
+import { ScanPath } from './scans.ts';
+
+export const ProgressEvent = Type.Object(
+  {
+    event: oneOf(['progress']),
+    status: oneOf(PHASES.filter((phase) => !isTerminal(phase))),
+    scan_id: Type.String({ format: 'uuid' }),
+    pages_scanned: Type.Integer({ minimum: 0 }),
+    pages_total: Type.Integer({ minimum: 0, description: 'Pages known to be in the scan now; it may grow while crawling.' }),
+  },
+  { $id: 'ProgressEvent', additionalProperties: false },
+);
+
+const count = nullable(Type.Integer({ minimum: 0 }));
+
+export const CompleteEvent = Type.Object(
+  {
+    event: oneOf(['complete']),
+    scan_id: Type.String({ format: 'uuid' }),
+    status: oneOf(PHASES.filter(isTerminal)),
+    score: nullable(Type.Number({ minimum: 0, maximum: 100 })),
+    violations_count: count,
+    violations_critical: count,
+    violations_serious: count,
+    violations_moderate: count,
+    violations_minor: count,
+    passed: nullable(Type.Boolean()),
+    message: nullable(Type.String()),
+  },
+  { $id: 'CompleteEvent', additionalProperties: false },
+);
+
+export interface EventRouteParts {
+  scans: Pick<Scans, 'find'>;
+  bus: Pick<Bus, 'connected' | 'followStatus'>;
+  metrics: Metrics;
+  timings: Timings;
+}
+
+export function eventRoutes(scope: Api, parts: EventRouteParts): void {
+  const open = new Set<AbortController>();
+  // Before the server stops listening: clients see a clean end, and reconnect to another replica with Last-Event-ID.
+  scope.addHook('preClose', async () => {
+    for (const stream of open) stream.abort();
+  });
+
+  scope.get(
+    '/v1/ci/scans/:scan_id/events',
+    {
+      // A stream without a body would never end.
+      exposeHeadRoute: false,
+      schema: {
+        operationId: 'followScan',
+        tags: ['Scans'],
+        summary: 'Follow a scan',
+        description:
+          'The current state at once, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
+          'Each `data:` line is a ProgressEvent or a CompleteEvent; `id:` grows with every change, and `Last-Event-ID` resumes. ' +
+          '`: keepalive` comments every 15 seconds are no events.',
+        security: [{ apiKey: [] }],
+        params: ScanPath,
+        headers: Type.Object({ 'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that was seen.' })) }),
+        response: {
+          200: textAnswer('The stream.', 'text/event-stream', LIMITED),
+          ...refusals([...KEYED, 'scan_not_found'], { limited: true, validated: true }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const scanId = request.params.scan_id.toLowerCase();
+      const organisation = callerOf(request).organisation.id;
+      if (request.notes) request.notes.scan = scanId;
+      const ending = new AbortController();
+      const stream = await openStream({
+        read: () => parts.scans.find(scanId, organisation),
+        bus: parts.bus,
+        organisation,
+        scanId,
+        lastEventId: lastEventIdOf(request.headers['last-event-id']),
+        timings: parts.timings,
+        signal: ending.signal,
+      });
+      if (stream.row === null) {
+        stream.close();
+        throw new ApiError('scan_not_found');
+      }
+      open.add(ending);
+      parts.metrics.stream(1);
+      const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 16 * 1024 });
+      text.once('close', () => {
+        ending.abort();
+        stream.close();
+        open.delete(ending);
+        parts.metrics.stream(-1);
+      });
+      // nginx would gather the events otherwise.
+      reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
+      return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);
+    },
+  );
+}

@@ -1,0 +1,94 @@
+/** Links to what a scan found: the PDF report and the JSON export. */
+import { Type } from 'typebox';
+import { isTerminal } from '../../core/phase.ts';
+import type { Reports } from '../../stores/reports.ts';
+import type { ScanRow, Scans } from '../../stores/scans.ts';
+import { callerOf, type Api } from '../api.ts';
+import { ApiError, type ErrorCode } from '../errors.ts';
+import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { ScanPath } from './scans.ts';
+
+/** How long one link is good (decisions, "Limits"). New ones are given for as long as the report is kept. */
+const LINK_SECONDS = 3600;
+
+export const ReportLink = Type.Object(
+  {
+    url: Type.String({ format: 'uri', description: 'Downloads the report; whoever has it needs no key.' }),
+    expires_in: Type.Integer({ minimum: 1, maximum: LINK_SECONDS, description: 'Seconds until the URL expires.' }),
+  },
+  { $id: 'ReportLink', additionalProperties: false },
+);
+
+export interface ReportRouteParts {
+  scans: Pick<Scans, 'find'>;
+  reports: Pick<Reports, 'downloadLink' | 'size'>;
+}
+
+interface Kind {
+  path: string;
+  operationId: string;
+  summary: string;
+  object: 'pdf' | 'export';
+  extension: string;
+  /** Where the scan is done but this object of it is not there. */
+  missing: ErrorCode;
+}
+
+const KINDS: readonly Kind[] = [
+  {
+    path: '/v1/scans/:scan_id/report',
+    operationId: 'getReport',
+    summary: 'Get a link to the PDF report',
+    object: 'pdf',
+    extension: 'pdf',
+    missing: 'report_not_found',
+  },
+  {
+    path: '/v1/scans/:scan_id/report/json',
+    operationId: 'getReportJson',
+    summary: 'Get a link to the JSON export',
+    object: 'export',
+    extension: 'json',
+    missing: 'json_export_unavailable',
+  },
+];
+
+export function reportRoutes(scope: Api, { scans, reports }: ReportRouteParts): void {
+  for (const kind of KINDS) {
+    const codes = [...new Set<ErrorCode>([...KEYED, 'report_not_found', kind.missing, 'scan_not_complete'])];
+    scope.get(
+      kind.path,
+      {
+        config: { limit: 'reports' },
+        schema: {
+          operationId: kind.operationId,
+          tags: ['Reports'],
+          summary: kind.summary,
+          security: [{ apiKey: [] }],
+          params: ScanPath,
+          response: {
+            200: answer('A link that is good for an hour.', reference(ReportLink), LIMITED),
+            ...refusals(codes, { limited: true, validated: true }),
+          },
+        },
+      },
+      async (request) => {
+        const { scan_id } = request.params;
+        if (request.notes) request.notes.scan = scan_id;
+        const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+        if (row === null) throw new ApiError('report_not_found');
+        if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
+        if (row.reports === null) throw new ApiError('report_not_found');
+        const { key } = row.reports[kind.object];
+        if ((await reports.size(key)) === null) throw new ApiError(kind.missing);
+        return { url: await reports.downloadLink(key, fileNameOf(row, kind.extension), LINK_SECONDS), expires_in: LINK_SECONDS };
+      },
+    );
+  }
+}
+
+/** A name that says which site and scan it is, of characters that every file system takes. */
+export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {
+  const host = new URL(row.options.url).hostname.replace(/[^a-z0-9.-]/gi, '').slice(0, 100);
+  return `accessibility-${host}-${row.id.slice(0, 8)}.${extension}`;
+}

@@ -1,0 +1,265 @@
+/** Submitting a scan and polling it. */
+import { createHash } from 'node:crypto';
+import { Type, type Static } from 'typebox';
+import { isTerminal } from '../../core/phase.ts';
+import { IMPACTS, PHASES, SCAN_DEFAULTS, WCAG_LEVELS, WCAG_VERSIONS, type ScanOptions } from '../../core/scan.ts';
+import { URL_MAX_LENGTH } from '../../core/url-policy.ts';
+import type { StoredAnswer } from '../../stores/idempotency.ts';
+import type { ScanRow, Scans } from '../../stores/scans.ts';
+import { callerOf, type Api } from '../api.ts';
+import { ApiError, ValidationFailure, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
+import { findings } from '../events.ts';
+import type { Metrics } from '../plugins/metrics.ts';
+import { answer, KEYED, LIMITED, nullable, oneOf, reference, refusals, ValidationError } from '../responses.ts';
+import type { SubmissionOutcome, Submissions } from '../submission.ts';
+import { targetItem } from '../targets.ts';
+import type { Logger } from '../../core/logger.ts';
+
+/** Seconds between two polls (contract: 5 to 10). */
+const POLL_AGAIN_SECONDS = 5;
+
+export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) });
+
+/** The body of a submission. Nothing beside these fields is taken: a misspelt threshold must not let a build pass. */
+export const scanSubmission = (maxPagesLimit: number) =>
+  Type.Object(
+    {
+      url: Type.String({ format: 'uri', maxLength: URL_MAX_LENGTH, description: 'A publicly reachable page; the crawl starts there.' }),
+      min_score: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Fail if the score is below this.' }))),
+      max_violations: Type.Optional(
+        nullable(
+          Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Fail if there are more violations than this.' }),
+        ),
+      ),
+      fail_on_severity: Type.Optional(
+        nullable(oneOf(IMPACTS, { description: 'Fail if any violation is of this severity or a higher one.' })),
+      ),
+      max_pages: Type.Integer({
+        minimum: 1,
+        maximum: maxPagesLimit,
+        default: Math.min(SCAN_DEFAULTS.maxPages, maxPagesLimit),
+        description: 'Pages to crawl and test, a credit each.',
+      }),
+      fail_on_truncation: Type.Boolean({
+        default: true,
+        description: 'True: answer 402 where credits are short. False: test as many pages as the balance allows.',
+      }),
+      wcag_level: oneOf(WCAG_LEVELS, { default: SCAN_DEFAULTS.wcagLevel }),
+      wcag_version: oneOf(WCAG_VERSIONS, { default: SCAN_DEFAULTS.wcagVersion }),
+    },
+    { additionalProperties: false, required: ['url'] },
+  );
+export type ScanSubmission = Static<ReturnType<typeof scanSubmission>>;
+
+export const ScanAccepted = Type.Object(
+  {
+    scan_id: Type.String({ format: 'uuid' }),
+    status: oneOf(['queued']),
+    status_url: Type.String({ description: 'Where to poll, relative to the base address.' }),
+    message: Type.String(),
+    pages_requested: Type.Integer({ minimum: 1 }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Credits reserved; fewer than requested where the balance was short.' }),
+  },
+  { $id: 'ScanAccepted', additionalProperties: false },
+);
+export type ScanAccepted = Static<typeof ScanAccepted>;
+
+const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null while in progress.` }));
+
+export const ScanResult = Type.Object(
+  {
+    scan_id: Type.String({ format: 'uuid' }),
+    status: oneOf(PHASES),
+    score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
+    violations_count: count('Violations over all pages: failing elements, counted once for each rule and page.'),
+    violations_critical: count('Those of them that are critical.'),
+    violations_serious: count('Those of them that are serious.'),
+    violations_moderate: count('Those of them that are moderate.'),
+    violations_minor: count('Those of them that are minor.'),
+    passed: nullable(Type.Boolean({ description: 'Whether every threshold was met; null where none was set, or while in progress.' })),
+    report_url: nullable(Type.String({ description: 'Where to get a link to the PDF report, relative to the base address.' })),
+    message: nullable(Type.String({ description: 'Why it did not pass, or why it failed.' })),
+  },
+  { $id: 'ScanResult', additionalProperties: false },
+);
+export type ScanResult = Static<typeof ScanResult>;
+
+export interface ScanRouteParts {
+  submissions: Submissions;
+  scans: Pick<Scans, 'find'>;
+  metrics: Metrics;
+  logger: Logger;
+  maxPagesLimit: number;
+}
+
+const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
+  ...KEYED,
+  'insufficient_credits',
+  'idempotency_conflict',
+  'payload_too_large',
+  'unsupported_media_type',
+  'queue_paused',
+  'queue_full',
+];
+
+export function scanRoutes(scope: Api, parts: ScanRouteParts): void {
+  scope.post(
+    '/v1/ci/scans',
+    {
+      config: { limit: 'submissions' },
+      schema: {
+        operationId: 'submitScan',
+        tags: ['Scans'],
+        summary: 'Submit a scan',
+        description: 'Reserves a credit a page and queues the scan. Poll `status_url`, or follow the events.',
+        security: [{ apiKey: [] }],
+        headers: Type.Object({
+          'Idempotency-Key': Type.Optional(
+            Type.String({
+              minLength: 1,
+              maxLength: 255,
+              description: 'The same key with the same body answers with the first answer, for 24 hours, and charges nothing.',
+            }),
+          ),
+        }),
+        body: scanSubmission(parts.maxPagesLimit),
+        response: {
+          202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed']),
+          ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { body } = request;
+      // Node joins repeated headers of this name, and lower-cases it.
+      const key = request.headers['idempotency-key'] as string | undefined;
+      const outcome = await parts.submissions.submit(
+        {
+          organisation: callerOf(request).organisation.id,
+          options: optionsOf(body),
+          partial: !body.fail_on_truncation,
+          idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
+        },
+        parts.logger.child({ requestId: request.id }),
+      );
+      parts.metrics.submission(outcome.kind === 'accepted' && outcome.replayed ? 'replayed' : outcome.kind);
+      if (outcome.kind !== 'accepted') throw refusalFor(outcome, body);
+      if (request.notes) Object.assign(request.notes, { scan: (outcome.answer.body as ScanAccepted).scan_id, replayed: outcome.replayed });
+      if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
+      return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
+    },
+  );
+
+  scope.get(
+    '/v1/ci/scans/:scan_id',
+    {
+      schema: {
+        operationId: 'getScan',
+        tags: ['Scans'],
+        summary: 'Poll a scan',
+        description: '202 while in progress; then 422 where a threshold failed (a verdict), else 200. The result is the body of each.',
+        security: [{ apiKey: [] }],
+        params: ScanPath,
+        response: {
+          ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
+          200: answer('The scan is at its end, and no threshold failed.', reference(ScanResult), LIMITED),
+          202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
+          422: answer(
+            'The scan is at its end and a threshold failed; or the scan id is not a UUID.',
+            Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
+            LIMITED,
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { scan_id } = request.params;
+      if (request.notes) request.notes.scan = scan_id;
+      const row = await parts.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+      if (row === null) throw new ApiError('scan_not_found');
+      const status = pollStatus(row);
+      if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);
+      return reply.code(status).send(toResult(row));
+    },
+  );
+}
+
+/** 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
+export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 422 {
+  if (!isTerminal(row.phase)) return 202;
+  return row.passed === false ? VALIDATION_STATUS : 200;
+}
+
+/** A row as the contract shows it. */
+export function toResult(row: ScanRow): ScanResult {
+  const ended = isTerminal(row.phase);
+  return {
+    scan_id: row.id,
+    status: row.phase,
+    ...findings(row),
+    passed: ended ? row.passed : null,
+    report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
+    message: row.message,
+  };
+}
+
+/** What a caller is told of a scan that will run. */
+export function acceptedAnswer(row: ScanRow): StoredAnswer {
+  const path = `/v1/ci/scans/${row.id}`;
+  const partial = row.pagesReserved < row.pagesRequested;
+  const body: ScanAccepted = {
+    scan_id: row.id,
+    status: 'queued',
+    status_url: path,
+    message: partial
+      ? `The scan is queued for ${row.pagesReserved} of ${row.pagesRequested} pages, as many as there were credits for.`
+      : 'The scan is queued.',
+    pages_requested: row.pagesRequested,
+    pages_reserved: row.pagesReserved,
+  };
+  return { status: 202, headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
+}
+
+function optionsOf(body: ScanSubmission): ScanOptions {
+  return {
+    url: body.url,
+    maxPages: body.max_pages,
+    wcagLevel: body.wcag_level,
+    wcagVersion: body.wcag_version,
+    // Null is "no check", as if the threshold were absent.
+    thresholds: {
+      ...(body.min_score != null && { minScore: body.min_score }),
+      ...(body.max_violations != null && { maxViolations: body.max_violations }),
+      ...(body.fail_on_severity != null && { failOnSeverity: body.fail_on_severity }),
+    },
+    crawl: { ...SCAN_DEFAULTS.crawl, include: [], exclude: [] },
+    locale: SCAN_DEFAULTS.locale,
+  };
+}
+
+/** The same for two bodies that ask for the same thing, however they are written. */
+function fingerprintOf(body: ScanSubmission): string {
+  const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
+}
+
+function refusalFor(outcome: Exclude<SubmissionOutcome, { kind: 'accepted' }>, body: ScanSubmission): ApiError | ValidationFailure {
+  switch (outcome.kind) {
+    case 'target_refused':
+      return new ValidationFailure([targetItem(outcome.refusal)]);
+    case 'idempotency_reused':
+      return new ValidationFailure([
+        {
+          loc: ['header', 'Idempotency-Key'],
+          msg: 'This Idempotency-Key was sent with another body; use a new key for a new request.',
+          type: 'idempotency_key.reused',
+        },
+      ]);
+    case 'insufficient_credits':
+      return new ApiError('insufficient_credits', { fields: { balance: outcome.balance, pages_requested: body.max_pages } });
+    case 'idempotency_conflict':
+    case 'queue_paused':
+    case 'queue_full':
+      return new ApiError(outcome.kind);
+  }
+}

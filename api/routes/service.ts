@@ -1,0 +1,123 @@
+/** What the service says about itself: documents, health, metrics. No key is needed. */
+import { Type } from 'typebox';
+import { Report } from '../../core/report.ts';
+import type { Api } from '../api.ts';
+import type { Probe } from '../dependencies.ts';
+import type { Metrics } from '../plugins/metrics.ts';
+import { answer, oneOf, refusals, textAnswer } from '../responses.ts';
+
+/** How long one dependency may take to say that it is there. */
+const PROBE_TIMEOUT_MS = 2_000;
+
+const Readiness = Type.Object(
+  {
+    status: oneOf(['ready', 'not_ready']),
+    missing: Type.Array(Type.String(), { description: 'Dependencies that do not answer.' }),
+    dependencies: Type.Record(Type.String(), oneOf(['ok', 'missing'])),
+  },
+  { additionalProperties: false },
+);
+
+export interface ServiceRouteParts {
+  probes: Readonly<Record<string, Probe>>;
+  metrics: Metrics;
+}
+
+export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteParts): void {
+  const anyJson = Type.Object({}, { additionalProperties: true });
+  const failure = refusals(['internal_error']);
+
+  app.get(
+    '/openapi.json',
+    { schema: service('getOpenApi', 'This document', { 200: answer('OpenAPI 3.1.', anyJson), ...failure }) },
+    async (_request, reply) => reply.send(app.swagger()),
+  );
+
+  app.get(
+    '/schemas/report-v1.json',
+    {
+      schema: service('getReportSchema', 'The JSON Schema of the JSON export', {
+        200: answer('JSON Schema 2020-12.', anyJson),
+        ...failure,
+      }),
+    },
+    async () => ({ $schema: 'https://json-schema.org/draft/2020-12/schema', title: 'Curbcut report, version 1', ...Report }),
+  );
+
+  const healthy = Type.Object({ status: oneOf(['ok']) }, { additionalProperties: false });
+  app.get(
+    '/healthz',
+    { schema: service('getHealth', 'Whether the process lives', { 200: answer('It lives.', healthy), ...failure }) },
+    async () => ({
+      status: 'ok',
+    }),
+  );
+
+  const look = shared(() => readiness(probes));
+  app.get(
+    '/readyz',
+    {
+      schema: service('getReadiness', 'Whether every dependency answers', {
+        200: answer('Every dependency that is required answers.', Readiness),
+        503: answer('A dependency that is required does not answer.', Readiness),
+        ...failure,
+      }),
+    },
+    async (_request, reply) => {
+      const { ready, missing, dependencies } = await look();
+      return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not_ready', missing, dependencies });
+    },
+  );
+
+  app.get(
+    '/metrics',
+    { schema: service('getMetrics', 'Metrics for Prometheus', { 200: textAnswer('The metrics.', 'text/plain'), ...failure }) },
+    async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
+  );
+}
+
+const service = (operationId: string, summary: string, response: Record<number, object>) => ({
+  operationId,
+  summary,
+  tags: ['Service'],
+  response,
+});
+
+/** Asks every dependency at once. */
+async function readiness(probes: Readonly<Record<string, Probe>>) {
+  const names = Object.keys(probes);
+  const present = await Promise.all(names.map((name) => answers(probes[name]!)));
+  const missing = names.filter((_, index) => !present[index]);
+  return {
+    ready: missing.every((name) => !probes[name]!.required),
+    missing,
+    dependencies: Object.fromEntries(names.map((name, index) => [name, present[index] ? 'ok' : 'missing'])),
+  };
+}
+
+async function answers(probe: Probe): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), PROBE_TIMEOUT_MS);
+  });
+  const there = probe.check().then(
+    () => true,
+    () => false,
+  );
+  try {
+    return await Promise.race([there, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** One look for all who ask meanwhile: nobody without a key can make us ask our dependencies faster than they answer. */
+function shared<T>(look: () => Promise<T>): () => Promise<T> {
+  let under: Promise<T> | null = null;
+  return () => {
+    under ??= look().finally(() => {
+      under = null;
+    });
+    return under;
+  };
+}
