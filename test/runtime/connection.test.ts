@@ -1,0 +1,67 @@
+import { expect } from 'chai';
+import type { KubernetesError } from '../../stores/kubernetes.ts';
+import { configMaps, CONFIGMAPS, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
+
+describe('connection, against a Kubernetes API', () => {
+  let cluster: TestCluster;
+  let namespace: string;
+  before(async () => {
+    cluster = await openCluster();
+    namespace = await cluster.namespace();
+  });
+  after(() => cluster.close());
+
+  const problemOf = (promise: Promise<unknown>) =>
+    promise.then(
+      () => expect.fail('it did not fail'),
+      (error: unknown) => error as KubernetesError,
+    );
+
+  it('creates, reads, patches and deletes', async () => {
+    const { connection } = cluster;
+    const maps = configMaps(connection, namespace);
+    await maps.create('a', 'Łódź');
+    expect((await maps.get('a')).data).to.deep.equal({ value: 'Łódź' });
+    const path = connection.path(CONFIGMAPS, namespace, 'a');
+    const body = [{ op: 'replace', path: '/data/value', value: '2' }];
+    expect((await connection.request<ConfigMap>('PATCH', path, { contentType: 'application/json-patch+json', body })).data).to.deep.equal({
+      value: '2',
+    });
+    await maps.remove('a');
+    expect(await problemOf(maps.get('a'))).to.include({ code: 404, reason: 'NotFound' });
+  });
+
+  it('tells a name that is taken from a write that lost a race', async () => {
+    const { connection } = cluster;
+    const maps = configMaps(connection, namespace);
+    const first = await maps.create('b', '1');
+    expect(await problemOf(maps.create('b', '1'))).to.include({ code: 409, reason: 'AlreadyExists' });
+    await maps.set('b', '2');
+    const stale = connection.request('PUT', connection.path(CONFIGMAPS, namespace, 'b'), { body: first });
+    expect(await problemOf(stale)).to.include({ code: 409, reason: 'Conflict' });
+  });
+
+  it('keeps its connections', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    for (let i = 0; i < 50; i++) await connection.request('GET', '/version');
+    expect(proxy.opened).to.be.at.most(2);
+  });
+
+  it('does not try its idle connections one by one when the way is dead', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version')));
+    const before = proxy.opened;
+    expect(before).to.be.greaterThan(2);
+    proxy.freeze();
+    proxy.thaw();
+    expect(String(await problemOf(connection.request('GET', '/version', { timeoutMs: 1000 })))).to.contain('was not answered within 1 s');
+    await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version', { timeoutMs: 5000 })));
+    expect(proxy.opened).to.be.greaterThan(before);
+  });
+
+  it('says that the server cannot be reached', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    await proxy.refuse();
+    expect((await problemOf(connection.request('GET', '/version'))).code).to.equal('ECONNREFUSED');
+  });
+});
