@@ -1,0 +1,197 @@
+/** Root causes, worst first: an example, how to mend it, and where it occurs. */
+import type { Report, ReportGroup } from '../../../core/report.ts';
+import { linkable, placeOf } from './cover.ts';
+import type { Flow } from './flow.ts';
+import { LINE, TYPE } from './palette.ts';
+import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
+import { severitySign } from './signs.ts';
+import { drawTable, type Cell } from './table.ts';
+import type { Wording } from './texts/texts.ts';
+
+/** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
+export const CAUSES_IN_FULL = 50;
+export const CAUSES_IN_TABLE = 200;
+/** Pages that a root cause names. */
+const PAGES_NAMED = 5;
+/** Longest texts of the rules' own that are printed, in characters: they come from outside. */
+const HELP_MAX = 300;
+
+/** One step of a failure summary: what to do, and the points that it offers. */
+export interface Advice {
+  lead: string;
+  points: string[];
+}
+
+/** Reads axe-core's failure summary: a line for each lead, indented lines for its points. */
+export function adviceOf(summary: string): Advice[] {
+  const advice: Advice[] = [];
+  for (const line of summary.split('\n')) {
+    const text = line.trim();
+    if (text === '') continue;
+    const last = advice.at(-1);
+    if (/^\s/.test(line) && last !== undefined) last.points.push(text);
+    else advice.push({ lead: text, points: [] });
+  }
+  return advice;
+}
+
+/** Draws the section of root causes. @param outline the document's outline, to which they are added */
+export function drawCauses(flow: Flow, report: Report, wording: Wording, outline: PDFKit.PDFOutline): void {
+  const { sheet } = flow;
+  const { texts } = wording;
+  flow.newPage();
+  const section = sheet.element(sheet.root, 'Sect');
+  if (report.groups.length === 0) {
+    flow.heading(section, 2, texts.noViolations, { outline });
+    flow.skip(5);
+    flow.paragraph(section, texts.noViolationsDetail);
+    flow.skip(24);
+    return;
+  }
+  const entry = flow.heading(section, 2, texts.rootCauses, { outline });
+  flow.skip(5);
+  flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
+  report.groups.slice(0, CAUSES_IN_FULL).forEach((group, index) => {
+    flow.skip(14);
+    drawCause(flow, section, group, index, wording, entry);
+  });
+  const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
+  if (further.length > 0) drawFurther(flow, further, report.groups.length, wording, outline);
+  flow.skip(26);
+}
+
+function drawCause(
+  flow: Flow,
+  parent: Element,
+  group: ReportGroup,
+  index: number,
+  wording: Wording,
+  outline: PDFKit.PDFOutline | undefined,
+): void {
+  const { sheet } = flow;
+  const { texts, count } = wording;
+  const section = sheet.element(parent, 'Sect');
+  const title = `${index + 1}. ${group.help.slice(0, HELP_MAX)}`;
+  const example = sheet.lines(group.example.html, TYPE.code, CONTENT_WIDTH - 24, 6).length * TYPE.code.leading;
+  // The heading, what it is about and the example are one thing to the eye.
+  const keep = TYPE.soft.leading * 2 + TYPE.label.leading + example + 60;
+  flow.need(keep + 20);
+  if (flow.y > PAGE.top)
+    sheet.artifact(() => {
+      sheet.doc
+        .lineWidth(0.7)
+        .strokeColor(LINE)
+        .moveTo(PAGE.left, flow.y - 1)
+        .lineTo(PAGE.left + CONTENT_WIDTH, flow.y - 1)
+        .stroke();
+    });
+  flow.skip(9);
+  flow.heading(section, 3, title, { keep, outline, place: placeOf(index) });
+
+  const about = [
+    texts.severities[group.impact],
+    group.rule,
+    ...(group.wcag.length > 0 ? [`WCAG ${group.wcag.join(', ')}`] : []),
+    `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
+  ].join('  ·  ');
+  flow.skip(2);
+  sheet.artifact(() => severitySign(sheet.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
+  flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
+
+  flow.skip(7);
+  flow.paragraph(section, texts.example, TYPE.label);
+  flow.skip(3);
+  flow.panel(section, group.example.html, TYPE.code, { tag: 'Code', maxLines: 6 });
+  flow.skip(4);
+  const path = (selectors: readonly string[]): string => selectors.join(' › ');
+  flow.paragraph(section, `${texts.selector}: ${group.example.selector}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+  if (group.example.frame_path.length > 0)
+    flow.paragraph(section, `${texts.inFrame}: ${path(group.example.frame_path)}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+  if (group.example.shadow_path.length > 0)
+    flow.paragraph(section, `${texts.inShadow}: ${path(group.example.shadow_path)}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+
+  drawAdvice(flow, section, group, wording);
+  drawPlaces(flow, section, group, wording);
+}
+
+function drawAdvice(flow: Flow, section: Element, group: ReportGroup, wording: Wording): void {
+  const { texts, say } = wording;
+  flow.skip(8);
+  flow.need(TYPE.label.leading + 2 * TYPE.body.leading);
+  flow.paragraph(section, texts.howToMend, TYPE.label);
+  flow.skip(2);
+  for (const { lead, points } of adviceOf(group.example.failure_summary).slice(0, 4)) {
+    flow.need(TYPE.body.leading * 2);
+    flow.paragraph(section, lead, TYPE.body, { maxLines: 3 });
+    flow.list(section, points.slice(0, 8), TYPE.body, { maxLines: 3 });
+  }
+  const url = linkable(group.help_url);
+  if (url === null) return;
+  const text = say(texts.aboutRule, { rule: group.rule });
+  const lines = flow.sheet.lines(text, TYPE.url, CONTENT_WIDTH, 1);
+  flow.need(TYPE.url.leading);
+  const paragraph = flow.sheet.element(section, 'P');
+  flow.y = flow.sheet.link(paragraph, lines, PAGE.left, flow.y + 1, TYPE.url, { url }, text);
+}
+
+function drawPlaces(flow: Flow, section: Element, group: ReportGroup, wording: Wording): void {
+  const { texts, count } = wording;
+  flow.skip(8);
+  flow.need(TYPE.label.leading + 2 * TYPE.url.leading);
+  flow.paragraph(section, texts.where, TYPE.label);
+  flow.skip(2);
+  const named = group.page_urls.slice(0, PAGES_NAMED);
+  flow.links(
+    section,
+    named.flatMap((page) => {
+      const url = linkable(page);
+      return url === null ? [] : [{ text: page, target: { url }, contents: page }];
+    }),
+  );
+  if (group.pages > named.length)
+    flow.paragraph(section, count(texts.morePages, group.pages - named.length), TYPE.cellSoft, {
+      x: PAGE.left + 11,
+      width: CONTENT_WIDTH - 11,
+    });
+}
+
+function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, wording: Wording, outline: PDFKit.PDFOutline): void {
+  const { sheet } = flow;
+  const { texts, count, number } = wording;
+  flow.skip(26);
+  const section = sheet.element(sheet.root, 'Sect');
+  flow.heading(section, 2, texts.furtherCauses, { outline, keep: 120 });
+  flow.skip(5);
+  flow.paragraph(section, texts.furtherCausesIntro, TYPE.soft);
+  flow.skip(6);
+  drawTable(
+    flow,
+    section,
+    [
+      { heading: texts.cause, width: 295 },
+      { heading: texts.severity, width: 88 },
+      { heading: texts.elementsColumn, width: 58, side: 'right' },
+      { heading: texts.pages, width: CONTENT_WIDTH - 441 + 8, side: 'right' },
+    ],
+    groups.map((group): Cell[] => [
+      {
+        text: group.help.slice(0, HELP_MAX),
+        style: TYPE.cellStrong,
+        names: true,
+        maxLines: 2,
+        below: { text: group.example.html, style: { ...TYPE.code, size: 7, leading: 10 } },
+      },
+      {
+        text: texts.severities[group.impact],
+        indent: 12,
+        decorate: ({ x, y }) => severitySign(sheet.doc, group.impact, x + 4, y + 10, 3.6),
+      },
+      { text: number(group.elements) },
+      { text: number(group.pages) },
+    ]),
+  );
+  if (all > CAUSES_IN_FULL + groups.length) {
+    flow.skip(8);
+    flow.paragraph(section, count(texts.leftOutCauses, all - CAUSES_IN_FULL - groups.length), TYPE.strong);
+  }
+}

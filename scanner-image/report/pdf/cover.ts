@@ -1,0 +1,314 @@
+/** The first page: what a manager must understand at a glance. */
+import type { Report } from '../../../core/report.ts';
+import { IMPACTS, type Impact } from '../../../core/scan.ts';
+import type { Flow } from './flow.ts';
+import { GROUND, INK, LINE, SEVERITIES, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
+import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
+import { ring, severitySign, verdictSign } from './signs.ts';
+import { drawTable, type Cell } from './table.ts';
+import type { Wording } from './texts/texts.ts';
+
+/** One threshold that was set, measured. */
+export interface Checked {
+  name: string;
+  allowed: string;
+  measured: string;
+  met: boolean;
+}
+
+/** The thresholds that were set, in the report's language, each met or missed. */
+export function checkedThresholds(report: Report, wording: Wording): Checked[] {
+  const { min_score: minScore, max_violations: maxViolations, fail_on_severity: failOn } = report.scan.thresholds;
+  const { texts, say, number } = wording;
+  const checked: Checked[] = [];
+  if (minScore !== null)
+    checked.push({
+      name: texts.minScore,
+      allowed: say(texts.atLeast, { n: minScore }),
+      measured: number(report.score.value),
+      met: report.score.value >= minScore,
+    });
+  if (maxViolations !== null)
+    checked.push({
+      name: texts.maxViolations,
+      allowed: say(texts.atMost, { n: maxViolations }),
+      measured: number(report.counts.total),
+      met: report.counts.total <= maxViolations,
+    });
+  if (failOn !== null) {
+    const worst = IMPACTS.slice(0, IMPACTS.indexOf(failOn) + 1);
+    const found = worst.filter((impact) => report.counts[impact] > 0);
+    checked.push({
+      name: say(texts.failOnSeverity, { severity: texts.severities[failOn] }),
+      allowed: texts.noneAllowed,
+      measured:
+        found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(report.counts[impact])}`).join(', '),
+      met: found.length === 0,
+    });
+  }
+  return checked;
+}
+
+/** Where a root cause is shown in full. */
+export const placeOf = (index: number): string => `cause-${String(index).padStart(4, '0')}`;
+
+/** Only what a browser may open is a link, spelt as PDF wants it: in ASCII. */
+export function linkable(url: string): string | null {
+  const parsed = URL.parse(url);
+  return parsed !== null && (parsed.protocol === 'https:' || parsed.protocol === 'http:') ? parsed.href : null;
+}
+
+/** Draws the first page; `shownInFull` root causes can be jumped to. */
+export function drawCover(flow: Flow, report: Report, wording: Wording, shownInFull: number): void {
+  const { sheet } = flow;
+  const { texts, say } = wording;
+  const checked = checkedThresholds(report, wording);
+  drawTitle(flow, report, wording);
+
+  const verdict = sheet.element(sheet.root, 'Sect');
+  drawVerdict(flow, verdict, report, wording, checked);
+  drawFacts(flow, verdict, report, wording);
+  const { pages_requested: requested, max_pages: reserved } = report.scan.options;
+  if (requested > reserved) {
+    flow.skip(10);
+    flow.paragraph(verdict, say(texts.partial, { n: reserved, m: requested }), TYPE.strong);
+  }
+
+  flow.skip(22);
+  const severities = sheet.element(sheet.root, 'Sect');
+  flow.heading(severities, 2, texts.severityHeading);
+  flow.skip(4);
+  drawSeverities(flow, severities, report, wording);
+
+  if (checked.length > 0) {
+    flow.skip(22);
+    const thresholds = sheet.element(sheet.root, 'Sect');
+    flow.heading(thresholds, 2, texts.thresholdsHeading);
+    flow.skip(4);
+    drawThresholds(flow, thresholds, wording, checked);
+  }
+
+  const first = report.groups.slice(0, Math.min(5, shownInFull));
+  const note = sheet.lines(texts.coverNote, TYPE.soft, CONTENT_WIDTH - 24);
+  const noteHeight = note.length * TYPE.soft.leading + 12;
+  if (first.length > 0 && flow.left() > noteHeight + 60 + first.length * 30) {
+    flow.skip(22);
+    const mend = sheet.element(sheet.root, 'Sect');
+    flow.heading(mend, 2, texts.mendFirst);
+    flow.skip(3);
+    flow.links(
+      mend,
+      first.map((group, index) => {
+        const text = `${group.help} (${wording.count(texts.elements, group.elements)} ${wording.count(texts.onPages, group.pages)})`;
+        return { text, target: { place: placeOf(index) }, contents: text };
+      }),
+      { ...TYPE.url, size: 9.5, leading: 14, anywhere: false },
+    );
+  }
+  // The remark stands at the foot of the page, if it has one of its own.
+  flow.skip(14);
+  flow.y = Math.max(flow.y, Math.min(flow.y + flow.left() - noteHeight, PAGE.height - PAGE.bottom - noteHeight));
+  flow.panel(sheet.root, texts.coverNote, TYPE.soft);
+}
+
+function drawTitle(flow: Flow, report: Report, wording: Wording): void {
+  const { sheet } = flow;
+  const { texts, say } = wording;
+  const title = sheet.lines(texts.title, TYPE.h1, CONTENT_WIDTH, 2);
+  const heading = sheet.element(sheet.root, 'H1');
+  sheet.mark(heading, 'H1', () => {
+    flow.y = sheet.draw(title, PAGE.left, flow.y - 4, TYPE.h1);
+  });
+  flow.y += 3;
+  const site = sheet.lines(report.scan.url, TYPE.site, CONTENT_WIDTH, 2);
+  const paragraph = sheet.element(sheet.root, 'P');
+  const url = linkable(report.scan.url);
+  if (url !== null) flow.y = sheet.link(paragraph, site, PAGE.left, flow.y, TYPE.site, { url }, report.scan.url);
+  else
+    sheet.mark(paragraph, 'P', () => {
+      flow.y = sheet.draw(site, PAGE.left, flow.y, TYPE.site);
+    });
+  flow.y += 3;
+  const { wcag_version: version, wcag_level: level } = report.scan.options;
+  flow.paragraph(
+    sheet.root,
+    `${say(texts.testedOn, { date: wording.date(report.scan.finished_at) })}  ·  ${say(texts.target, { version, level })}`,
+    TYPE.soft,
+  );
+  flow.y += 13;
+}
+
+function drawVerdict(flow: Flow, parent: Element, report: Report, wording: Wording, checked: readonly Checked[]): void {
+  const { sheet } = flow;
+  const { doc } = sheet;
+  const { texts, say, number } = wording;
+  const { passed } = report.scan.verdict;
+  const colors = passed === null ? VERDICTS.none : passed ? VERDICTS.passed : VERDICTS.missed;
+  const [word, alt] =
+    passed === null
+      ? [texts.noThresholds, texts.noThresholdsAlt]
+      : passed
+        ? [texts.passed, texts.passedAlt]
+        : [texts.notPassed, texts.notPassedAlt];
+  const missed = checked.filter(({ met }) => !met).length;
+  const detail =
+    passed === null
+      ? texts.noThresholdsDetail
+      : passed
+        ? say(texts.thresholdsMet, { n: checked.length, m: checked.length })
+        : say(texts.thresholdsMissed, { n: missed, m: checked.length });
+
+  const height = 122;
+  const top = flow.y;
+  const middle = top + height / 2;
+  const gauge = { x: PAGE.left + CONTENT_WIDTH - 74, y: middle, radius: 42, thickness: 9 };
+  const textLeft = PAGE.left + 84;
+  const textWidth = gauge.x - gauge.radius - 26 - textLeft;
+  sheet.artifact(() => {
+    doc.roundedRect(PAGE.left, top, CONTENT_WIDTH, height, 6).fill(colors.ground);
+    doc.rect(PAGE.left, top + 6, 4, height - 12).fill(colors.strong);
+  });
+  const sign = sheet.element(parent, 'Figure', {
+    alt,
+    bbox: [PAGE.left + 24, middle - 23, PAGE.left + 70, middle + 23],
+    placement: 'Block',
+  });
+  sheet.mark(sign, 'Figure', () => verdictSign(doc, passed, PAGE.left + 47, middle, 23, colors.strong));
+
+  const heading = colored({ ...TYPE.h1, size: 23, leading: 29 }, colors.strong);
+  const lines = sheet.lines(word, heading, textWidth, 2);
+  const explained = sheet.lines(detail, TYPE.body, textWidth, 4);
+  let y = middle - (lines.length * heading.leading + 3 + explained.length * TYPE.body.leading) / 2;
+  const result = sheet.element(parent, 'H2');
+  sheet.mark(result, 'H2', () => {
+    y = sheet.draw(lines, textLeft, y, heading) + 3;
+  });
+  const why = sheet.element(parent, 'P');
+  sheet.mark(why, 'P', () => {
+    sheet.draw(explained, textLeft, y, TYPE.body);
+  });
+
+  const minimum = report.scan.thresholds.min_score;
+  const score = report.score.value;
+  const figure = sheet.element(parent, 'Figure', {
+    alt: minimum === null ? say(texts.scoreAlt, { score }) : say(texts.scoreAltMinimum, { score, minimum }),
+    bbox: [gauge.x - 54, middle - 54, gauge.x + 54, middle + 54],
+    placement: 'Block',
+  });
+  sheet.mark(figure, 'Figure', () => {
+    doc.circle(gauge.x, gauge.y, gauge.radius + 6).fill('#ffffff');
+    ring(doc, gauge, score / 100, { track: LINE, fill: VERDICTS.none.strong, tick: INK }, minimum === null ? null : minimum / 100);
+    const big = { ...TYPE.h1, size: 21, leading: 24 };
+    const box = { width: 2 * gauge.radius, side: 'center' as const };
+    const left = gauge.x - gauge.radius;
+    sheet.draw(sheet.lines(texts.score, TYPE.label, box.width), left, middle - 24, colored(TYPE.label, SOFT), box);
+    sheet.draw(sheet.lines(number(score), big, box.width), left, middle - 13, big, box);
+    sheet.draw(sheet.lines(texts.outOf, TYPE.label, box.width), left, middle + 11, colored(TYPE.label, SOFT), box);
+  });
+  flow.y = top + height;
+}
+
+function drawFacts(flow: Flow, parent: Element, report: Report, wording: Wording): void {
+  const { sheet } = flow;
+  const { texts, say, number } = wording;
+  const facts: [string, string][] = [
+    [say(texts.nOfM, { n: report.score.pages_tested, m: report.score.pages_found }), texts.pagesTested],
+    [number(report.counts.total), texts.violations],
+    [number(report.groups.length), texts.rootCauses],
+    [number(report.score.needs_review), texts.needsReview],
+  ];
+  flow.y += 16;
+  const width = CONTENT_WIDTH / facts.length;
+  const list = sheet.element(parent, 'L');
+  let below = flow.y;
+  facts.forEach(([value, label], index) => {
+    const x = PAGE.left + index * width + (index === 0 ? 0 : 12);
+    const item = sheet.element(list, 'LI');
+    const body = sheet.element(item, 'LBody');
+    sheet.mark(body, 'LBody', () => {
+      const y = sheet.draw(sheet.lines(`${value} `, TYPE.figure, width - 12, 1), x, flow.y, TYPE.figure);
+      below = Math.max(below, sheet.draw(sheet.lines(label, TYPE.soft, width - 20, 2), x, y, TYPE.soft));
+    });
+  });
+  sheet.artifact(() => {
+    facts.slice(1).forEach((_, index) => {
+      const x = PAGE.left + (index + 1) * width;
+      sheet.doc
+        .lineWidth(0.7)
+        .strokeColor(LINE)
+        .moveTo(x, flow.y + 2)
+        .lineTo(x, flow.y + 34)
+        .stroke();
+    });
+  });
+  flow.y = below;
+}
+
+function drawSeverities(flow: Flow, parent: Element, report: Report, wording: Wording): void {
+  const { texts, number } = wording;
+  const { doc } = flow.sheet;
+  const causes = (impact: Impact): number => report.groups.filter((group) => group.impact === impact).length;
+  const most = Math.max(1, ...IMPACTS.map((impact) => report.counts[impact]));
+  const bar = 230;
+  const rows = IMPACTS.map((impact): Cell[] => [
+    {
+      text: texts.severities[impact],
+      style: TYPE.strong,
+      names: true,
+      indent: 16,
+      decorate: ({ x, y, height }) => severitySign(doc, impact, x + 6, y + height / 2, 4.4),
+    },
+    {
+      text: number(report.counts[impact]),
+      style: TYPE.strong,
+      decorate: ({ x, y, height }) => {
+        doc.rect(x, y + height / 2 - 5, bar, 10).fill(GROUND);
+        const share = report.counts[impact] / most;
+        // What is there at all must be seen: two points at least.
+        if (share > 0) doc.rect(x, y + height / 2 - 5, Math.max(2, bar * share), 10).fill(SEVERITIES[impact]);
+      },
+    },
+    { text: number(causes(impact)), style: TYPE.body },
+  ]);
+  drawTable(
+    flow,
+    parent,
+    [
+      { heading: texts.severity, width: 130 },
+      { heading: texts.violations, width: 280, side: 'right' },
+      { heading: texts.rootCauses, width: CONTENT_WIDTH - 410 + 8, side: 'right' },
+    ],
+    rows,
+    3.5,
+  );
+}
+
+function drawThresholds(flow: Flow, parent: Element, wording: Wording, checked: readonly Checked[]): void {
+  const { texts } = wording;
+  const { doc } = flow.sheet;
+  drawTable(
+    flow,
+    parent,
+    [
+      { heading: texts.threshold, width: 190 },
+      { heading: texts.allowed, width: 90 },
+      { heading: texts.measured, width: 115 },
+      { heading: texts.result, width: CONTENT_WIDTH - 395 },
+    ],
+    checked.map(({ name, allowed, measured, met }): Cell[] => {
+      const color = met ? VERDICTS.passed.strong : VERDICTS.missed.strong;
+      return [
+        { text: name, style: TYPE.body, names: true },
+        { text: allowed, style: TYPE.body },
+        { text: measured, style: TYPE.body },
+        {
+          text: met ? texts.met : texts.missed,
+          style: colored(TYPE.strong, color),
+          indent: 15,
+          decorate: ({ x, y, height }) => verdictSign(doc, met, x + 5.5, y + height / 2, 5.5, color),
+        },
+      ];
+    }),
+    3.5,
+  );
+}

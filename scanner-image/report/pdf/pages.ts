@@ -1,0 +1,125 @@
+/** The tables of pages: those that were tested, with their scores, and those that were not, with the reason. */
+import { countViolations } from '../../../core/score.ts';
+import type { Report, TestedPage, UntestedPage } from '../../../core/report.ts';
+import { IMPACTS } from '../../../core/scan.ts';
+import { linkable } from './cover.ts';
+import type { Flow } from './flow.ts';
+import { SOFT, TYPE, colored } from './palette.ts';
+import { CONTENT_WIDTH } from './sheet.ts';
+import { severitySign } from './signs.ts';
+import { drawTable, type Cell } from './table.ts';
+import type { Wording } from './texts/texts.ts';
+
+/** Rows of each table; the rest is in the JSON export. */
+export const TESTED_ROWS = 500;
+export const UNTESTED_ROWS = 100;
+/** Longest title that is looked at, in characters. */
+const TITLE_MAX = 200;
+
+/** A language tag that a PDF may hold; pages write anything into theirs. */
+const languageTag = (language: string | null): string | undefined =>
+  language !== null && /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(language) ? language : undefined;
+
+/** A page as the report's reader knows it: its path on the scanned site, else the whole URL. */
+function shortened(url: string, site: string): string {
+  const parsed = URL.parse(url);
+  const origin = URL.parse(site)?.origin;
+  if (parsed === null || parsed.origin !== origin) return url;
+  return url.slice(parsed.origin.length) || '/';
+}
+
+const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
+  const href = linkable(url);
+  return {
+    text: shortened(url, site),
+    style: href === null ? { ...TYPE.cell, anywhere: true } : TYPE.url,
+    names: true,
+    maxLines: 3,
+    link: href === null ? undefined : { target: { url: href }, contents: url },
+    below,
+  };
+};
+
+/** Draws both tables. */
+export function drawPages(flow: Flow, report: Report, wording: Wording, outline: PDFKit.PDFOutline): void {
+  const tested = report.pages.filter((page): page is TestedPage => page.tested);
+  const untested = report.pages.filter((page): page is UntestedPage => !page.tested);
+  drawTested(flow, report.scan.url, tested, wording, outline);
+  if (untested.length > 0) drawUntested(flow, report.scan.url, untested, wording, outline);
+}
+
+function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], wording: Wording, outline: PDFKit.PDFOutline): void {
+  const { sheet } = flow;
+  const { texts, count, number } = wording;
+  const section = sheet.element(sheet.root, 'Sect');
+  flow.heading(section, 2, texts.pagesHeading, { outline, keep: 110 });
+  flow.skip(6);
+  const narrow = 50;
+  const first = CONTENT_WIDTH + 8 - 44 - 52 - 42 - 4 * narrow;
+  drawTable(
+    flow,
+    section,
+    [
+      { heading: texts.page, width: first },
+      { heading: texts.httpStatus, width: 44, side: 'right' },
+      { heading: texts.score, width: 52, side: 'right' },
+      ...IMPACTS.map((impact) => ({
+        heading: texts.severitiesShort[impact],
+        width: narrow,
+        side: 'right' as const,
+        sign: (x: number, y: number) => severitySign(sheet.doc, impact, x, y, 3.2),
+      })),
+      { heading: texts.total, width: 42, side: 'right' },
+    ],
+    pages.slice(0, TESTED_ROWS).map((page): Cell[] => {
+      const counts = countViolations(page.violations);
+      const title = page.title.slice(0, TITLE_MAX).trim();
+      return [
+        urlCell(page.url, site, title === '' ? undefined : { text: title, style: TYPE.cellSoft, lang: languageTag(page.language) }),
+        { text: String(page.http_status) },
+        { text: number(page.score) },
+        ...IMPACTS.map((impact): Cell => ({
+          text: number(counts[impact]),
+          style: counts[impact] > 0 ? TYPE.cell : colored(TYPE.cell, SOFT),
+        })),
+        { text: number(counts.total), style: TYPE.cellStrong },
+      ];
+    }),
+  );
+  if (pages.length > TESTED_ROWS) {
+    flow.skip(8);
+    flow.paragraph(section, count(texts.leftOutPages, pages.length - TESTED_ROWS), TYPE.strong);
+  }
+  flow.skip(26);
+}
+
+function drawUntested(flow: Flow, site: string, pages: readonly UntestedPage[], wording: Wording, outline: PDFKit.PDFOutline): void {
+  const { sheet } = flow;
+  const { texts, count } = wording;
+  const section = sheet.element(sheet.root, 'Sect');
+  flow.heading(section, 2, texts.untestedHeading, { outline, keep: 130 });
+  flow.skip(5);
+  flow.paragraph(section, texts.untestedIntro, TYPE.soft);
+  flow.skip(6);
+  drawTable(
+    flow,
+    section,
+    [
+      { heading: texts.page, width: 230 },
+      { heading: texts.httpStatus, width: 46, side: 'right' },
+      { heading: texts.reason, width: CONTENT_WIDTH - 276 + 8 },
+    ],
+    pages
+      .slice(0, UNTESTED_ROWS)
+      .map((page): Cell[] => [
+        urlCell(page.url, site),
+        { text: page.http_status === null ? '–' : String(page.http_status) },
+        { text: texts.reasons[page.reason], style: TYPE.cellStrong },
+      ]),
+  );
+  if (pages.length > UNTESTED_ROWS) {
+    flow.skip(8);
+    flow.paragraph(section, count(texts.leftOutPages, pages.length - UNTESTED_ROWS), TYPE.strong);
+  }
+  flow.skip(26);
+}

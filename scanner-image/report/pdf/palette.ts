@@ -1,0 +1,58 @@
+/** Colours and type sizes of the report. Every text colour has a contrast of at least 4.5:1 on every ground it is used on (palette.test.ts). */
+import type { Impact } from '../../../core/scan.ts';
+import type { Style } from './type.ts';
+
+export const INK = '#17202e';
+export const SOFT = '#47536a';
+export const LINK = '#1c4aa5';
+export const LINE = '#d5dbe6';
+export const GROUND = '#f3f5f9';
+
+/** Ground, edge and word of a verdict. */
+export interface VerdictColors {
+  ground: string;
+  strong: string;
+}
+export const VERDICTS = {
+  passed: { ground: '#e9f5ee', strong: '#0b6337' },
+  missed: { ground: '#fcedec', strong: '#a3161a' },
+  none: { ground: '#ebf1fa', strong: '#24508c' },
+} as const satisfies Record<string, VerdictColors>;
+
+/** Bars and signs; each severity has a sign of its own shape, too. */
+export const SEVERITIES: Readonly<Record<Impact, string>> = {
+  critical: '#a3161a',
+  serious: '#b8500b',
+  moderate: '#8a6a00',
+  minor: '#3d6593',
+};
+
+const style = (face: Style['face'], size: number, leading: number, color: string, anywhere = false): Style => ({
+  face,
+  size,
+  leading,
+  color,
+  anywhere,
+});
+
+export const TYPE = {
+  h1: style('bold', 24, 30, INK),
+  h2: style('bold', 14, 19, INK),
+  h3: style('semibold', 11, 15, INK),
+  body: style('regular', 9.5, 14, INK),
+  strong: style('semibold', 9.5, 14, INK),
+  soft: style('regular', 9, 13, SOFT),
+  label: style('semibold', 8, 11, SOFT),
+  cell: style('regular', 8.5, 12, INK),
+  cellStrong: style('semibold', 8.5, 12, INK),
+  cellSoft: style('regular', 8, 11, SOFT),
+  url: style('regular', 8.5, 12, LINK, true),
+  site: style('semibold', 12, 17, LINK, true),
+  code: style('mono', 8, 11.5, INK, true),
+  figure: style('bold', 17, 22, INK),
+} as const satisfies Record<string, Style>;
+
+/** The same style in another colour. */
+export function colored(base: Style, color: string): Style {
+  return { ...base, color };
+}

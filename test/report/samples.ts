@@ -1,0 +1,195 @@
+/** Scans to report on: small, large, clean, hostile. */
+import { buildReport } from '../../scanner-image/report/build.ts';
+import type { PodInput } from '../../core/pod.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report.ts';
+import { emptyTally } from '../../core/score.ts';
+import { IMPACTS, type Impact, type Locale, type Thresholds } from '../../core/scan.ts';
+
+/** A scan's input with the given thresholds. */
+export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', url = 'https://www.example.org/'): PodInput {
+  return {
+    scanId: '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b',
+    submittedAt: '2026-03-02T09:14:00.000Z',
+    options: {
+      url,
+      maxPages: 90,
+      wcagLevel: 'AA',
+      wcagVersion: '2.2',
+      thresholds,
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+      locale,
+    },
+    pagesRequested: 90,
+    uploads: { export: 'https://objects.example/report.json', pdf: 'https://objects.example/report.pdf' },
+    deadline: '2026-03-02T10:14:00.000Z',
+    allowTargets: [],
+    denyTargets: [],
+    workers: 2,
+    pageBudgetMs: 30_000,
+  };
+}
+
+export const sampleNode = (html: string, selector: string, summary?: string): ReportNode => ({
+  selector,
+  html,
+  failure_summary:
+    summary ?? 'Fix any of the following:\n  Element does not have an alt attribute\n  aria-label attribute does not exist or is empty\n  Element has no title attribute',
+  frame_path: [],
+  shadow_path: [],
+});
+
+export const sampleViolation = (rule: string, impact: Impact, help: string, nodes: ReportNode[], wcag = ['1.1.1']): ReportViolation => ({
+  rule,
+  impact,
+  wcag,
+  help,
+  description: `Ensures ${help}`,
+  help_url: `https://dequeuniversity.com/rules/axe/4.14/${rule}?application=playwright`,
+  nodes,
+});
+
+/** A tested page. */
+export function samplePage(url: string, title: string, violations: ReportViolation[], needsReview: ReportViolation[] = []): TestedPage {
+  const rules = emptyTally();
+  for (const impact of IMPACTS) rules[impact].passed = 6;
+  for (const { impact } of violations) rules[impact].failed += 1;
+  return {
+    url,
+    final_url: url,
+    http_status: 200,
+    title,
+    language: 'en',
+    tested: true,
+    score: 81.4,
+    rules,
+    duration_ms: 410,
+    violations,
+    needs_review: needsReview,
+  };
+}
+
+export const sampleUntested = (url: string, reason: Extract<ReportPage, { tested: false }>['reason'], status: number | null): ReportPage => ({
+  url,
+  final_url: null,
+  http_status: status,
+  tested: false,
+  reason,
+  message: 'The page could not be tested.',
+  duration_ms: 12,
+});
+
+const contrast = (index: number): ReportViolation =>
+  sampleViolation(
+    'color-contrast',
+    'serious',
+    'Elements must meet minimum color contrast ratio thresholds',
+    [
+      sampleNode(
+        `<p class="teaser__meta" data-n="${index}">Published on ${index} March</p>`,
+        `main > .teaser:nth-child(${index + 1}) > .teaser__meta`,
+        'Fix any of the following:\n  Element has insufficient color contrast of 2.84 (foreground color: #999999, background color: #ffffff, font size: 10.5pt (14px), font weight: normal). Expected contrast ratio of 4.5:1',
+      ),
+    ],
+    ['1.4.3'],
+  );
+
+const finish = (input: PodInput, pages: ReportPage[]): Report =>
+  buildReport({
+    input,
+    pages,
+    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
+    startedAt: new Date('2026-03-02T09:14:05.000Z'),
+    finishedAt: new Date('2026-03-02T09:15:42.000Z'),
+  });
+
+/** A dozen pages with a handful of root causes. */
+export function smallReport(thresholds: Thresholds = { minScore: 90, maxViolations: 10, failOnSeverity: 'critical' }, locale: Locale = 'en'): Report {
+  const site = 'https://www.example.org';
+  const pages: ReportPage[] = Array.from({ length: 12 }, (_, index) =>
+    samplePage(
+      `${site}/${['', 'about', 'team', 'contact', 'news', 'jobs', 'press', 'shop', 'shop/cart', 'help', 'imprint', 'privacy'][index]}`,
+      `Example organisation · page ${index + 1}`,
+      [
+        contrast(index),
+        ...(index % 2 === 0
+          ? [
+              sampleViolation('image-alt', 'critical', 'Images must have alternative text', [
+                sampleNode('<img class="logo" src="/assets/logo.svg" width="120" height="40">', 'header > a > .logo'),
+              ]),
+            ]
+          : []),
+        ...(index === 3
+          ? [
+              sampleViolation(
+                'label',
+                'critical',
+                'Form elements must have labels',
+                [
+                  {
+                    ...sampleNode('<input type="text" name="street" placeholder="">', '#address input[name="street"]'),
+                    frame_path: ['iframe[title="Contact form"]'],
+                    shadow_path: ['contact-form'],
+                  },
+                ],
+                ['4.1.2'],
+              ),
+            ]
+          : []),
+        ...(index > 8
+          ? [
+              sampleViolation('landmark-unique', 'moderate', 'Landmarks should have a unique role or role/label/title combination', [
+                sampleNode('<nav class="footer"></nav>', 'footer > nav'),
+              ]),
+            ]
+          : []),
+      ],
+      index === 1 ? [sampleViolation('link-in-text-block', 'serious', 'Links must be distinguishable', [sampleNode('<a href="/x">x</a>', 'a')])] : [],
+    ),
+  );
+  pages.push(sampleUntested(`${site}/members`, 'sign_in_page', 200), sampleUntested(`${site}/old`, 'http_error', 404));
+  return finish(sampleInput(thresholds, locale), pages);
+}
+
+/** Nothing was found. */
+export function cleanReport(thresholds: Thresholds = { minScore: 90 }, locale: Locale = 'en'): Report {
+  return finish(sampleInput(thresholds, locale), [samplePage('https://www.example.org/', 'Home', []), samplePage('https://www.example.org/a', 'A', [])]);
+}
+
+/** As many pages and violations as are asked for; `distinct` makes each violation a root cause of its own. */
+export function largeReport(pages: number, perPage: number, distinct: boolean): Report {
+  const all = Array.from({ length: pages }, (_, page) =>
+    samplePage(
+      `https://www.example.org/section-${page % 20}/a-rather-long-path-of-a-page/${page}`,
+      `Page number ${page} of a large site with a title that goes on for a while`,
+      Array.from({ length: perPage }, (_, index) =>
+        sampleViolation(`rule-${index % 25}`, IMPACTS[index % 4]!, `Elements of kind ${index % 25} must have what they need`, [
+          sampleNode(
+            `<div class="component-${distinct ? `${String.fromCharCode(97 + (page % 26))}${page}` : 'x'}-${index}"><span>text</span></div>`,
+            `main > div:nth-child(${index})`,
+          ),
+        ]),
+      ),
+    ),
+  );
+  return finish(sampleInput({ minScore: 95, maxViolations: 0 }), all);
+}
+
+/** Everything that a site may throw at a layout: other scripts, endless words and URLs, marks of direction, icons. */
+export function hostileReport(): Report {
+  const endless = `https://www.example.org/${'path-without-end/'.repeat(30)}?token=${'0123456789abcdef'.repeat(20)}`;
+  const titles = ['日本語のページ', 'עברית ועוד', 'العربية', 'Ελληνικά και Русский', '🎉 Party 👩‍👩‍👧‍👦 \u{e000}', '\u202eright to left', 'x'.repeat(500), '', '\u0000\u0007', '\ud800'];
+  return finish(
+    sampleInput({ maxViolations: 0 }, 'en', endless),
+    titles.map((title, index) => ({
+      ...samplePage(index % 2 === 0 ? `${endless}${index}` : `https://www.example.org/${index}`, title, [
+        sampleViolation('r'.repeat(200), 'minor', `${title} ${'W'.repeat(400)}`, [
+          {
+            ...sampleNode(`<p title="${title}">${'&nbsp;'.repeat(300)}</p>`.slice(0, 2000), 'div > '.repeat(100), `${title}\n  ${'unbroken'.repeat(200)}`),
+            frame_path: Array.from({ length: 20 }, () => 'iframe'),
+          },
+        ]),
+      ]),
+      language: index === 0 ? 'ja' : 'not a language (at all)',
+    })),
+  );
+}
