@@ -25,7 +25,7 @@ export interface Bus {
 }
 
 export interface BusConfiguration {
-  /** How this process reaches NATS. */
+  /** How this process reaches NATS: one address, or several with commas between them. */
   url: string;
   /** How pods reach it; the same where absent. */
   podUrl?: string;
@@ -64,8 +64,14 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     if (connection === null || connection.isClosed()) return;
     interest.subscription = connection.subscribe(interest.subject, {
       callback: (error, message) => {
-        if (error === null) interest.onMessage(message.subject, message.data);
-        else logger.warn({ subject: interest.subject, reason: error.message }, 'message bus refuses a subscription');
+        if (error !== null) return logger.warn({ subject: interest.subject, reason: error.message }, 'message bus refuses a subscription');
+        if (!interests.has(interest)) return;
+        try {
+          interest.onMessage(message.subject, message.data);
+        } catch (cause) {
+          // Thrown further it would end the connection for everybody.
+          logger.warn({ subject: message.subject, reason: (cause as Error).message }, 'message cannot be read');
+        }
       },
     });
   }
@@ -76,14 +82,14 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     subscribe(interest);
     return () => {
       interests.delete(interest);
-      if (connected) interest.subscription?.unsubscribe();
+      if (connection?.isClosed() === false) interest.subscription?.unsubscribe();
     };
   }
 
   /** Lives one connection to its end. The client itself reconnects; it ends only when it is closed or gives up for good. */
   async function live(): Promise<void> {
     connection = await connect({
-      servers: url,
+      servers: url.split(','),
       name: 'curbcut',
       ...(credentials === null ? {} : { authenticator: credsAuthenticator(credentials) }),
       timeout: 2_000,
@@ -138,13 +144,9 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     },
 
     followStatus(organisation, scanId, onChange) {
-      return follow(statusSubject(organisation, scanId), (_subject, payload) => {
-        try {
-          onChange(JSON.parse(Buffer.from(payload).toString()) as StatusMessage);
-        } catch (error) {
-          logger.warn({ scanId, reason: (error as Error).message }, 'status message cannot be read');
-        }
-      });
+      return follow(statusSubject(organisation, scanId), (_subject, payload) =>
+        onChange(JSON.parse(Buffer.from(payload).toString()) as StatusMessage),
+      );
     },
 
     followProgress(onMessage) {

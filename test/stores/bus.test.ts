@@ -1,0 +1,224 @@
+import { expect } from 'chai';
+import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startMessages, type Messages } from '../../local/messages/messages.ts';
+import { createBus, noBus, type Bus } from '../../stores/bus.ts';
+import { silent } from './database.ts';
+
+const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
+const other = '00000000-3d3c-4f0e-9d55-5d0f4a1b2c3d';
+const pages = { scanned: 1, failed: 0, total: 2 };
+
+/** Polls until it is so. @throws after ten seconds */
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
+    await new Promise((next) => setTimeout(next, 10));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((closed) => server.close(closed));
+  return port;
+}
+
+describe('the message bus', () => {
+  let folder: string;
+  let messages: Messages;
+  let bus: Bus;
+  const opened: { close(): Promise<void> }[] = [];
+
+  const busOf = (from: Messages): Bus => {
+    const { url, credentialsFile, signingSeed } = from;
+    const made = createBus({ url, podUrl: 'nats://pods.example:4222', credentialsFile, signingSeed, logger: silent });
+    opened.push(made);
+    return made;
+  };
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'curbcut-bus-'));
+    messages = await startMessages({ dataDir: folder });
+    bus = busOf(messages);
+    await until('a connection', () => bus.connected);
+  });
+  after(async () => {
+    for (const one of opened) await one.close();
+    await messages.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Connects as a scan's pod does, and gathers what the server refuses. */
+  async function asPod(id: string, expiresAt: Date): Promise<{ pod: NatsConnection; refusals: string[] }> {
+    const credential = bus.issueScanCredential(id, expiresAt)!;
+    const authenticator = jwtAuthenticator(credential.jwt, Buffer.from(credential.seed));
+    const pod = await connect({ servers: messages.url, authenticator, reconnect: false });
+    opened.push(pod);
+    const refusals: string[] = [];
+    void (async () => {
+      for await (const status of pod.status()) if (status.type === 'error') refusals.push(status.error.message);
+    })();
+    return { pod, refusals };
+  }
+  const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
+
+  it('carries the changes of one scan to those who follow it, and only to them', async () => {
+    const replica = busOf(messages);
+    await until('a connection', () => replica.connected);
+    const seen: unknown[] = [];
+    const stop = replica.followStatus('acme', scanId, (message) => seen.push(message));
+    replica.followStatus('globex', scanId, () => seen.push('another organisation’s'));
+    let version = 0;
+    await until('the first message', () => {
+      bus.publishStatus('acme', { scanId: other, version: 1, phase: 'queued', pages });
+      bus.publishStatus('acme', { scanId, version: (version += 1), phase: 'scanning', pages });
+      return seen.length > 0;
+    });
+    expect(seen[0]).to.deep.include({ scanId, phase: 'scanning', pages });
+    expect(seen.every((message) => (message as { scanId?: string }).scanId === scanId)).to.equal(true);
+
+    stop();
+    const sentinel: unknown[] = [];
+    replica.followStatus('acme', other, (message) => sentinel.push(message));
+    const before = seen.length;
+    await until('the message after it', () => {
+      bus.publishStatus('acme', { scanId, version: 99, phase: 'scanning', pages });
+      bus.publishStatus('acme', { scanId: other, version: 99, phase: 'scanning', pages });
+      return sentinel.length > 1;
+    });
+    // Messages that were on their way when it stopped may still have come, none that was sent afterwards.
+    expect(seen.slice(before).every((message) => (message as { version: number }).version < 99)).to.equal(true);
+  });
+
+  it('says which address, subject and credential a pod has', () => {
+    const credential = bus.issueScanCredential(scanId, inAnHour())!;
+    expect(credential).to.deep.include({ url: 'nats://pods.example:4222', subject: `progress.${scanId}` });
+    expect(credential.jwt.split('.')).to.have.length(3);
+    expect(credential.seed).to.match(/^SU/);
+  });
+
+  it('hears a pod on its own scan’s subject, and drops what is too long', async () => {
+    const heard: [string, number][] = [];
+    const stop = bus.followProgress((id, payload) => heard.push([id, payload.byteLength]));
+    const { pod } = await asPod(scanId, inAnHour());
+    const service = await connect({ servers: messages.url, authenticator: jwtAuthenticator(...serviceCredential()) });
+    opened.push(service);
+    await until('the first message', () => {
+      pod.publish(`progress.${scanId}`, 'x'.repeat(4096));
+      return heard.length > 0;
+    });
+    service.publish(`progress.${scanId}`, 'x'.repeat(4097));
+    service.publish(`progress.${other}`, 'the end');
+    await until('the end', () => heard.some(([id]) => id === other));
+    expect(heard.filter(([id]) => id === scanId).every(([, bytes]) => bytes === 4096)).to.equal(true);
+    stop();
+
+    /** A credential of the account that may do anything: what the service itself has. */
+    function serviceCredential(): [string, Uint8Array] {
+      const [jwt, seed] = [...readFileSync(messages.credentialsFile, 'utf8').matchAll(/-----BEGIN [^\n]*\n([^\n]+)\n/g)].map(
+        (match) => match[1]!,
+      );
+      return [jwt!, Buffer.from(seed!)];
+    }
+  });
+
+  it('refuses a pod on every other subject, for speaking and for listening', async () => {
+    const heard: string[] = [];
+    const stop = bus.followProgress((id) => heard.push(id));
+    const { pod, refusals } = await asPod(scanId, inAnHour());
+    const subjects = [`progress.${other}`, `status.acme.${scanId}`, 'progress', `progress.${scanId}.x`, '_INBOX.x', '$SYS.REQ.SERVER.PING'];
+    for (const subject of subjects) pod.publish(subject, 'forged');
+    for (const subject of ['>', `progress.${scanId}`, 'status.*.*', '_INBOX.>']) {
+      const refused = await new Promise((resolve) => pod.subscribe(subject, { callback: (error) => resolve(error) }));
+      expect(refused, subject).to.be.instanceOf(Error);
+    }
+    pod.publish(`progress.${scanId}`, 'mine');
+    await pod.flush();
+    await until('the pod’s own message', () => heard.includes(scanId));
+    expect(heard).to.not.include(other);
+    expect(refusals.filter((refusal) => /publish/i.test(refusal))).to.have.length(subjects.length);
+    stop();
+  });
+
+  it('does not let a pod speak more than a message may be long', async () => {
+    const { pod } = await asPod(scanId, inAnHour());
+    expect(pod.info!.max_payload).to.equal(4096);
+    expect(() => pod.publish(`progress.${scanId}`, 'x'.repeat(4097))).to.throw('max_payload');
+    // A client that does not care what the server said is cut off.
+    pod.info!.max_payload = 65_536;
+    pod.publish(`progress.${scanId}`, 'x'.repeat(4097));
+    await pod.closed();
+    expect(pod.isClosed()).to.equal(true);
+  });
+
+  it('cuts a pod off when its credential expires, and does not let it in again', async () => {
+    const expiresAt = new Date(Date.now() + 1_000);
+    const credential = bus.issueScanCredential(scanId, expiresAt)!;
+    const authenticator = jwtAuthenticator(credential.jwt, Buffer.from(credential.seed));
+    const pod = await connect({ servers: messages.url, authenticator, reconnect: false });
+    await pod.closed();
+    expect(Date.now()).to.be.at.least(expiresAt.getTime());
+    // In the very second of its expiry the server still lets it in, and cuts it off at once.
+    await until('a refusal', async () => {
+      const again = await connect({ servers: messages.url, authenticator, reconnect: false }).catch(() => null);
+      await again?.closed();
+      return again === null;
+    });
+  });
+
+  it('vouches for no scan without a signing seed', async () => {
+    const { url, credentialsFile } = messages;
+    const mute = createBus({ url, credentialsFile, logger: silent });
+    opened.push(mute);
+    expect(mute.issueScanCredential(scanId, inAnHour())).to.equal(null);
+    expect(() => createBus({ url, signingSeed: 'SUABC', logger: silent })).to.throw();
+  });
+
+  it('is sought while it is away, found when it comes, and found again, with everybody who follows', async () => {
+    const [port, dataDir] = [await freePort(), mkdtempSync(join(tmpdir(), 'curbcut-bus-'))];
+    // The keys come into being with the first start, so the server is started once before it is away.
+    const first = await startMessages({ dataDir, port });
+    await first.close();
+    const early = busOf({ ...first, url: `nats://127.0.0.1:${port}` });
+    const seen: number[] = [];
+    early.followStatus('acme', scanId, ({ version }) => seen.push(version));
+    expect(early.connected).to.equal(false);
+    early.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
+
+    for (const version of [2, 3]) {
+      const running = await startMessages({ dataDir, port });
+      await until('a connection', () => early.connected);
+      await until(`message ${version}`, () => {
+        early.publishStatus('acme', { scanId, version, phase: 'queued', pages });
+        return seen.includes(version);
+      });
+      await running.close();
+      await until('the loss', () => !early.connected);
+      early.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
+    }
+    expect(seen, 'what was said while it was away is lost').to.not.include(1);
+    await early.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  it('closes although it never found anybody', async () => {
+    const lost = createBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silent });
+    await lost.close();
+    expect(lost.connected).to.equal(false);
+  });
+
+  it('does without a bus where none is configured', async () => {
+    const none = noBus();
+    none.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
+    none.followStatus('acme', scanId, () => undefined)();
+    none.followProgress(() => undefined)();
+    expect([none.connected, none.issueScanCredential(scanId, new Date())]).to.deep.equal([false, null]);
+    await none.close();
+  });
+});

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { dependencyIsDown } from '../../stores/dependency.ts';
+import { connectMongo } from '../../stores/mongo.ts';
+import { openStores } from '../../stores/open.ts';
+import { createReports } from '../../stores/reports.ts';
+import { openDatabase, silent } from './database.ts';
+
+/** A server that takes every connection and never says a word. */
+async function startSilence(): Promise<{ port: number; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}
+
+const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
+
+describe('dependencies that are away', () => {
+  it('names the database away where nobody listens, and where nobody answers', async () => {
+    const silence = await startSilence();
+    for (const port of [1, silence.port]) {
+      const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}`, logger: silent });
+      const { keys, credits } = openStores(connection.db);
+      const errors = await Promise.all([
+        failure(connection.ping()),
+        failure(keys.list('acme')),
+        failure(credits.settle('acme', 'scan', 1)),
+      ]);
+      for (const error of errors) expect(dependencyIsDown(error), String(error)).to.equal(true);
+      await connection.close();
+    }
+    await silence.close();
+  });
+
+  it('names the object store away where nobody listens', async () => {
+    const place = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'b', accessKeyId: 'a', secretAccessKey: 's' };
+    const reports = createReports(place);
+    for (const error of await Promise.all([failure(reports.ping()), failure(reports.size('k')), failure(reports.read('k', 1))]))
+      expect(dependencyIsDown(error), String(error)).to.equal(true);
+    reports.close();
+  });
+
+  it('uses the database that the URL names, and curbcut where it names none', async () => {
+    for (const [url, name] of [
+      ['mongodb://127.0.0.1:1', 'curbcut'],
+      ['mongodb://127.0.0.1:1/', 'curbcut'],
+      ['mongodb://127.0.0.1:1/?directConnection=true', 'curbcut'],
+      ['mongodb://user:p%2Fw@127.0.0.1:1,127.0.0.2:1/other?replicaSet=r', 'other'],
+    ] as const) {
+      const connection = connectMongo({ url, logger: silent });
+      expect(connection.db.databaseName).to.equal(name);
+      await connection.close();
+    }
+  });
+
+  it('does not take a bug for an outage', async () => {
+    const database = await openDatabase();
+    await database.db.collection('x').insertOne({});
+    const error = await failure(database.db.collection('x').findOne({ $nonsense: 1 }));
+    expect(error).to.be.instanceOf(Error);
+    expect(dependencyIsDown(error)).to.equal(false);
+    await database.close();
+  });
+});

@@ -1,0 +1,97 @@
+import { expect } from 'chai';
+import { startObjects } from '../../local/objects/objects.ts';
+import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+
+const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
+const secrets = { accessKeyId: 'curbcut', secretAccessKey: 'a secret of the tests' };
+const json = { 'content-type': 'application/json' };
+
+describe('report objects', () => {
+  let objects: Awaited<ReturnType<typeof startObjects>>;
+  let reports: Reports & { close(): void };
+  let count = 0;
+  let key: string;
+
+  const reportsWith = (over: object = {}) =>
+    createReports({ endpoint: objects.endpoint, region: 'us-east-1', bucket: 'reports', ...secrets, ...over });
+  const put = (link: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = json) =>
+    fetch(link, { method: 'PUT', body, headers });
+
+  before(async () => {
+    objects = await startObjects({ bucket: 'reports', ...secrets });
+    reports = reportsWith();
+  });
+  after(async () => {
+    reports.close();
+    await objects.close();
+  });
+  beforeEach(() => {
+    key = reportKeys(`scan-${(count += 1)}`).export;
+  });
+
+  it('takes an object by a plain PUT and gives it by a plain GET that names the file', async () => {
+    expect((await put(await reports.uploadLink(key, 'application/json', 60), '{"a":1}')).status).to.equal(200);
+    expect(await reports.size(key)).to.equal(7);
+    const response = await fetch(await reports.downloadLink(key, 'acme report.json', 60));
+    expect(response.status).to.equal(200);
+    expect(response.headers.get('content-type')).to.equal('application/json');
+    expect(response.headers.get('content-disposition')).to.include('filename="acme report.json"');
+    expect(await response.text()).to.equal('{"a":1}');
+  });
+
+  it('reads an object whole, up to a size', async () => {
+    await put(await reports.uploadLink(key, 'application/json', 60), 'x'.repeat(300_000));
+    expect(Buffer.from(await reports.read(key, 300_000)).toString()).to.equal('x'.repeat(300_000));
+    expect(await failure(reports.read(key, 299_999))).to.be.instanceOf(RangeError);
+  });
+
+  it('knows what is not there, and removes what is, as often as asked', async () => {
+    expect(await reports.size(key)).to.equal(null);
+    expect(await failure(reports.read(key, 10))).to.be.instanceOf(Error);
+    await put(await reports.uploadLink(key, 'application/json', 60), 'x');
+    await reports.remove([key, reportKeys('never').pdf]);
+    await reports.remove([key]);
+    expect(await reports.size(key)).to.equal(null);
+  });
+
+  it('gives links that are good for one object, one method and one type', async () => {
+    const upload = await reports.uploadLink(key, 'application/json', 60);
+    const elsewhere = upload.replace(key, reportKeys('another').export);
+    expect((await put(elsewhere, 'x')).status, 'another object').to.equal(403);
+    expect((await put(upload, 'x', { 'content-type': 'text/html' })).status, 'another type').to.equal(403);
+    expect((await fetch(upload)).status, 'another method').to.equal(403);
+    expect((await put(upload.replace(/X-Amz-Expires=60/, 'X-Amz-Expires=6000'), 'x')).status, 'a longer life').to.equal(403);
+    const signature = new URL(upload).searchParams.get('X-Amz-Signature')!;
+    const forged = upload.replace(signature, (signature.startsWith('0') ? '1' : '0') + signature.slice(1));
+    expect((await put(forged, 'x')).status, 'another signature').to.equal(403);
+    expect((await put(upload.split('?')[0]!, 'x')).status, 'no signature').to.equal(403);
+    expect(await reports.size(key)).to.equal(null);
+
+    await put(upload, 'x');
+    const download = await reports.downloadLink(key, 'a.json', 60);
+    expect((await fetch(download.replace('a.json', 'b.html'))).status, 'another file name').to.equal(403);
+    expect((await fetch(download.replace(key, reportKeys('another').export))).status, 'another object').to.equal(403);
+  });
+
+  it('gives links that end', async () => {
+    const link = await reports.uploadLink(key, 'application/json', 1);
+    const deadline = Date.now() + 10_000;
+    // Signed in whole seconds, so the second may be almost over already.
+    while ((await put(link, 'x')).status === 200 && Date.now() < deadline) await new Promise((next) => setTimeout(next, 50));
+    expect((await put(link, 'x')).status).to.equal(403);
+  });
+
+  it('is refused with the wrong secret, as its links are', async () => {
+    const stranger = reportsWith({ secretAccessKey: 'a guess' });
+    expect((await put(await stranger.uploadLink(key, 'application/json', 60), 'x')).status).to.equal(403);
+    expect(await failure(stranger.size(key))).to.be.instanceOf(Error);
+    stranger.close();
+  });
+
+  it('tells whether the bucket can be reached', async () => {
+    await reports.ping();
+    const nowhere = reportsWith({ bucket: 'missing' });
+    expect(await failure(nowhere.ping())).to.be.instanceOf(Error);
+    nowhere.close();
+  });
+});
