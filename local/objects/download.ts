@@ -1,0 +1,88 @@
+/** Gives an object out: whole or a range, with the headers that a signed query asks for. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream/promises';
+import { Refusal } from './errors.ts';
+import type { Shelf, StoredObject } from './shelf.ts';
+
+const OVERRIDES: Readonly<Record<string, string>> = {
+  'response-cache-control': 'cache-control',
+  'response-content-disposition': 'content-disposition',
+  'response-content-encoding': 'content-encoding',
+  'response-content-language': 'content-language',
+  'response-content-type': 'content-type',
+  'response-expires': 'expires',
+};
+
+/** Answers GET and HEAD of an object. @throws Refusal */
+export async function giveObject(
+  request: IncomingMessage,
+  response: ServerResponse,
+  key: string,
+  query: [string, string][],
+  shelf: Shelf,
+): Promise<void> {
+  const opened = await shelf.read(key);
+  if (opened === null) throw new Refusal('NoSuchKey', 'The specified key does not exist.', { Key: key });
+  const { object, file } = opened;
+  try {
+    const headers = headersOf(object, query);
+    if (seen(request, object)) {
+      response.writeHead(304, { etag: headers['etag'], 'last-modified': headers['last-modified'] }).end();
+      return;
+    }
+    const range = rangeOf(request.headers.range, object.size);
+    const [start, end] = range ?? [0, object.size - 1];
+    response.writeHead(range === null ? 200 : 206, {
+      ...headers,
+      'content-length': end - start + 1,
+      ...(range === null ? {} : { 'content-range': `bytes ${start}-${end}/${object.size}` }),
+    });
+    if (request.method === 'HEAD' || end < start) response.end();
+    else await pipeline(file.createReadStream({ start, end, autoClose: false }), response);
+  } finally {
+    await file.close();
+  }
+}
+
+function headersOf(object: StoredObject, query: [string, string][]): Record<string, string> {
+  const headers: Record<string, string> = {
+    'accept-ranges': 'bytes',
+    'content-type': object.contentType,
+    etag: `"${object.md5}"`,
+    'last-modified': new Date(object.modified).toUTCString(),
+    'x-content-type-options': 'nosniff',
+    ...object.headers,
+  };
+  for (const [name, value] of query) {
+    const wanted = OVERRIDES[name];
+    if (wanted === undefined) continue;
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new Refusal('InvalidArgument', `Header value cannot be represented in ${name}.`);
+    headers[wanted] = value;
+  }
+  return headers;
+}
+
+/** True where the client has this very object already. */
+function seen(request: IncomingMessage, object: StoredObject): boolean {
+  const known = request.headers['if-none-match'];
+  if (known !== undefined)
+    return known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${object.md5}"` || tag.trim() === '*');
+  const since = Date.parse(request.headers['if-modified-since'] ?? '');
+  return !Number.isNaN(since) && Math.floor(object.modified / 1000) * 1000 <= since;
+}
+
+/** The first and last byte of one range; null for none, or one that is not understood. @throws Refusal where it lies outside */
+function rangeOf(header: string | undefined, size: number): [number, number] | null {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return null;
+  const [first, last] = [match[1]!, match[2]!];
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
+  if (start >= size || (first === '' && Number(last) === 0))
+    throw new Refusal('InvalidRange', 'The requested range is not satisfiable', {
+      ActualObjectSize: String(size),
+      RangeRequested: header!,
+    });
+  return [start, end];
+}
