@@ -113,6 +113,8 @@ describe('credits under crashes, stalls and repeats', function () {
       const everything = { ...request, pendingBefore: new Date(Date.now() + 1000), limit: 1000 };
       await Promise.all(replicas.map((credits) => sweep({ ...everything, credits })));
 
+      expect(await scans.abandoned(everything.pendingBefore, 1000), 'rows nobody knows about').to.deep.equal([]);
+      for (const id of resources) expect((await scans.find(id))?.submission).to.equal('accepted');
       const credits = replicas[0]!;
       const due = [...tested.values()].reduce((sum, pages) => sum + pages, 0);
       expect(await credits.balance(organisation)).to.deep.equal({ balance: 270 - due, granted: 270, held: 0, spent: due });
