@@ -75,8 +75,10 @@ interface List<T> {
 interface End {
   reason: WatchRestart;
   relist: boolean;
-  /** Nothing came of it: the next try waits. */
+  /** Nothing good came of it: the next try waits. */
   failed: boolean;
+  /** Events came before the end: what failed before is over. */
+  heard: boolean;
   error?: unknown;
 }
 
@@ -149,7 +151,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
   async function watch(version: string, signal: AbortSignal): Promise<End & { version: string }> {
     const start = clock.monotonic();
     let heard = false;
-    const failed = () => !heard && clock.monotonic() - start < 1000;
+    const barren = () => !heard && clock.monotonic() - start < 1000;
     const query = {
       ...selectors,
       watch: true,
@@ -162,13 +164,13 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
         version = take(event);
         heard = true;
       }
-      return { version, reason: 'closed', relist: false, failed: failed() };
+      return { version, reason: 'closed', relist: false, failed: barren(), heard };
     } catch (error) {
-      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: !heard, error };
+      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: !heard, heard, error };
       // Told to come back later, or cut off: nothing says that the version is gone. Any other refusal may mean that.
       const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
       const expired = refused && error.code === 410;
-      return { version, reason: expired ? 'expired' : 'error', relist: refused, failed: expired ? failed() : true, error };
+      return { version, reason: expired ? 'expired' : 'error', relist: refused, failed: expired ? barren() : true, heard, error };
     }
   }
 
@@ -193,7 +195,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
         version = end.relist ? null : end.version;
         metrics?.watchRestarted(resource.plural, end.reason);
         logger.debug({ reason: end.reason, err: end.error }, 'watches again');
-        failures = end.failed ? failures + 1 : 0;
+        failures = !end.failed ? 0 : end.heard ? 1 : failures + 1;
         problem = end.error;
       } catch (error) {
         if (signal.aborted) break;
