@@ -88,8 +88,14 @@ export interface AccessibilityScanStatus {
   message?: string;
   attempts?: number;
   jobName?: string;
-  /** Where the API gives the report links out, relative to its base address. */
-  reports?: { pdf: string; json: string };
+  /** The pod of the last attempt. */
+  podName?: string;
+  /** Where the API gives the report links out, relative to its base address, and the stored objects as they were when they were checked. */
+  reports?: {
+    pdf: string;
+    json: string;
+    stored?: { export: { bytes: number; sha256: string }; pdf: { bytes: number; sha256: string } };
+  };
 }
 
 export interface AccessibilityScan extends KubernetesObject {

@@ -1,0 +1,154 @@
+/** What the operator reads from its environment. */
+import ipaddr from 'ipaddr.js';
+import type { Static } from 'typebox';
+import { ConfigurationError, Type, listOf, readConfiguration, secret } from '../core/configuration.ts';
+import type { TargetRules } from '../core/url-policy.ts';
+import type { OperatorSettings } from './operator.ts';
+
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
+const NAMESPACE = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+
+const text = (description: string, rest: object = {}) => Type.String({ minLength: 1, description, ...rest });
+const http = (description: string) => Type.String({ pattern: '^https?://[^\\s/]', description });
+const bus = (description: string) => Type.String({ pattern: '^(nats|tls|ws|wss)://', ...secret, description });
+const whole = (from: number, to: number, fallback: number, of: string) =>
+  Type.Integer({ minimum: from, maximum: to, default: fallback, description: `${of}, from ${from} to ${to}` });
+const oneOf = <const T extends readonly string[]>(values: T, fallback: T[number]) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: fallback, description: `one of ${values.join(', ')}` });
+const quantity = (fallback: string, description: string) =>
+  Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$', default: fallback, description });
+
+export const Environment = Type.Object({
+  HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for every one', { default: '127.0.0.1' }),
+  METRICS_PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 9090, description: 'a port from 1 to 65535, or 0 for any free one' }),
+  LOG_LEVEL: oneOf(LEVELS, 'info'),
+  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; absent, the pod's service account is used")),
+  CURBCUT_NAMESPACE: Type.String({
+    pattern: `^${NAMESPACE}$`,
+    default: 'curbcut',
+    description: 'the Kubernetes namespace in which submitted scans, the queue and the lease live',
+  }),
+  WATCH_NAMESPACES: Type.String({
+    pattern: `^(${NAMESPACE}(\\s*,\\s*${NAMESPACE})*)?$`,
+    default: '',
+    description: 'a comma-separated list of the namespaces whose scans are run beside those of CURBCUT_NAMESPACE; empty means all',
+  }),
+  LEASE_SECONDS: whole(3, 300, 15, 'the seconds after which another replica takes over from one that is silent'),
+  MONGODB_URL: Type.String({
+    pattern: '^mongodb(\\+srv)?://',
+    ...secret,
+    description: 'a connection string such as mongodb://host:27017/curbcut',
+  }),
+  NATS_URL: Type.Optional(bus('an address such as nats://host:4222')),
+  NATS_POD_URL: Type.Optional(bus('the address of NATS as pods reach it')),
+  NATS_CREDENTIALS_FILE: Type.Optional(text('the path of a NATS .creds file')),
+  NATS_SIGNING_SEED: Type.Optional(
+    Type.String({ pattern: '^SA[A-Z2-7]{56}$', ...secret, description: 'the seed (SA…) of the NATS account that vouches for scans' }),
+  ),
+  S3_ENDPOINT: http('the address of an S3-compatible object store, such as https://s3.example.com'),
+  S3_POD_ENDPOINT: Type.Optional(http('the address of the object store as pods reach it, for upload links')),
+  S3_REGION: text('the region of the object store', { default: 'us-east-1' }),
+  S3_BUCKET: text('the name of a bucket'),
+  S3_ACCESS_KEY_ID: text('the id of an access key'),
+  S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
+  SCANNER_IMAGE: text('the name of the scanner image'),
+  SCANNER_IMAGE_PULL_POLICY: oneOf(PULL_POLICIES, 'IfNotPresent'),
+  SCANNER_IMAGE_PULL_SECRETS: Type.String({ default: '', description: "a comma-separated list of Secrets in the scans' namespaces" }),
+  SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
+  SCANNER_CPU_REQUEST: quantity('500m', 'an amount of CPU such as 500m'),
+  SCANNER_MEMORY_REQUEST: quantity('768Mi', 'an amount of memory such as 768Mi'),
+  SCANNER_MEMORY_LIMIT: quantity('2Gi', 'an amount of memory such as 2Gi'),
+  SCANNER_RETRIES: whole(0, 10, 2, 'how often a crashed scanner is tried again'),
+  SCANNER_WORKERS: whole(1, 8, 2, 'the pages that one scanner tests side by side'),
+  SCANNER_JOB_TTL_SECONDS: whole(0, 604_800, 600, 'the seconds for which a finished Job and its log are kept'),
+  PAGE_BUDGET_SECONDS: whole(1, 600, 30, 'the seconds that one page may take'),
+  MAX_RUNNING_SCANS: whole(1, 10_000, 10, 'the scans that run at once where the ScanQueue does not say'),
+  MAX_PAGES_LIMIT: whole(1, 10_000, 500, 'the most pages of one scan'),
+  QUEUE_DEADLINE_SECONDS: whole(1, 2_592_000, 86_400, 'the seconds that a scan may wait for its turn'),
+  PENDING_DEADLINE_SECONDS: whole(1, 86_400, 300, 'the seconds within which a pod must start'),
+  SCAN_BASE_SECONDS: whole(1, 86_400, 300, 'the seconds that every scan gets beside those for its pages'),
+  SCAN_MAX_SECONDS: whole(1, 604_800, 14_400, 'the most seconds that a scan may run'),
+  STUCK_SECONDS: whole(1, 86_400, 300, 'the seconds of silence after which a scanner counts as stuck'),
+  EXPORT_MAX_MIB: whole(1, 256, 64, 'the largest export that is taken in, in MiB'),
+  REPORT_RETENTION_DAYS: whole(7, 36_500, 90, 'the days for which reports are kept'),
+  ALLOW_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs, host names or address:port' }),
+  DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
+});
+export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
+
+/** @throws ConfigurationError with every mistake at once */
+export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
+  const problems = [...badTargets(environment)];
+  let read: Readonly<Static<typeof Environment>>;
+  try {
+    read = readConfiguration(Environment, environment);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    throw new ConfigurationError([...error.problems, ...problems]);
+  }
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  return Object.freeze({ ...read, targets: { allow: listOf(read.ALLOW_TARGETS), deny: listOf(read.DENY_TARGETS) } });
+}
+
+const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
+const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
+
+/** A range that is misspelt would let through too little, or, worse, refuse nothing. */
+function* badTargets(environment: Record<string, string | undefined>): Generator<string> {
+  for (const item of listOf(environment.ALLOW_TARGETS)) {
+    if (item.includes('/') ? !isRange(item) : !isRange(item) && !isHost(item))
+      yield `ALLOW_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR, a host name or address:port.`;
+  }
+  for (const item of listOf(environment.DENY_TARGETS)) {
+    if (!isRange(item)) yield `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`;
+  }
+}
+
+/** The configuration in the operator's own words. */
+export function settingsOf(config: Configuration): OperatorSettings {
+  const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
+  return {
+    namespace: config.CURBCUT_NAMESPACE,
+    watchNamespaces: config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)],
+    leaseSeconds: config.LEASE_SECONDS,
+    maxRunning: config.MAX_RUNNING_SCANS,
+    maxPagesLimit: config.MAX_PAGES_LIMIT,
+    targets: config.targets,
+    scanner: {
+      image: config.SCANNER_IMAGE,
+      imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
+      imagePullSecrets: listOf(config.SCANNER_IMAGE_PULL_SECRETS),
+      hostUsers: config.SCANNER_HOST_USERS,
+      requests: { cpu: config.SCANNER_CPU_REQUEST, memory: config.SCANNER_MEMORY_REQUEST },
+      limits: { memory: config.SCANNER_MEMORY_LIMIT },
+      retries: config.SCANNER_RETRIES,
+      jobTtlSeconds: config.SCANNER_JOB_TTL_SECONDS,
+    },
+    pod: {
+      allowTargets: config.targets.allow,
+      denyTargets: config.targets.deny,
+      workers: config.SCANNER_WORKERS,
+      pageBudgetMs,
+    },
+    runTime: {
+      pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,
+      baseSeconds: config.SCAN_BASE_SECONDS,
+      maxSeconds: config.SCAN_MAX_SECONDS,
+      workers: config.SCANNER_WORKERS,
+      pageBudgetMs,
+    },
+    patience: {
+      queueMs: config.QUEUE_DEADLINE_SECONDS * 1000,
+      pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
+      stuckMs: config.STUCK_SECONDS * 1000,
+    },
+    // An export as objects needs several times the memory of its text.
+    ingest: {
+      exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
+      pdfMaxBytes: Number.MAX_SAFE_INTEGER,
+      memoryMib: 128 + 12 * config.EXPORT_MAX_MIB,
+    },
+    retentionDays: config.REPORT_RETENTION_DAYS,
+  };
+}

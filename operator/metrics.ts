@@ -1,0 +1,88 @@
+/** Counts what the operator does, for Prometheus. Labels are bounded: reasons and phases, never names or ids. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { RuntimeMetrics } from './runtime/metrics.ts';
+import type { SweepResult } from './scan/sweeper.ts';
+
+const PREFIX = 'curbcut_';
+
+export interface OperatorMetrics {
+  registry: Registry;
+  runtime: RuntimeMetrics;
+  /** A scan ended. */
+  ended(phase: string, reason: string, seconds: number): void;
+  /** A pod's message came: `news`, `repeat`, `refused`, or `unknown` where no living scan has its id. */
+  heard(result: string): void;
+  queue(look: { queued: number; running: number; live: number; paused: boolean; oldestWaitSeconds: number }): void;
+  /** A pod's results were looked at. */
+  ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
+  swept(result: SweepResult | null): void;
+}
+
+export function createOperatorMetrics(): OperatorMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = (name: string, help: string, labelNames: string[] = []) =>
+    new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers });
+  const gauge = (name: string, help: string, labelNames: string[] = []) =>
+    new Gauge({ name: `${PREFIX}${name}`, help, labelNames, registers });
+  const histogram = (name: string, help: string, buckets: number[], labelNames: string[] = []) =>
+    new Histogram({ name: `${PREFIX}${name}`, help, buckets, labelNames, registers });
+  const short = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+
+  const ended = counter('scans_ended_total', 'Scans that ended, by phase and reason.', ['phase', 'reason']);
+  const took = histogram(
+    'scan_duration_seconds',
+    'From the creation of a scan to its end.',
+    [5, 10, 30, 60, 120, 300, 900, 3600, 14400],
+    ['phase'],
+  );
+  const heard = counter('pod_messages_total', 'Messages of scanner pods on the bus, by what became of them.', ['result']);
+  const live = gauge('scans_live', 'Scans that have not ended.');
+  const running = gauge('scans_running', 'Scans that have their place among the running.');
+  const queued = gauge('scans_queued', 'Scans that wait for their place.');
+  const oldest = gauge('queue_oldest_wait_seconds', 'How long the first of those that wait has waited.');
+  const paused = gauge('queue_paused', '1 while the queue is paused.');
+  const ingested = histogram('ingest_duration_seconds', 'Looks at the results that a pod stored.', short, ['result']);
+  const sweeps = counter('sweeps_total', 'Sweeps, by how they ended.', ['result']);
+  const mended = counter('swept_total', 'What the sweeper mended or forgot.', ['what']);
+  const reconciles = histogram('reconcile_duration_seconds', 'Reconciles by controller and result.', short, ['controller', 'result']);
+  const depth = gauge('workqueue_depth', 'Keys that wait for a worker.', ['queue']);
+  const waited = histogram('workqueue_wait_seconds', 'From when a key was ready until a worker took it.', short, ['queue']);
+  const watches = counter('watch_restarts_total', 'Watches that ended, by reason.', ['resource', 'reason']);
+  const lists = histogram('list_duration_seconds', 'Whole lists of a resource.', short, ['resource']);
+  const leads = gauge('leader', '1 while this replica leads.', ['lease']);
+
+  return {
+    registry,
+    runtime: {
+      reconciled: (controller, result, seconds) => reconciles.observe({ controller, result }, seconds),
+      queueDepth: (queue, value) => depth.set({ queue }, value),
+      queueWaited: (queue, seconds) => waited.observe({ queue }, seconds),
+      watchRestarted: (resource, reason) => watches.inc({ resource, reason }),
+      listed: (resource, _objects, seconds) => lists.observe({ resource }, seconds),
+      leading: (lease, value) => leads.set({ lease }, value ? 1 : 0),
+    },
+    ended(phase, reason, seconds) {
+      ended.inc({ phase, reason });
+      took.observe({ phase }, seconds);
+    },
+    heard: (result) => heard.inc({ result }),
+    queue(look) {
+      live.set(look.live);
+      running.set(look.running);
+      queued.set(look.queued);
+      oldest.set(look.oldestWaitSeconds);
+      paused.set(look.paused ? 1 : 0);
+    },
+    ingested: (result, seconds) => ingested.observe({ result }, seconds),
+    swept(result) {
+      sweeps.inc({ result: result === null ? 'error' : 'done' });
+      for (const [what, count] of Object.entries(result ?? {})) if (count > 0) mended.inc({ what }, count as number);
+    },
+  };
+}
+
+/** Adds memory, event loop and garbage collection of the process. */
+export function addProcessMetrics({ registry }: OperatorMetrics): void {
+  collectDefaultMetrics({ register: registry, prefix: PREFIX });
+}

@@ -1,0 +1,84 @@
+/** Takes in what a pod stored: looks that it is there, is what was announced, and is true, before anything of it is shown to anybody. */
+import { createHash } from 'node:crypto';
+import { Worker } from 'node:worker_threads';
+import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodStored } from '../../core/pod.ts';
+import { reportKeys, type Reports } from '../../stores/reports.ts';
+import type { Expectation, Judgement } from './examine.ts';
+import type { Findings } from './status.ts';
+
+export type Ingested = { accepted: true; findings: Findings } | { accepted: false; why: string };
+
+/** What is taken in at most, in bytes, and how much memory the look at an export may use, in MiB. */
+export interface IngestBounds {
+  exportMaxBytes: number;
+  pdfMaxBytes: number;
+  memoryMib: number;
+}
+
+export interface Ingestion {
+  /**
+   * Checks a pod's stored results.
+   * @throws where the object store cannot be reached: that says nothing of the results
+   */
+  ingest(stored: PodStored, expected: Expectation): Promise<Ingested>;
+}
+
+export function createIngestion({ reports, bounds }: { reports: Reports; bounds: IngestBounds }): Ingestion {
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One after the other: two large exports at once would need twice the memory. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = turn.then(work);
+    turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** The object, if it is what was announced; else why it is not. */
+  async function fetch(name: string, key: string, announced: PodStored['pdf'], maxBytes: number): Promise<Uint8Array | string> {
+    if (announced.bytes > maxBytes) return `the ${name} has ${announced.bytes} bytes, more than the ${maxBytes} that are taken.`;
+    const size = await reports.size(key);
+    if (size === null) return `the ${name} was announced, but not stored.`;
+    if (size !== announced.bytes) return `the ${name} has ${size} bytes instead of the announced ${announced.bytes}.`;
+    let bytes: Uint8Array;
+    try {
+      bytes = await reports.read(key, announced.bytes);
+    } catch (error) {
+      if (error instanceof RangeError) return `the ${name} grew while it was read.`;
+      throw error;
+    }
+    const digest = createHash('sha256').update(bytes).digest('hex');
+    return digest === announced.sha256 && bytes.byteLength === announced.bytes ? bytes : `the ${name} is not the one that was announced.`;
+  }
+
+  async function look(stored: PodStored, expected: Expectation): Promise<Ingested> {
+    const keys = reportKeys(stored.scanId);
+    const pdf = await fetch('PDF', keys.pdf, stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES));
+    if (typeof pdf === 'string') return { accepted: false, why: pdf };
+    if (Buffer.from(pdf.subarray(0, 5)).toString('latin1') !== '%PDF-') return { accepted: false, why: 'the PDF is none.' };
+    const bytes = await fetch('export', keys.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
+    if (typeof bytes === 'string') return { accepted: false, why: bytes };
+    const judgement = await examineApart(bytes, expected, bounds.memoryMib);
+    if (!judgement.accepted) return judgement;
+    const { score, violations, pages } = judgement;
+    return { accepted: true, findings: { score, violations, pages, export: stored.export, pdf: stored.pdf } };
+  }
+
+  return { ingest: (stored, expected) => inTurn(() => look(stored, expected)) };
+}
+
+/** Examines an export in a thread with a memory of its own, so that neither its size nor its shape can stop the operator. */
+function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Judgement> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL('./examine-worker.ts', import.meta.url), {
+      workerData: { bytes, expected },
+      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
+      env: {},
+    });
+    worker.once('message', (judgement: Judgement) => resolve(judgement));
+    worker.once('error', (error: Error & { code?: string }) => {
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve({ accepted: false, why: 'the export is too large to be read.' });
+      else reject(error);
+    });
+    worker.once('exit', () => reject(new Error('the export was not examined')));
+  });
+}

@@ -1,0 +1,48 @@
+/** Brings one scan a step further: gathers what is known, has the plan decide, carries its actions out. */
+import { scanIdOf } from '../../core/resources.ts';
+import type { Logger } from '../../core/logger.ts';
+import { fromKey } from '../runtime/key.ts';
+import type { Acts } from './acts.ts';
+import type { Gather } from './gather.ts';
+import { plan, type Patience } from './plan.ts';
+import type { Voices } from './pod-message.ts';
+import type { ScanBook } from './resource.ts';
+
+export interface ReconcileParts {
+  book: ScanBook;
+  gather: Gather;
+  acts: Acts;
+  voices: Voices;
+  patience: Patience;
+  apiNamespace: string;
+  logger: Logger;
+}
+
+/** Decisions in a row for one scan: from a stored result to the released finalizer it takes three. */
+const ROUNDS_MAX = 8;
+/** Where a scan is not at rest after that many, it has its next turn after the others. */
+const NEXT_TURN_MS = 10;
+
+/** What the controller calls with a scan's key. */
+export function createReconcile(parts: ReconcileParts): (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number }> {
+  const { book, gather, acts, voices, patience, apiNamespace } = parts;
+
+  return async (key, signal) => {
+    const { namespace, name } = fromKey(key);
+    for (let round = 0; round < ROUNDS_MAX; round += 1) {
+      const scan = book.get(namespace, name);
+      if (scan === undefined) return {};
+      signal.throwIfAborted();
+      const facts = await gather(scan);
+      const { actions, wakeAfterMs } = plan(facts, patience);
+      if (actions.length === 0) return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+      parts.logger.debug({ key, actions: actions.map((action) => action.do) }, 'acts');
+      await acts(actions, facts, signal);
+      if (actions.some((action) => action.do === 'release')) voices.forget(scanIdOf(scan, apiNamespace));
+      // What is gone for this operator is news to the cache in a moment, and until then not to be done again.
+      if (actions.some((action) => action.do === 'expire' || (action.do === 'release' && scan.metadata.deletionTimestamp !== undefined)))
+        return {};
+    }
+    return { requeueAfterMs: NEXT_TURN_MS };
+  };
+}

@@ -1,0 +1,60 @@
+/** Builds the Secret that tells a scan's pod what to do. It holds only what this one scan may do, and only until its deadline. Pure. */
+import { secretNameOf, type KubernetesObject } from '../../core/resources.ts';
+import { POD_INPUT_PATH, type PodInput } from '../../core/pod.ts';
+import { ownedMeta, type Launch } from './job.ts';
+import { optionsOf, reservedPages } from './options.ts';
+
+export interface InputSecret extends KubernetesObject {
+  type: string;
+  immutable: boolean;
+  /** Base64. */
+  data: Record<string, string>;
+}
+
+/** How this installation's scanners work. */
+export interface PodSettings {
+  allowTargets: readonly string[];
+  denyTargets: readonly string[];
+  workers: number;
+  pageBudgetMs: number;
+}
+
+/** What is issued for one scan. */
+export interface Grants {
+  uploads: PodInput['uploads'];
+  messages: PodInput['messages'] | null;
+  /** When the pod must have ended. */
+  deadline: Date;
+}
+
+/** What the pod reads. `maxPages` is what was reserved, not what was asked for. */
+export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
+  const options = optionsOf(scan.spec);
+  return {
+    scanId,
+    submittedAt: scan.metadata.creationTimestamp!,
+    options: { ...options, maxPages: reservedPages(scan) },
+    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
+    uploads: grants.uploads,
+    ...(grants.messages && { messages: grants.messages }),
+    deadline: grants.deadline.toISOString(),
+    allowTargets: [...settings.allowTargets],
+    denyTargets: [...settings.denyTargets],
+    workers: settings.workers,
+    pageBudgetMs: settings.pageBudgetMs,
+  };
+}
+
+const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
+
+/** The Secret, immutable: what a pod was told never changes under it, and the kubelet need not watch it. */
+export function buildSecret(launch: Launch, input: PodInput): InputSecret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: ownedMeta(launch, secretNameOf(launch.scanId)),
+    type: 'Opaque',
+    immutable: true,
+    data: { [KEY]: Buffer.from(JSON.stringify(input)).toString('base64') },
+  };
+}
