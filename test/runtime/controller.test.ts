@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { createCache } from '../../operator/runtime/cache.ts';
+import { systemClock } from '../../operator/runtime/clock.ts';
+import { startController } from '../../operator/runtime/controller.ts';
+import { fromKey, keyOf } from '../../operator/runtime/key.ts';
+import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
+import { createQueue } from '../../operator/runtime/queue.ts';
+import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { createFakeLogger } from './fake-logger.ts';
+
+describe('a whole controller, against a Kubernetes API', () => {
+  let cluster: TestCluster;
+  before(async () => {
+    cluster = await openCluster();
+  });
+  after(() => cluster.close());
+
+  it('brings every object to where it should be, through cuts, an outage and writes of others', async () => {
+    const namespace = await cluster.namespace();
+    const { connection, proxy } = await cluster.breakable();
+    const maps = configMaps(cluster.connection, namespace);
+    const logger = createFakeLogger();
+    const stop = new AbortController();
+    const results: ReconcileResult[] = [];
+    const cache = createCache<ConfigMap>({
+      connection,
+      resource: CONFIGMAPS,
+      namespace,
+      labelSelector: 'test=runtime',
+      logger,
+      clock: systemClock,
+      idleMs: 2000,
+      backOff: { baseMs: 50, maxMs: 300 },
+    });
+    const queue = createQueue({ clock: systemClock, baseDelayMs: 20, maxDelayMs: 500 });
+    cache.onChange(({ object }) => queue.add(keyOf(object)));
+    cache.start(stop.signal);
+    const busy = new Set<string>();
+    const controller = startController({
+      name: 'copy',
+      queue,
+      workers: 4,
+      logger,
+      metrics: {
+        reconciled: (_, result) => void results.push(result),
+        queueDepth() {},
+        queueWaited() {},
+        watchRestarted() {},
+        listed() {},
+        leading() {},
+      },
+      /** `done` must say what `value` says. */
+      async reconcile(key, signal) {
+        expect(busy.has(key), `${key} is worked on twice at once`).to.equal(false);
+        busy.add(key);
+        try {
+          const { namespace, name } = fromKey(key);
+          const map = cache.get(namespace, name);
+          if (!map || map.data?.['done'] === map.data?.['value']) return;
+          await connection.request('PUT', connection.path(CONFIGMAPS, namespace, name), {
+            body: { ...map, data: { ...map.data, done: map.data?.['value'] } },
+            signal,
+            timeoutMs: 2000,
+          });
+        } finally {
+          busy.delete(key);
+        }
+      },
+    });
+
+    const names = Array.from({ length: 20 }, (_, i) => `m${i}`);
+    await Promise.all(names.map((name) => maps.create(name, '0')));
+    for (let round = 1; round <= 6; round++) {
+      if (round === 2) proxy.cut();
+      if (round === 3) await proxy.refuse();
+      if (round === 4) await proxy.accept();
+      if (round === 5) {
+        proxy.freeze();
+        proxy.thaw();
+      }
+      await Promise.all(names.map((name) => maps.set(name, String(round))));
+    }
+    await until('all are done', async () => {
+      const all = await Promise.all(names.map((name) => maps.get(name)));
+      return all.every(({ data }) => data?.['value'] === '6' && data['done'] === '6');
+    });
+    await controller.stop();
+    stop.abort();
+    await cache.stopped;
+    expect(results).to.include('success').and.to.include('error');
+    expect(queue.depth).to.equal(0);
+  });
+});

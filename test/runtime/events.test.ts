@@ -1,0 +1,143 @@
+import { expect } from 'chai';
+import { createRecorder, type Recorder } from '../../operator/runtime/events.ts';
+import type { KubernetesObject } from '../../core/resources.ts';
+import type { KubernetesConnection } from '../../stores/kubernetes.ts';
+import { createFakeClock } from './fake-clock.ts';
+import { configMaps, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
+import { createFakeLogger } from './fake-logger.ts';
+
+interface Told extends KubernetesObject {
+  involvedObject: { kind: string; name: string; uid: string };
+  type: string;
+  reason: string;
+  message: string;
+  count: number;
+  firstTimestamp: string;
+  lastTimestamp: string;
+  source: { component: string };
+  reportingComponent: string;
+}
+
+const EVENTS = { group: '', version: 'v1', plural: 'events' };
+
+describe('events, against a Kubernetes API', () => {
+  let cluster: TestCluster;
+  let namespace: string;
+  let map: ConfigMap;
+  before(async () => {
+    cluster = await openCluster();
+    namespace = await cluster.namespace();
+  });
+  after(() => cluster.close());
+
+  let serial = 0;
+  beforeEach(async () => {
+    map = await configMaps(cluster.connection, namespace).create(`m${serial++}`, '');
+  });
+
+  function setUp(connection: KubernetesConnection = cluster.connection) {
+    const clock = createFakeClock(Date.now());
+    const logger = createFakeLogger();
+    const recorder: Recorder = createRecorder({ connection, component: 'curbcut-test', instance: 'pod-1', logger, clock });
+    return { clock, logger, recorder };
+  }
+
+  /** As `kubectl describe` asks for them. */
+  async function told(object: KubernetesObject): Promise<Told[]> {
+    const { connection } = cluster;
+    const { items } = await connection.request<{ items: Told[] }>('GET', connection.path(EVENTS, namespace), {
+      query: { fieldSelector: `involvedObject.name=${object.metadata.name},involvedObject.uid=${object.metadata.uid}` },
+    });
+    return items;
+  }
+
+  it('tells what happened to an object, so that kubectl shows it', async () => {
+    const { recorder, clock } = setUp();
+    recorder.event(map, 'Warning', 'PodLost', 'the node is gone; the scan starts again');
+    await recorder.flush();
+    const [event] = await told(map);
+    expect(event).to.deep.include({
+      type: 'Warning',
+      reason: 'PodLost',
+      message: 'the node is gone; the scan starts again',
+      count: 1,
+      firstTimestamp: new Date(clock.now()).toISOString().replace(/\.\d+Z/, 'Z'),
+      source: { component: 'curbcut-test' },
+      reportingComponent: 'curbcut-test',
+    });
+    expect(event?.involvedObject).to.include({ kind: 'ConfigMap', uid: map.metadata.uid! });
+  });
+
+  it('counts what repeats, whether it is sent already or not', async () => {
+    const { recorder, clock } = setUp();
+    for (let i = 0; i < 3; i++) recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
+    await recorder.flush();
+    await clock.advance(5000);
+    recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
+    recorder.event(map, 'Normal', 'Launched', 'Job a');
+    await recorder.flush();
+    const events = await told(map);
+    expect(events.map(({ reason, count }) => `${reason} ${count}`)).to.have.members(['Waiting 4', 'Launched 1']);
+    const waiting = events.find(({ reason }) => reason === 'Waiting')!;
+    expect(Date.parse(waiting.lastTimestamp) - Date.parse(waiting.firstTimestamp)).to.be.within(4000, 6000);
+  });
+
+  it('tells a repeat anew when the Event of the first is gone', async () => {
+    const { recorder } = setUp();
+    const { connection } = cluster;
+    recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
+    await recorder.flush();
+    const [first] = await told(map);
+    await connection.request('DELETE', connection.path(EVENTS, namespace, first!.metadata.name));
+    recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
+    await recorder.flush();
+    expect((await told(map)).map(({ count }) => count)).to.deep.equal([1]);
+  });
+
+  it('folds many different messages into one, and lets one object say only so much', async () => {
+    const { recorder, clock } = setUp();
+    for (let i = 0; i < 40; i++) recorder.event(map, 'Normal', 'Scanned', `page ${i}`);
+    await recorder.flush();
+    const events = await told(map);
+    expect(events.length).to.equal(11);
+    const combined = events.find(({ message }) => message.startsWith('(combined'));
+    // The bucket of 25 was empty after page 24; 0 to 9 stand alone.
+    expect([combined?.message, combined?.count]).to.deep.equal(['(combined from similar events): page 24', 15]);
+    await clock.advance(300_000);
+    recorder.event(map, 'Warning', 'Failed', 'no page could be tested');
+    recorder.event(map, 'Warning', 'Failed', 'and again');
+    await recorder.flush();
+    expect((await told(map)).filter(({ type }) => type === 'Warning').map(({ message }) => message)).to.deep.equal([
+      'no page could be tested',
+    ]);
+  });
+
+  it('never throws: not for an object that is none, a message that is too long, or a namespace that is not there', async () => {
+    const { recorder, logger } = setUp();
+    recorder.event({} as KubernetesObject, 'Normal', 'A', 'b');
+    recorder.event({ ...map, metadata: { ...map.metadata, namespace: 'curbcut-not-there' } }, 'Normal', 'A', 'b');
+    recorder.event(map, 'Normal', 'Long', 'ł'.repeat(5000));
+    await recorder.flush();
+    expect((await told(map)).map(({ message }) => message.length)).to.deep.equal([1024]);
+    expect(logger.lines.filter(({ level }) => level === 'warn').length).to.equal(2);
+  });
+
+  it('keeps what it has to tell while the server is away', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    const { recorder, clock } = setUp(connection);
+    await proxy.refuse();
+    recorder.event(map, 'Normal', 'First', 'one');
+    recorder.event(map, 'Normal', 'Second', 'two');
+    const sent = recorder.flush(60_000);
+    await clock.advance(10_000);
+    expect(await told(map)).to.deep.equal([]);
+    await proxy.accept();
+    for (let waited = 0; waited < 30; waited++) {
+      if ((await told(map)).length === 2) break;
+      await clock.advance(1000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await sent;
+    expect((await told(map)).map(({ reason }) => reason)).to.have.members(['First', 'Second']);
+  });
+});

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { systemClock } from '../../operator/runtime/clock.ts';
+import { startController } from '../../operator/runtime/controller.ts';
+import { lead, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader.ts';
+import { createQueue } from '../../operator/runtime/queue.ts';
+import type { KubernetesConnection, KubernetesError } from '../../stores/kubernetes.ts';
+import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
+import { createFakeLogger } from './fake-logger.ts';
+
+describe('leader election, against a Kubernetes API', () => {
+  let cluster: TestCluster;
+  let namespace: string;
+  const campaigns: { stop: AbortController; over: Promise<void> }[] = [];
+
+  before(async () => {
+    cluster = await openCluster();
+  });
+  beforeEach(async () => {
+    namespace = await cluster.namespace();
+  });
+  afterEach(async () => {
+    for (const { stop } of campaigns) stop.abort();
+    await Promise.all(campaigns.splice(0).map(({ over }) => over));
+  });
+  after(() => cluster.close());
+
+  function campaign(connection: KubernetesConnection, identity: string, whileLeading?: LeadOptions['whileLeading']) {
+    const stop = new AbortController();
+    const it = { stop, leads: false, lost: false, over: Promise.resolve() };
+    it.over = lead({
+      connection,
+      namespace,
+      name: 'operator',
+      identity,
+      clock: systemClock,
+      logger: createFakeLogger(),
+      signal: stop.signal,
+      leaseDurationMs: 3000,
+      renewDeadlineMs: 2000,
+      retryPeriodMs: 300,
+      async whileLeading(signal, lost) {
+        it.leads = true;
+        lost.addEventListener('abort', () => ([it.leads, it.lost] = [false, true]));
+        if (whileLeading) await whileLeading(signal, lost);
+        else await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        it.leads = false;
+      },
+    });
+    campaigns.push(it);
+    return it;
+  }
+  const lease = () => cluster.connection.request<Lease>('GET', cluster.connection.path(LEASES, namespace, 'operator'));
+
+  it('lets one lead, and the next at once when that one stops', async () => {
+    const all = ['a', 'b', 'c'].map((identity) => campaign(cluster.connection, identity));
+    await until('one leads', () => all.some(({ leads }) => leads));
+    const renewed = (await lease()).spec?.renewTime;
+    await until('it renews', async () => (await lease()).spec?.renewTime !== renewed);
+    expect(all.filter(({ leads }) => leads).length).to.equal(1);
+    const first = all.find(({ leads }) => leads)!;
+    first.stop.abort();
+    await first.over;
+    await until('another leads', () => all.some((one) => one !== first && one.leads));
+    const { spec } = await lease();
+    expect(spec?.leaseTransitions).to.be.greaterThan(0);
+    expect(spec?.renewTime).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  });
+
+  it('stops before another leads when the way to the server dies', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    const a = campaign(connection, 'a');
+    await until('a leads', () => a.leads);
+    const b = campaign(cluster.connection, 'b', async (signal) => {
+      expect(a.leads, 'a leads while b does').to.equal(false);
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    });
+    await until('b sees the lease held', async () => (await lease()).spec?.holderIdentity === 'a');
+    proxy.freeze();
+    await until('b leads', () => b.leads);
+    expect([a.leads, a.lost]).to.deep.equal([false, true]);
+    proxy.thaw();
+    await until('a campaigns again, in vain', async () => (await lease()).spec?.holderIdentity === 'b');
+    expect(a.leads).to.equal(false);
+  });
+
+  it('loses the lease in the middle of a write: the late write changes nothing that the next leader wrote', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    const maps = configMaps(cluster.connection, namespace);
+    await maps.create('scan', 'start');
+    const seen: string[] = [];
+    const attempts: { by: string; problem?: unknown }[] = [];
+
+    /** Reads, is held up, and writes what it then believes: the worst moment to lose a lease. */
+    const work = (own: KubernetesConnection, by: string, holdUp: () => Promise<void>): LeadOptions['whileLeading'] =>
+      async function whileLeading(signal, lost) {
+        const queue = createQueue({ clock: systemClock });
+        const path = own.path(CONFIGMAPS, namespace, 'scan');
+        const controller = startController({
+          name: by,
+          queue,
+          workers: 1,
+          logger: createFakeLogger(),
+          signal: lost,
+          async reconcile(_key, signal) {
+            const current = await own.request<ConfigMap>('GET', path, { signal });
+            seen.push(`${by} sees ${current.data?.['value']}`);
+            await holdUp();
+            try {
+              await own.request('PUT', path, { body: { ...current, data: { value: by } }, signal });
+              attempts.push({ by });
+            } catch (problem) {
+              attempts.push({ by, problem });
+              throw problem;
+            }
+          },
+        });
+        queue.add('scan');
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        await controller.stop();
+      };
+
+    const stuck = Promise.withResolvers<void>();
+    const a = campaign(
+      connection,
+      'a',
+      work(connection, 'a', async () => {
+        proxy.freeze();
+        stuck.resolve();
+      }),
+    );
+    await stuck.promise;
+    const b = campaign(
+      cluster.connection,
+      'b',
+      work(cluster.connection, 'b', async () => {}),
+    );
+    await until('b has written', () => attempts.some(({ by }) => by === 'b'));
+    expect([a.lost, b.leads]).to.deep.equal([true, true]);
+    await until('the write of a has ended', () => attempts.some(({ by }) => by === 'a'));
+    expect(String(attempts.find(({ by }) => by === 'a')?.problem)).to.contain('the lease is lost');
+    expect(seen).to.deep.equal(['a sees start', 'b sees start']);
+    expect((await maps.get('scan')).data).to.deep.equal({ value: 'b' });
+  });
+
+  it('refuses a write that was on its way while another leader wrote', async () => {
+    const { connection } = await cluster.breakable();
+    const maps = configMaps(cluster.connection, namespace);
+    const read = await maps.create('scan', 'start');
+    await maps.set('scan', 'b');
+    const late = connection.request('PUT', connection.path(CONFIGMAPS, namespace, 'scan'), { body: { ...read, data: { value: 'a' } } });
+    expect(await late.catch((error: KubernetesError) => error.reason)).to.equal('Conflict');
+  });
+});
