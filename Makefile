@@ -16,9 +16,9 @@ test: ## Every test that needs no cluster (ONLY=api,operator for some rooms)
 	@tools/setup --dev
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts $(if $(ONLY),--only $(ONLY))
 
-test-cluster: ## The operator's tests and a whole scan on the cluster of KUBECONFIG
+test-cluster: ## The operator's tests and whole scans by real pods on the cluster of KUBECONFIG (ONLY=journey for a part)
 	@tools/setup --dev
-	@$(with_node) exec node test/cluster/run.ts
+	@$(with_node) exec node test/cluster/run.ts $(if $(ONLY),--only $(ONLY))
 
 check: ## Format, lint, types, imports between rooms, dead code
 	@tools/setup --dev

@@ -22,7 +22,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   data: ['test/local-data/!(demo-site*).test.ts', 'local/!(kube)/**/*.test.ts', 'local/*.test.ts'],
   report: ['test/report/**/*.test.ts'],
   cli: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'],
-  core: ['core/**/*.test.ts', 'crds/**/*.test.ts', 'test/*.test.ts'],
+  core: ['core/**/*.test.ts', 'crds/**/*.test.ts', 'test/*.test.ts', 'test/chart/**/*.test.ts'],
 };
 
 const root = join(import.meta.dirname, '..');
