@@ -93,7 +93,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const { headers, tls } = await credentials.current();
     signal?.throwIfAborted();
     request.pool = poolFor(tls);
-    return request.pool.request({
+    const answer = request.pool.request({
       origin: server.origin,
       method,
       path: server.prefix + path + queryString(query),
@@ -108,6 +108,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     });
+    return signal ? unlessAborted(answer, signal) : answer;
   }
 
   /** Sends, and sends again where that is known to be safe: the server asked for it, or the credentials were stale. */
@@ -197,6 +198,16 @@ function resourcePath(type: ResourceType, namespace?: string, name?: string, sub
   if (name !== undefined) parts.push(segment(name));
   if (subresource) parts.push(subresource);
   return `/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** undici minds the signal only once there is a connection, and making one may take its whole time-out. */
+function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', abort, { once: true });
+    const leave = () => signal.removeEventListener('abort', abort);
+    answer.finally(leave).then(resolve, reject);
+  });
 }
 
 /** An empty name would turn a DELETE of one object into one of the collection. */

@@ -59,6 +59,15 @@ describe('connection, against a Kubernetes API', () => {
     expect(proxy.opened).to.be.greaterThan(before);
   });
 
+  it('gives up in time also while it waits for a connection', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    proxy.freeze();
+    const late = connection.request('GET', '/version', { timeoutMs: 500 });
+    const aborted = connection.request('GET', '/version', { signal: AbortSignal.abort(new Error('enough')) });
+    expect(String(await problemOf(aborted))).to.equal('Error: enough');
+    expect(String(await problemOf(late))).to.contain('was not answered within 0.5 s');
+  });
+
   it('says that the server cannot be reached', async () => {
     const { connection, proxy } = await cluster.breakable();
     await proxy.refuse();
