@@ -1,0 +1,39 @@
+/** Exports as the scanner writes them, and as a lying one would. */
+import type { PodInput } from '../../core/pod.ts';
+import type { Report, ReportPage, ReportViolation } from '../../core/report.ts';
+import { emptyTally, pageScore } from '../../core/score.ts';
+import { buildReport } from '../../scanner-image/report/build.ts';
+import { sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
+
+const violations: ReportViolation[] = [
+  sampleViolation('image-alt', 'critical', 'Images must have alternative text', [sampleNode('<img src="a.png">', 'img:nth-child(1)')]),
+  sampleViolation('color-contrast', 'serious', 'Elements must meet minimum color contrast', [
+    sampleNode('<p>faint</p>', 'p:nth-child(1)'),
+    sampleNode('<p>fainter</p>', 'p:nth-child(2)'),
+  ]),
+];
+
+/** Two tested pages, the first with three violations, and `untested` more that could not be tested. */
+export function pagesOf(url: string, untested = 0): ReportPage[] {
+  const first = samplePage(url, 'First', violations);
+  const second = samplePage(`${url}second`, 'Second', []);
+  for (const page of [first, second]) {
+    for (const impact of ['critical', 'serious', 'moderate', 'minor'] as const)
+      page.rules[impact] = { ...emptyTally()[impact], ...page.rules[impact] };
+    page.score = pageScore(page.rules);
+  }
+  return [first, second, ...Array.from({ length: untested }, (_, index) => sampleUntested(`${url}lost/${index}`, 'timeout', null))];
+}
+
+/** The report of a good scan. */
+export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): Report {
+  return buildReport({
+    input,
+    pages,
+    tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
+    startedAt: new Date('2026-03-02T09:14:02Z'),
+    finishedAt: new Date('2026-03-02T09:14:09Z'),
+  });
+}
+
+export const bytesOf = (report: unknown): Uint8Array => Buffer.from(JSON.stringify(report));

@@ -1,0 +1,107 @@
+import { expect } from 'chai';
+import { bytesOf, reportOf, pagesOf } from './export.ts';
+import { noBus, openWorld, reasonOf, statusOf, until, type World } from './world.ts';
+
+describe('operator: a scan from its submission to its result', function () {
+  this.timeout(60_000);
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+    await world.grant(1000);
+  });
+  after(() => world.close());
+
+  it('goes through its phases by messages, and settles exactly the pages that were tested', async () => {
+    const operator = world.start();
+    const spent = await world.spent();
+    const scan = await world.submit({ maxPages: 5, thresholds: { maxViolations: 2 } });
+    const pod = await scan.pod();
+    const waiting = await scan.reaches('waiting for its pod', ({ status }) => status?.podName === pod.metadata.name);
+    expect(waiting.status).to.include({ phase: 'queued', attempts: 1, jobName: `scan-${scan.id}` });
+    expect(waiting.status?.pages).to.deep.equal({ requested: 5, reserved: 5, scanned: 0, failed: 0 });
+    expect(statusOf(waiting, 'Admitted')).to.equal('True');
+    expect(statusOf(waiting, 'Passed')).to.equal('Unknown');
+    expect((await scan.row())?.submission).to.equal('accepted');
+
+    await scan.runs(pod);
+    const crawling = await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    expect(crawling.status?.startTime).to.be.a('string');
+    expect(statusOf(crawling, 'Succeeded')).to.equal('Unknown');
+
+    const said = { kind: 'progress', scanId: scan.id, attempt: pod.metadata.name } as const;
+    await scan.says({ ...said, sequence: 1, phase: 'scanning', pages: { scanned: 1, failed: 0, total: 2 } });
+    await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
+    await until('the row shows it', async () => {
+      const row = await scan.row();
+      return row?.phase === 'scanning' && row.pages.scanned === 1 && row.pages.total === 2;
+    });
+    await scan.says({ ...said, sequence: 2, phase: 'generating', pages: { scanned: 2, failed: 0, total: 2 } });
+    await scan.reaches('generating', ({ status }) => status?.phase === 'generating');
+
+    const report = reportOf(await scan.input());
+    const stored = await scan.stores(pod, bytesOf(report));
+    await scan.says(stored);
+    const done = await scan.settles();
+    expect(done.status).to.deep.include({
+      phase: 'done',
+      score: String(report.score.value),
+      passed: false,
+      violations: { total: 3, critical: 1, serious: 2, moderate: 0, minor: 0 },
+      pages: { requested: 5, reserved: 5, scanned: 2, failed: 0 },
+      message: 'There are 3 violations, more than the 2 allowed.',
+    });
+    expect([statusOf(done, 'Succeeded'), statusOf(done, 'Passed'), reasonOf(done, 'Passed')]).to.deep.equal([
+      'True',
+      'False',
+      'ThresholdsMissed',
+    ]);
+
+    const row = (await scan.row())!;
+    expect(row).to.deep.include({ phase: 'done', passed: false, message: 'There are 3 violations, more than the 2 allowed.' });
+    expect(row.outcome).to.deep.equal({ score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } });
+    expect(row.reports?.export).to.deep.equal({ key: `scans/${scan.id}/report.json`, ...stored.export });
+    expect((await world.spent()) - spent).to.equal(2);
+    expect(await world.held()).to.equal(0);
+    await until('the bus told of the end', () => scan.messages.at(-1)?.phase === 'done');
+    expect(scan.messages.at(-1)!.version).to.equal(row.version);
+    const versions = scan.messages.map(({ version }) => version);
+    expect(versions).to.deep.equal([...new Set(versions)].toSorted((a, b) => a - b));
+    expect(await scan.events()).to.include.members(['Admitted', 'Launched', 'Done']);
+    await operator.stop();
+    expect(operator.lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
+  });
+
+  it('comes to the same end by the termination message alone, where the bus is away', async () => {
+    const operator = world.start({}, { bus: noBus() });
+    const scan = await world.submit({ thresholds: { minScore: 10 } });
+    const pod = await scan.pod();
+    expect(await scan.input()).not.to.have.property('messages');
+    await scan.runs(pod);
+    await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    const input = await scan.input();
+    const stored = await scan.stores(pod, bytesOf(reportOf(input, pagesOf(input.options.url, 1))), undefined, {
+      scanned: 2,
+      failed: 1,
+      total: 3,
+    });
+    await scan.ends(pod, { exitCode: 0, message: JSON.stringify(stored) });
+    const done = await scan.settles();
+    expect(done.status).to.deep.include({ phase: 'done', passed: true, pages: { requested: 5, reserved: 5, scanned: 2, failed: 1 } });
+    expect(done.status?.message).to.equal(undefined);
+    expect(statusOf(done, 'Passed')).to.equal('True');
+    expect((await scan.row())?.passed).to.equal(true);
+    await operator.stop();
+  });
+
+  it('has no verdict without thresholds', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    const pod = await scan.pod();
+    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    const done = await scan.settles();
+    expect(done.status).not.to.have.property('passed');
+    expect(statusOf(done, 'Passed')).to.equal(undefined);
+    expect((await scan.row())?.passed).to.equal(null);
+    await operator.stop();
+  });
+});
