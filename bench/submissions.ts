@@ -44,13 +44,13 @@ async function pace(count: number, act: (index: number) => Promise<void>): Promi
   return { seconds: (performance.now() - started) / 1000, each: each.sort((one, other) => one - other) };
 }
 
-/** Measures `count` submissions on a stack of its own, with the operator holding all scans back. */
+/** Measures `count` submissions on a stack of its own, with an operator that takes no scan on (its one place is held by an image that nobody has). */
 export async function measureSubmissions(count: number): Promise<Rates> {
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
   const logger = pino({ level: 'silent' });
   await mkdir(join(dir, 'logs'));
   const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH }, logger });
-  const environment = { ...process.env, ...stack.environment, ALLOW_TARGETS: '127.0.0.0/8', MAX_RUNNING: '0', LOG_LEVEL: 'warn' };
+  const environment = { ...process.env, ...stack.environment, ALLOW_TARGETS: '127.0.0.0/8', MAX_RUNNING_SCANS: '1', SCANNER_IMAGE: 'curbcut.dev/none:none', LOG_LEVEL: 'warn' };
   const product = await startProduct({ environment, logDir: join(dir, 'logs') });
   const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
   const connection = connectKubernetes({ kubeconfig: stack.environment.KUBECONFIG });

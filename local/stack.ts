@@ -75,7 +75,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           logger,
         });
         closers.push(() => kube.close());
-        environment.KUBECONFIG = kube.kubeconfig;
+        environment.KUBECONFIG = join(dataDir, 'kubeconfig');
         environment.SCANNER_IMAGE = LOCAL_SCANNER_IMAGE;
       });
     }
