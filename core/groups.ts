@@ -185,6 +185,8 @@ export function fingerprintOf(rule: string, html: string): string {
     .slice(0, 16);
 }
 
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
 interface Gathering {
   violation: ReportViolation;
   example: ReportNode;
@@ -197,7 +199,7 @@ interface Gathering {
 
 /**
  * Folds the violations of all tested pages into root causes, worst first: by impact, then pages touched, then elements,
- * then fingerprint (so that the order is the same in every run). The example is the first element in the scan's order.
+ * then rule and fingerprint (so that the order is the same in every run). The example is the first element in the scan's order.
  */
 export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
   const groups = new Map<string, Gathering>();
@@ -225,7 +227,11 @@ export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
   return [...groups]
     .sort(
       ([a, left], [b, right]) =>
-        left.impact - right.impact || right.pages - left.pages || right.elements - left.elements || (a < b ? -1 : 1),
+        left.impact - right.impact ||
+        right.pages - left.pages ||
+        right.elements - left.elements ||
+        compare(left.violation.rule, right.violation.rule) ||
+        compare(a, b),
     )
     .map(([fingerprint, group]) => ({
       fingerprint,

@@ -33,7 +33,8 @@ export const sampleNode = (html: string, selector: string, summary?: string): Re
   selector,
   html,
   failure_summary:
-    summary ?? 'Fix any of the following:\n  Element does not have an alt attribute\n  aria-label attribute does not exist or is empty\n  Element has no title attribute',
+    summary ??
+    'Fix any of the following:\n  Element does not have an alt attribute\n  aria-label attribute does not exist or is empty\n  Element has no title attribute',
   frame_path: [],
   shadow_path: [],
 });
@@ -68,7 +69,11 @@ export function samplePage(url: string, title: string, violations: ReportViolati
   };
 }
 
-export const sampleUntested = (url: string, reason: Extract<ReportPage, { tested: false }>['reason'], status: number | null): ReportPage => ({
+export const sampleUntested = (
+  url: string,
+  reason: Extract<ReportPage, { tested: false }>['reason'],
+  status: number | null,
+): ReportPage => ({
   url,
   final_url: null,
   http_status: status,
@@ -103,7 +108,10 @@ const finish = (input: PodInput, pages: ReportPage[]): Report =>
   });
 
 /** A dozen pages with a handful of root causes. */
-export function smallReport(thresholds: Thresholds = { minScore: 90, maxViolations: 10, failOnSeverity: 'critical' }, locale: Locale = 'en'): Report {
+export function smallReport(
+  thresholds: Thresholds = { minScore: 90, maxViolations: 10, failOnSeverity: 'critical' },
+  locale: Locale = 'en',
+): Report {
   const site = 'https://www.example.org';
   const pages: ReportPage[] = Array.from({ length: 12 }, (_, index) =>
     samplePage(
@@ -143,7 +151,9 @@ export function smallReport(thresholds: Thresholds = { minScore: 90, maxViolatio
             ]
           : []),
       ],
-      index === 1 ? [sampleViolation('link-in-text-block', 'serious', 'Links must be distinguishable', [sampleNode('<a href="/x">x</a>', 'a')])] : [],
+      index === 1
+        ? [sampleViolation('link-in-text-block', 'serious', 'Links must be distinguishable', [sampleNode('<a href="/x">x</a>', 'a')])]
+        : [],
     ),
   );
   pages.push(sampleUntested(`${site}/members`, 'sign_in_page', 200), sampleUntested(`${site}/old`, 'http_error', 404));
@@ -152,7 +162,10 @@ export function smallReport(thresholds: Thresholds = { minScore: 90, maxViolatio
 
 /** Nothing was found. */
 export function cleanReport(thresholds: Thresholds = { minScore: 90 }, locale: Locale = 'en'): Report {
-  return finish(sampleInput(thresholds, locale), [samplePage('https://www.example.org/', 'Home', []), samplePage('https://www.example.org/a', 'A', [])]);
+  return finish(sampleInput(thresholds, locale), [
+    samplePage('https://www.example.org/', 'Home', []),
+    samplePage('https://www.example.org/a', 'A', []),
+  ]);
 }
 
 /** As many pages and violations as are asked for; `distinct` makes each violation a root cause of its own. */
@@ -177,14 +190,29 @@ export function largeReport(pages: number, perPage: number, distinct: boolean): 
 /** Everything that a site may throw at a layout: other scripts, endless words and URLs, marks of direction, icons. */
 export function hostileReport(): Report {
   const endless = `https://www.example.org/${'path-without-end/'.repeat(30)}?token=${'0123456789abcdef'.repeat(20)}`;
-  const titles = ['日本語のページ', 'עברית ועוד', 'العربية', 'Ελληνικά και Русский', '🎉 Party 👩‍👩‍👧‍👦 \u{e000}', '\u202eright to left', 'x'.repeat(500), '', '\u0000\u0007', '\ud800'];
+  const titles = [
+    '日本語のページ',
+    'עברית ועוד',
+    'العربية',
+    'Ελληνικά και Русский',
+    '🎉 Party 👩‍👩‍👧‍👦 \u{e000}',
+    '\u202eright to left',
+    'x'.repeat(500),
+    '',
+    '\u0000\u0007',
+    '\ud800',
+  ];
   return finish(
     sampleInput({ maxViolations: 0 }, 'en', endless),
     titles.map((title, index) => ({
       ...samplePage(index % 2 === 0 ? `${endless}${index}` : `https://www.example.org/${index}`, title, [
         sampleViolation('r'.repeat(200), 'minor', `${title} ${'W'.repeat(400)}`, [
           {
-            ...sampleNode(`<p title="${title}">${'&nbsp;'.repeat(300)}</p>`.slice(0, 2000), 'div > '.repeat(100), `${title}\n  ${'unbroken'.repeat(200)}`),
+            ...sampleNode(
+              `<p title="${title}">${'&nbsp;'.repeat(300)}</p>`.slice(0, 2000),
+              'div > '.repeat(100),
+              `${title}\n  ${'unbroken'.repeat(200)}`,
+            ),
             frame_path: Array.from({ length: 20 }, () => 'iframe'),
           },
         ]),

@@ -6,6 +6,7 @@ import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
 import { severitySign } from './signs.ts';
 import { drawTable, type Cell } from './table.ts';
+import type { Style } from './type.ts';
 import type { Wording } from './texts/texts.ts';
 
 /** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
@@ -72,10 +73,9 @@ function drawCause(
   const { texts, count } = wording;
   const section = sheet.element(parent, 'Sect');
   const title = `${index + 1}. ${group.help.slice(0, HELP_MAX)}`;
-  const example = sheet.lines(group.example.html, TYPE.code, CONTENT_WIDTH - 24, 6).length * TYPE.code.leading;
-  // The heading, what it is about and the example are one thing to the eye.
-  const keep = TYPE.soft.leading * 2 + TYPE.label.leading + example + 60;
-  flow.need(keep + 20);
+  // A root cause is read as a whole: it is broken only where more than half a page would stay empty.
+  const height = heightOf(flow, group, title);
+  if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) / 2) flow.newPage();
   if (flow.y > PAGE.top)
     sheet.artifact(() => {
       sheet.doc
@@ -86,7 +86,7 @@ function drawCause(
         .stroke();
     });
   flow.skip(9);
-  flow.heading(section, 3, title, { keep, outline, place: placeOf(index) });
+  flow.heading(section, 3, title, { keep: 110, outline, place: placeOf(index) });
 
   const about = [
     texts.severities[group.impact],
@@ -112,6 +112,29 @@ function drawCause(
 
   drawAdvice(flow, section, group, wording);
   drawPlaces(flow, section, group, wording);
+}
+
+/** How high a root cause will be, in points, a little more rather than less. */
+function heightOf(flow: Flow, group: ReportGroup, title: string): number {
+  const { sheet } = flow;
+  const high = (text: string, style: Style, width: number, most: number): number =>
+    sheet.lines(text, style, width, most).length * style.leading;
+  const { example } = group;
+  const bulleted = CONTENT_WIDTH - 11;
+  return (
+    high(title, TYPE.h3, CONTENT_WIDTH, 4) +
+    2 * TYPE.soft.leading +
+    3 * TYPE.label.leading +
+    high(example.html, TYPE.code, CONTENT_WIDTH - 24, 6) +
+    (2 + example.frame_path.length + example.shadow_path.length) * TYPE.cellSoft.leading +
+    adviceOf(example.failure_summary)
+      .slice(0, 4)
+      .flatMap(({ lead, points }) => [lead, ...points.slice(0, 8)])
+      .reduce((sum, text) => sum + high(text, TYPE.body, bulleted, 3), 0) +
+    group.page_urls.slice(0, PAGES_NAMED).reduce((sum, url) => sum + high(url, TYPE.url, bulleted, 2) + 1, 0) +
+    TYPE.url.leading +
+    70
+  );
 }
 
 function drawAdvice(flow: Flow, section: Element, group: ReportGroup, wording: Wording): void {
@@ -184,7 +207,7 @@ function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, wo
       {
         text: texts.severities[group.impact],
         indent: 12,
-        decorate: ({ x, y }) => severitySign(sheet.doc, group.impact, x + 4, y + 10, 3.6),
+        decorate: (x, middle) => severitySign(sheet.doc, group.impact, x + 4, middle, 3.6),
       },
       { text: number(group.elements) },
       { text: number(group.pages) },

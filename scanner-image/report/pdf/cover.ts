@@ -88,27 +88,33 @@ export function drawCover(flow: Flow, report: Report, wording: Wording, shownInF
     drawThresholds(flow, thresholds, wording, checked);
   }
 
-  const first = report.groups.slice(0, Math.min(5, shownInFull));
   const note = sheet.lines(texts.coverNote, TYPE.soft, CONTENT_WIDTH - 24);
   const noteHeight = note.length * TYPE.soft.leading + 12;
-  if (first.length > 0 && flow.left() > noteHeight + 60 + first.length * 30) {
-    flow.skip(22);
-    const mend = sheet.element(sheet.root, 'Sect');
-    flow.heading(mend, 2, texts.mendFirst);
-    flow.skip(3);
-    flow.links(
-      mend,
-      first.map((group, index) => {
-        const text = `${group.help} (${wording.count(texts.elements, group.elements)} ${wording.count(texts.onPages, group.pages)})`;
-        return { text, target: { place: placeOf(index) }, contents: text };
-      }),
-      { ...TYPE.url, size: 9.5, leading: 14, anywhere: false },
-    );
-  }
+  drawFirstToMend(flow, report, wording, shownInFull, noteHeight + 14);
   // The remark stands at the foot of the page, if it has one of its own.
   flow.skip(14);
   flow.y = Math.max(flow.y, Math.min(flow.y + flow.left() - noteHeight, PAGE.height - PAGE.bottom - noteHeight));
   flow.panel(sheet.root, texts.coverNote, TYPE.soft);
+}
+
+/** Links to the worst root causes, as many as the page has room for. */
+function drawFirstToMend(flow: Flow, report: Report, wording: Wording, shownInFull: number, reserved: number): void {
+  const { sheet } = flow;
+  const style = { ...TYPE.url, size: 9.5, leading: 14, anywhere: false };
+  let room = flow.left() - reserved - 22 - TYPE.h2.leading - 3;
+  const links: { text: string; target: { place: string }; contents: string }[] = [];
+  for (const [index, group] of report.groups.slice(0, Math.min(5, shownInFull)).entries()) {
+    const text = `${group.help} (${wording.count(wording.texts.elements, group.elements)} ${wording.count(wording.texts.onPages, group.pages)})`;
+    room -= sheet.lines(text, style, CONTENT_WIDTH - 11, 2).length * style.leading + 1;
+    if (room < 0) break;
+    links.push({ text, target: { place: placeOf(index) }, contents: text });
+  }
+  if (links.length === 0) return;
+  flow.skip(22);
+  const section = sheet.element(sheet.root, 'Sect');
+  flow.heading(section, 2, wording.texts.mendFirst, { keep: 0 });
+  flow.skip(3);
+  flow.links(section, links, style);
 }
 
 function drawTitle(flow: Flow, report: Report, wording: Wording): void {
@@ -225,8 +231,13 @@ function drawFacts(flow: Flow, parent: Element, report: Report, wording: Wording
     const x = PAGE.left + index * width + (index === 0 ? 0 : 12);
     const item = sheet.element(list, 'LI');
     const body = sheet.element(item, 'LBody');
-    sheet.mark(body, 'LBody', () => {
-      const y = sheet.draw(sheet.lines(`${value} `, TYPE.figure, width - 12, 1), x, flow.y, TYPE.figure);
+    const figure = sheet.element(body, 'P');
+    let y = flow.y;
+    sheet.mark(figure, 'P', () => {
+      y = sheet.draw(sheet.lines(value, TYPE.figure, width - 12, 1), x, y, TYPE.figure);
+    });
+    const name = sheet.element(body, 'P');
+    sheet.mark(name, 'P', () => {
       below = Math.max(below, sheet.draw(sheet.lines(label, TYPE.soft, width - 20, 2), x, y, TYPE.soft));
     });
   });
@@ -256,16 +267,16 @@ function drawSeverities(flow: Flow, parent: Element, report: Report, wording: Wo
       style: TYPE.strong,
       names: true,
       indent: 16,
-      decorate: ({ x, y, height }) => severitySign(doc, impact, x + 6, y + height / 2, 4.4),
+      decorate: (x, middle) => severitySign(doc, impact, x + 6, middle, 4.4),
     },
     {
       text: number(report.counts[impact]),
       style: TYPE.strong,
-      decorate: ({ x, y, height }) => {
-        doc.rect(x, y + height / 2 - 5, bar, 10).fill(GROUND);
+      decorate: (x, middle) => {
+        doc.rect(x, middle - 5, bar, 10).fill(GROUND);
         const share = report.counts[impact] / most;
         // What is there at all must be seen: two points at least.
-        if (share > 0) doc.rect(x, y + height / 2 - 5, Math.max(2, bar * share), 10).fill(SEVERITIES[impact]);
+        if (share > 0) doc.rect(x, middle - 5, Math.max(2, bar * share), 10).fill(SEVERITIES[impact]);
       },
     },
     { text: number(causes(impact)), style: TYPE.body },
@@ -305,7 +316,7 @@ function drawThresholds(flow: Flow, parent: Element, wording: Wording, checked: 
           text: met ? texts.met : texts.missed,
           style: colored(TYPE.strong, color),
           indent: 15,
-          decorate: ({ x, y, height }) => verdictSign(doc, met, x + 5.5, y + height / 2, 5.5, color),
+          decorate: (x, middle) => verdictSign(doc, met, x + 5.5, middle, 5.5, color),
         },
       ];
     }),

@@ -54,15 +54,15 @@ function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], word
   const section = sheet.element(sheet.root, 'Sect');
   flow.heading(section, 2, texts.pagesHeading, { outline, keep: 110 });
   flow.skip(6);
-  const narrow = 50;
-  const first = CONTENT_WIDTH + 8 - 44 - 52 - 42 - 4 * narrow;
+  const narrow = 45;
+  const first = CONTENT_WIDTH + 8 - 40 - 46 - 42 - 4 * narrow;
   drawTable(
     flow,
     section,
     [
       { heading: texts.page, width: first },
-      { heading: texts.httpStatus, width: 44, side: 'right' },
-      { heading: texts.score, width: 52, side: 'right' },
+      { heading: texts.httpStatus, width: 40, side: 'right' },
+      { heading: texts.score, width: 46, side: 'right' },
       ...IMPACTS.map((impact) => ({
         heading: texts.severitiesShort[impact],
         width: narrow,

@@ -23,8 +23,8 @@ export interface Cell {
   maxLines?: number;
   /** Moves the text to the right, to leave room for a sign. */
   indent?: number;
-  /** Draws what is no text: a bar, a sign. */
-  decorate?: (box: { x: number; y: number; width: number; height: number }) => void;
+  /** Draws what is no text, a bar or a sign: from `x`, beside the first line's `middle`. */
+  decorate?: (x: number, middle: number) => void;
 }
 
 const GAP = 8;
@@ -39,17 +39,19 @@ export function drawTable(flow: Flow, parent: Element, columns: readonly Column[
     CONTENT_WIDTH,
     columns.reduce((sum, { width }) => sum + width, 0),
   );
-  const headings = columns.map(({ heading, width }) => sheet.lines(heading, TYPE.label, width - GAP, 2));
-  const headHeight = Math.max(...headings.map((lines) => lines.length)) * TYPE.label.leading + (columns.some(({ sign }) => sign) ? 17 : 6);
+  // Many narrow columns need smaller headings.
+  const label = columns.some(({ sign }) => sign) ? { ...TYPE.label, size: 7.2, leading: 10 } : TYPE.label;
+  const headings = columns.map(({ heading, width }) => sheet.lines(heading, label, width - GAP, 2));
+  const headHeight = Math.max(...headings.map((lines) => lines.length)) * label.leading + (columns.some(({ sign }) => sign) ? 17 : 6);
 
   const headText = (index: number): void => {
     const { width, side = 'left' } = columns[index]!;
-    const y = flow.y + headHeight - 3 - headings[index]!.length * TYPE.label.leading;
-    sheet.draw(headings[index]!, left[index]!, y, TYPE.label, { width: width - GAP, side });
+    const y = flow.y + headHeight - 3 - headings[index]!.length * label.leading;
+    sheet.draw(headings[index]!, left[index]!, y, label, { width: width - GAP, side });
   };
   const headRule = (): void => {
     columns.forEach(({ sign, side, width }, index) => {
-      const y = flow.y + headHeight - 9 - headings[index]!.length * TYPE.label.leading;
+      const y = flow.y + headHeight - 9 - headings[index]!.length * label.leading;
       sign?.(side === 'right' ? left[index]! + width - GAP - 4 : left[index]! + 4, y);
     });
     doc
@@ -95,7 +97,7 @@ export function drawTable(flow: Flow, parent: Element, columns: readonly Column[
     const top = flow.y;
     const tr = sheet.element(table, 'TR');
     sheet.artifact(() => {
-      cells.forEach(({ cell }, index) => cell.decorate?.({ x: left[index]!, y: top, width: columns[index]!.width - GAP, height }));
+      cells.forEach(({ cell, style }, index) => cell.decorate?.(left[index]!, top + padding + style.leading / 2));
       doc
         .lineWidth(0.5)
         .strokeColor(LINE)

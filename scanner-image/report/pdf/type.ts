@@ -118,10 +118,14 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
   let used = 0;
   const measure = (piece: Span): number => metrics.width(piece.face, style.size, piece.text);
   const finish = (): void => {
+    const endsInSpace = pieces.at(-1)?.text.trim() === '';
     while (pieces.at(-1)?.text.trim() === '') pieces.pop();
     const spans = joined(pieces);
     // Measured again as it is drawn: letters that were measured apart may stand closer or wider together.
-    lines.push({ spans, width: spans.reduce((sum, span) => sum + measure(span), 0) });
+    const wide = spans.reduce((sum, span) => sum + measure(span), 0);
+    // The space stays in the text, though not in the width: else two words become one when they are read aloud or copied.
+    if (endsInSpace) spans.push({ face: style.face, text: ' ', actual: null });
+    lines.push({ spans: joined(spans), width: wide });
     pieces = [];
     used = 0;
   };
@@ -179,6 +183,7 @@ function withEllipsis(line: Line, style: Style, width: number, metrics: Metrics)
   const spans = line.spans.map((span) => ({ ...span }));
   const measure = (): number => spans.reduce((sum, span) => sum + metrics.width(span.face, style.size, span.text), 0);
   const ellipsis = metrics.width(style.face, style.size, '…');
+  if (spans.at(-1)?.text === ' ') spans.pop();
   while (spans.length > 0 && measure() + ellipsis > width) {
     const last = spans.at(-1)!;
     if (last.actual === null && last.text.length > 1) last.text = last.text.slice(0, -1).toWellFormed();

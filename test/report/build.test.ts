@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { Value } from 'typebox/value';
+import { Report, type ReportPage } from '../../core/report.ts';
+import { buildReport } from '../../scanner-image/report/build.ts';
+import {
+  cleanReport,
+  hostileReport,
+  largeReport,
+  sampleInput,
+  sampleNode,
+  samplePage,
+  sampleUntested,
+  sampleViolation,
+  smallReport,
+} from './samples.ts';
+
+const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' };
+const [startedAt, finishedAt] = [new Date('2026-03-02T09:14:05Z'), new Date('2026-03-02T09:15:42Z')];
+const build = (pages: ReportPage[], thresholds = {}) =>
+  buildReport({ input: sampleInput(thresholds), pages, tools, startedAt, finishedAt });
+
+describe('the JSON export', () => {
+  for (const [name, make] of Object.entries({
+    small: smallReport,
+    clean: cleanReport,
+    hostile: hostileReport,
+    large: () => largeReport(20, 5, true),
+  }))
+    it(`of a ${name} scan is what its schema says, also after a trip through JSON`, () => {
+      const report = make();
+      expect([...Value.Errors(Report, report)].slice(0, 3)).to.deep.equal([]);
+      expect(Value.Check(Report, JSON.parse(JSON.stringify(report)))).to.equal(true);
+    });
+
+  const image = sampleViolation('image-alt', 'critical', 'Images', [
+    sampleNode('<img src="a.png">', 'a'),
+    sampleNode('<img src="b.png">', 'b'),
+  ]);
+  const nav = sampleViolation('landmark-unique', 'minor', 'Landmarks', [sampleNode('<nav></nav>', 'nav')]);
+
+  it('counts each failing element of each rule on each page once, and needs-review apart', () => {
+    const report = build([
+      samplePage('https://x.example/1', '1', [image, nav]),
+      samplePage('https://x.example/2', '2', [image], [nav, image]),
+    ]);
+    expect(report.counts).to.deep.equal({ total: 5, critical: 4, serious: 0, moderate: 0, minor: 1 });
+    expect(report.score.needs_review).to.equal(3);
+    expect(report.groups.map(({ rule, pages, elements }) => [rule, pages, elements])).to.deep.equal([
+      ['image-alt', 2, 2],
+      ['image-alt', 2, 2],
+      ['landmark-unique', 1, 1],
+    ]);
+  });
+
+  it('scores the tested pages only, and says how many there were', () => {
+    const good = samplePage('https://x.example/1', '1', []);
+    const report = build([good, sampleUntested('https://x.example/2', 'timeout', null)]);
+    expect(report.score).to.deep.include({ value: 100, pages_tested: 1, pages_found: 2 });
+    const worse = build([good, samplePage('https://x.example/2', '2', [image])]);
+    // 24 rules of weight 21 × 6 pass on both; on the second page one of weight 10 fails beside them.
+    expect(worse.score.value).to.equal(Math.round(((100 + (100 * 126) / 136) / 2) * 10) / 10);
+  });
+
+  it('holds the verdict with each missed threshold, and the thresholds that were not set as null', () => {
+    const report = build([samplePage('https://x.example/1', '1', [image])], { maxViolations: 1 });
+    expect(report.scan.verdict).to.deep.equal({ passed: false, message: 'There are 2 violations, more than the 1 allowed.' });
+    expect(report.scan.thresholds).to.deep.equal({ min_score: null, max_violations: 1, fail_on_severity: null });
+    expect(build([samplePage('https://x.example/1', '1', [image])]).scan.verdict).to.deep.equal({ passed: null, message: null });
+  });
+
+  it('cannot be made of a scan in which no page was tested', () => {
+    expect(() => build([sampleUntested('https://x.example/', 'http_error', 500)])).to.throw(RangeError);
+  });
+});

@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { LOCALES } from '../../core/scan.ts';
+import type { Report } from '../../core/report.ts';
+import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
+import { wordingOf } from '../../scanner-image/report/pdf/texts/texts.ts';
+import type { Name} from './pdf-reader.ts';
+import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
+import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
+
+const rendered = async (report: Report): Promise<{ bytes: Uint8Array; file: PdfFile; elements: Tagged[] }> => {
+  const bytes = await renderPdf(report);
+  const file = readPdf(bytes);
+  return { bytes, file, elements: allOf(file.tree) };
+};
+const of = (elements: readonly Tagged[], ...types: string[]): Tagged[] => elements.filter(({ type }) => types.includes(type));
+
+const SAMPLES: Record<string, () => Report> = {
+  'failed thresholds': () => smallReport(),
+  'passed thresholds': () => smallReport({ minScore: 10 }),
+  'no thresholds': () => smallReport({}),
+  'no violations': () => cleanReport(),
+  'a hostile site': hostileReport,
+  'a large site': () => largeReport(120, 8, true),
+};
+
+describe('the PDF report', () => {
+  for (const [name, make] of Object.entries(SAMPLES))
+    describe(`of ${name}`, () => {
+      let bytes: Uint8Array;
+      let file: PdfFile;
+      let elements: Tagged[];
+      before(async () => {
+        ({ bytes, file, elements } = await rendered(make()));
+      });
+
+      it('says that it is PDF/UA, in which language it is, and shows its title', () => {
+        expect(file.metadata).to.match(/<pdfuaid:part>1<\/pdfuaid:part>/);
+        expect(file.metadata).to.include('Accessibility report: www.example.org');
+        expect(file.catalog['Lang']).to.equal('en');
+        expect(file.dict(file.catalog['MarkInfo'])['Marked']).to.equal(true);
+        expect(file.dict(file.catalog['ViewerPreferences'])['DisplayDocTitle']).to.equal(true);
+      });
+
+      it('has no text outside the structure, and none that its fonts lack', () => {
+        expect(file.untagged).to.equal('');
+        expect(file.undefinedGlyphs).to.equal(0);
+      });
+
+      it('embeds every font', () => {
+        const descriptors = [...file.objects.values()].filter(
+          (value): value is Dict => (value as Dict | null)?.['FontFile2'] !== undefined,
+        );
+        const fonts = [...file.objects.values()].filter(
+          (value) => ((value as Dict | null)?.['Type'] as Name | undefined)?.name === 'FontDescriptor',
+        );
+        expect(fonts.length).to.be.at.least(3);
+        expect(descriptors.length).to.equal(fonts.length);
+      });
+
+      it('has one title, and headings of which no level is passed over', () => {
+        const levels = of(elements, 'H1', 'H2', 'H3').map(({ type }) => Number(type.slice(1)));
+        expect(levels.filter((level) => level === 1)).to.have.length(1);
+        expect(levels[0]).to.equal(1);
+        levels.forEach((level, index) => expect(level - (levels[index - 1] ?? 0)).to.be.at.most(1));
+        for (const heading of of(elements, 'H1', 'H2', 'H3')) expect(heading.text.trim()).not.to.equal('');
+      });
+
+      it('has an alternative for each figure', () => {
+        const figures = of(elements, 'Figure');
+        expect(figures).to.have.length(2);
+        for (const figure of figures) expect(figure.dict['Alt']).to.be.a('string').and.not.equal('');
+      });
+
+      it('has tables with as many cells in each row, and a scope for each heading', () => {
+        const tables = of(elements, 'Table');
+        expect(tables.length).to.be.at.least(2);
+        for (const table of tables) {
+          expect(new Set(table.children.map(({ type }) => type))).to.deep.equal(new Set(['TR']));
+          expect(new Set(table.children.map(({ children }) => children.length)).size).to.equal(1);
+          for (const heading of of(allOf([table]), 'TH'))
+            expect((file.dict(heading.dict['A'])['Scope'] as Name).name).to.be.oneOf(['Row', 'Column']);
+        }
+      });
+
+      it('has items in each list, and a body in each item', () => {
+        for (const list of of(elements, 'L')) {
+          expect(list.children.length).to.be.at.least(1);
+          for (const item of list.children) {
+            expect(item.type).to.equal('LI');
+            expect(item.children.at(-1)!.type).to.equal('LBody');
+          }
+        }
+      });
+
+      it('says of each link where it leads, and has each in the structure', () => {
+        const links = of(elements, 'Link');
+        const annotations = file.pages.flatMap((page) => ((file.get(page['Annots']) ?? []) as []).map((one) => file.dict(one)));
+        expect(links.flatMap((link) => link.annotations)).to.have.length(annotations.length);
+        for (const link of links) {
+          expect(link.annotations.length).to.be.at.least(1);
+          for (const annotation of link.annotations) expect(annotation['Contents']).to.be.a('string').and.not.equal('');
+        }
+        for (const page of file.pages) expect((page['Tabs'] as Name).name).to.equal('S');
+      });
+
+      it('is the same file for the same report', async () => {
+        expect(Buffer.from(await renderPdf(make())).equals(bytes)).to.equal(true);
+      });
+    });
+
+  for (const locale of LOCALES)
+    it(`is in ${locale}, with every letter`, async () => {
+      const { file, elements } = await rendered(smallReport(undefined, locale));
+      const { texts } = wordingOf(locale);
+      expect(file.catalog['Lang']).to.equal(locale);
+      const said = of(elements, 'H1', 'H2', 'P').map(({ text }) => text);
+      for (const text of [
+        texts.title,
+        texts.notPassed,
+        texts.severityHeading,
+        texts.thresholdsHeading,
+        texts.aboutAutomated,
+        texts.aboutScore,
+      ])
+        expect(said).to.include(text);
+      expect(file.undefinedGlyphs).to.equal(0);
+    });
+
+  it('tells the verdict on its first page: score, coverage, severities, thresholds', async () => {
+    const report = smallReport();
+    const { elements } = await rendered(report);
+    expect(of(elements, 'H2')[0]!.text).to.equal('Did not pass');
+    expect(of(elements, 'Figure')[1]!.dict['Alt']).to.equal(`Gauge: score ${report.score.value} of 100; the minimum is 90.`);
+    expect(of(elements, 'LBody').map(({ children }) => children.map(({ text }) => text))).to.deep.include(['12 of 14', 'Pages tested']);
+    const rows = of(elements, 'TR').map(({ children }) => children.map(({ text }) => text));
+    expect(rows).to.deep.include(['Critical', '7', '2']);
+    expect(rows).to.deep.include(['Violations', 'at most 10', '22', 'Missed']);
+    expect(rows).to.deep.include(['Score', 'at least 90', '90.4', 'Met']);
+  });
+
+  it('shows each root cause with example, advice and pages, worst first', async () => {
+    const report = smallReport();
+    const { elements } = await rendered(report);
+    expect(of(elements, 'H3').map(({ text }) => text)).to.deep.equal(report.groups.map(({ help }, index) => `${index + 1}. ${help}`));
+    expect(of(elements, 'Code').map(({ text }) => text)).to.deep.equal(report.groups.map(({ example }) => example.html));
+    const items = of(elements, 'LBody').map(({ text }) => text);
+    expect(items).to.include('Element does not have an alt attribute');
+    expect(items).to.include('https://www.example.org/about');
+  });
+
+  it('lists untested pages with their reason', async () => {
+    const rows = of((await rendered(smallReport())).elements, 'TR').map(({ children }) => children.map(({ text }) => text));
+    expect(rows).to.deep.include(['/members', '200', 'Shows a sign-in page']);
+    expect(rows).to.deep.include(['/old', '404', 'Answered with an error']);
+  });
+
+  it('shows other scripts as □ and keeps what they say', async () => {
+    const { elements } = await rendered(hostileReport());
+    const titles = of(elements, 'Span').map(({ text }) => text);
+    expect(titles).to.include('日本語のページ');
+    expect(titles).to.include('Ελληνικά και Русский');
+    expect(of(elements, 'P').map(({ text }) => text)).to.include(wordingOf('en').texts.aboutGlyphs);
+    expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
+  });
+
+  it('does not grow with the violations, and says what it left out', async () => {
+    const few = await rendered(largeReport(500, 2, true));
+    const many = await rendered(largeReport(500, 10, true));
+    expect(many.file.pages.length).to.equal(few.file.pages.length);
+    expect(many.bytes.length).to.be.at.most(few.bytes.length * 1.1);
+    expect(many.bytes.length).to.be.at.most(4 * 1024 * 1024);
+    expect(of(many.elements, 'H3')).to.have.length(50);
+    const said = of(many.elements, 'P').map(({ text }) => text);
+    expect(said).to.include('4,750 more root causes are left out here. The JSON export holds all of them.');
+  }).timeout(60_000);
+
+  it('is PDF/UA-1 to veraPDF', async function () {
+    const classpath = process.env['VERAPDF'];
+    // Needs Java: set VERAPDF to the class path of org.verapdf.apps:greenfield-apps.
+    if (classpath === undefined || classpath === '') return this.skip();
+    this.timeout(300_000);
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-pdf-'));
+    try {
+      const files: string[] = [];
+      const reports = { ...SAMPLES, ...Object.fromEntries(LOCALES.map((locale) => [locale, () => smallReport(undefined, locale)])) };
+      for (const [name, make] of Object.entries(reports)) {
+        const path = join(folder, `${name.replaceAll(' ', '-')}.pdf`);
+        await writeFile(path, await renderPdf(make()));
+        files.push(path);
+      }
+      // Exits with 1 where a file does not comply.
+      const { stdout } = await promisify(execFile)('java', [
+        ...['-cp', classpath, 'org.verapdf.apps.GreenfieldCliWrapper', '--flavour', 'ua1', '--format', 'text'],
+        ...files,
+      ]).catch((error: { stdout?: string }) => ({ stdout: error.stdout ?? '' }));
+      expect(stdout.match(/^PASS /gm) ?? [], stdout).to.have.length(files.length);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
