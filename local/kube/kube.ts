@@ -2,9 +2,10 @@
  * A Kubernetes for one machine: a small API server that kubectl works on, its Job controller and garbage collector, and
  * a kubelet that runs pods as local processes. For trying out, development and quick tests; never for production.
  */
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { dirname } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { Logger } from '../../core/logger.ts';
 import { openCatalogue } from './catalogue.ts';
 import { readDefinitions } from './crd.ts';
@@ -13,11 +14,16 @@ import { createApiServer } from './http.ts';
 import { memoryJournal, openJournal } from './journal.ts';
 import { openObjects, type Objects } from './objects.ts';
 import { openRequests } from './requests.ts';
+import { openapiDocument } from './openapi.ts';
+import { startGarbageCollector } from './gc.ts';
+import { startJobController } from './jobs.ts';
+import { startKubelet } from './kubelet.ts';
+import { streamLog } from './pod-logs.ts';
 import { openStore } from './store.ts';
-import { notFound } from './status.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Store } from './store.ts';
 import type { Json, KubeObject } from './types.ts';
+import type { Pod } from './workload-types.ts';
 
 export interface KubeOptions {
   /** Default 127.0.0.1. */
@@ -34,6 +40,8 @@ export interface KubeOptions {
   crds: string[];
   /** The local process that each image stands for. */
   images?: Record<string, { command: string[]; env?: Record<string, string> }>;
+  /** The wait before a Job's first failed pod is replaced, doubled each time. Default 1 s (a real cluster: 10 s). */
+  jobBackoffMs?: number;
   logger?: Logger;
 }
 
@@ -70,7 +78,17 @@ function applyDefinition(objects: Objects, catalogue: Catalogue, store: Store, d
 
 /** @throws Error where a definition cannot be used, or the port is taken */
 export async function startKube(options: KubeOptions): Promise<Kube> {
-  const { host = '127.0.0.1', port = 0, dataDir, kubeconfigPath, namespace = 'default', crds, logger = SILENT } = options;
+  const {
+    host = '127.0.0.1',
+    port = 0,
+    dataDir,
+    kubeconfigPath,
+    namespace = 'default',
+    crds,
+    images = {},
+    jobBackoffMs = 1000,
+    logger = SILENT,
+  } = options;
   const now = (): Date => new Date();
   const store = openStore(dataDir === undefined ? memoryJournal() : openJournal(dataDir));
   const catalogue = openCatalogue(store);
@@ -80,13 +98,19 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
   for (const path of crds) for (const definition of readDefinitions(path)) applyDefinition(objects, catalogue, store, definition);
 
   const credentials = loadCredentials(dataDir, [...new Set([host, '127.0.0.1', '::1', 'localhost'])], now());
+  const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-kube-'));
+  const stopCollector = startGarbageCollector(store, objects, catalogue, logger);
+  const stopJobs = startJobController({ store, objects, catalogue, now, backoffBaseMs: jobBackoffMs, logger });
+  const kubelet = startKubelet({ store, objects, catalogue, images, now, folder, logger });
+  const pods = catalogue.named('', 'pods');
   const server = createApiServer({
     ...credentials,
     catalogue,
     requests,
-    openapi: () => undefined,
-    streamLog: (_namespace, name) => {
-      throw notFound(catalogue.named('', 'pods'), name);
+    openapi: (path) => openapiDocument(catalogue.all(), path),
+    streamLog(logNamespace, name, query, response) {
+      objects.get(pods, logNamespace, name);
+      streamLog(() => store.get(pods.storage, logNamespace, name) as Pod | undefined, kubelet.logPath, query, response);
     },
     logger,
   });
@@ -104,12 +128,16 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
     token: credentials.token,
     kubeconfig,
     async close() {
+      stopJobs();
+      await kubelet.close();
+      stopCollector();
       requests.close();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       });
       store.close();
+      if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -3,9 +3,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parse as parseYaml } from 'yaml';
 import { groupVersion } from './catalogue.ts';
 import { pageOf } from './paging.ts';
+import { decodeProtobuf } from './protobuf.ts';
 import { mergePatch, jsonPatch, strategicPatch } from './patch.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
 import { badRequest, methodNotAllowed, StatusError, unsupportedMediaType } from './status.ts';
+import type { WriteOptions } from './admission.ts';
 import { table, wantsTable } from './tables.ts';
 import { streamWatch } from './watch.ts';
 import type { DeleteOptions, Objects } from './objects.ts';
@@ -31,7 +33,7 @@ export interface Answer {
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 const DEFAULT_WATCH_MS = 40 * 60_000;
 
-export async function readBody(request: IncomingMessage): Promise<string> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -39,16 +41,25 @@ export async function readBody(request: IncomingMessage): Promise<string> {
     if (size > MAX_BODY_BYTES) throw new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY_BYTES}`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
+
+const readBody = async (request: IncomingMessage): Promise<string> => (await readBytes(request)).toString('utf8');
 
 const mediaType = (request: IncomingMessage): string => (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
 /** A body as JSON. @throws StatusError 400, 415 */
 async function readObject(request: IncomingMessage, resource: Resource): Promise<Json> {
   const type = mediaType(request);
-  const text = await readBody(request);
-  if (!['', 'application/json', 'application/yaml'].includes(type)) throw unsupportedMediaType(['application/json', 'application/yaml']);
+  const bytes = await readBytes(request);
+  const unsupported = unsupportedMediaType(['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']);
+  if (type === 'application/vnd.kubernetes.protobuf') {
+    const object = decodeProtobuf(bytes);
+    if (object === null) throw unsupported;
+    return object;
+  }
+  if (!['', 'application/json', 'application/yaml'].includes(type)) throw unsupported;
+  const text = bytes.toString('utf8');
   try {
     return (type === 'application/yaml' ? parseYaml(text) : JSON.parse(text)) as Json;
   } catch (error) {
@@ -166,6 +177,25 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
     };
   }
 
+  /** Applies a patch. Unknown fields are refused in the real server's words for patches, which are not those for whole objects. */
+  function patch(
+    { resource, namespace, name, subresource }: ResourceRequest,
+    change: (old: KubeObject) => Json,
+    options: WriteOptions,
+  ): KubeObject {
+    let result: Json = null;
+    try {
+      return objects.update(resource, namespace, name, (old) => (result = change(old)), subresource, options);
+    } catch (error) {
+      const why = error instanceof StatusError ? /strict decoding error: .*/s.exec(error.message)?.[0] : undefined;
+      if (why === undefined) throw error;
+      const message = `Invalid value: ${JSON.stringify(JSON.stringify(result))}: ${why}`;
+      throw new StatusError(422, 'Invalid', ` "" is invalid: patch: ${message}`, {
+        causes: [{ reason: 'FieldValueInvalid', message, field: 'patch' }],
+      });
+    }
+  }
+
   async function deleteOptions(request: IncomingMessage, query: URLSearchParams, warnings: string[]): Promise<DeleteOptions> {
     const text = await readBody(request);
     let body: DeleteOptions & { dryRun?: unknown } = {};
@@ -244,7 +274,7 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
         if (name === '') throw methodNotAllowed();
         needs('patch');
         const change = await patched(wanted, request);
-        return answer(present(wanted, request, objects.update(resource, namespace, name, change, subresource, options)));
+        return answer(present(wanted, request, patch(wanted, change, options)));
       }
       case 'DELETE': {
         needs(name === '' ? 'deletecollection' : 'delete');

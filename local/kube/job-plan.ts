@@ -1,0 +1,250 @@
+/** What a Job needs now: one pure decision from the Job, its pods and the time, in the real Job controller's order. */
+import { timestamp } from './durations.ts';
+import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from './workload-types.ts';
+
+export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
+
+export interface JobEvent {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+}
+
+export interface JobPlan {
+  status: JobStatus;
+  /** Pods that were counted just now, or need not be: they lose the finalizer that kept them for counting. */
+  release: Pod[];
+  /** Pods to delete. */
+  end: Pod[];
+  /** How many pods to create. */
+  create: number;
+  events: JobEvent[];
+  /** When to look again without a change, in ms since the epoch. */
+  wakeAt?: number;
+  /** The Job has outlived its time to live and is to be deleted. */
+  expired?: boolean;
+}
+
+/** How often pods failed in a row, and when the last one did (ms since the epoch): what back-off goes by. */
+export interface Failures {
+  inARow: number;
+  lastAt: number;
+}
+
+export const hasFinalizer = (pod: Pod): boolean => pod.metadata.finalizers?.includes(TRACKING_FINALIZER) === true;
+const isEnded = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
+const isActive = (pod: Pod): boolean => !isEnded(pod) && pod.metadata.deletionTimestamp === undefined;
+const isReady = ({ status }: Pod): boolean =>
+  status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
+
+/** Whether a Job waits for a pod's very end before it counts and replaces it. */
+const waitsForEnd = ({ spec }: Job): boolean => spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
+
+function hasFailed(pod: Pod, job: Job): boolean {
+  if (pod.status.phase === 'Failed') return true;
+  return !waitsForEnd(job) && pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
+}
+
+/** The first rule that a failed pod meets: what is to be done, and in words why a Job fails by it. */
+export function policyVerdict(pod: Pod, rules: readonly PodFailureRule[]): { action: PodFailureRule['action']; message: string } {
+  for (const [index, rule] of rules.entries()) {
+    const because = `matching ${rule.action} rule at index ${index}`;
+    const named = `${pod.metadata.namespace}/${pod.metadata.name}`;
+    if (rule.onExitCodes !== undefined) {
+      const { containerName, operator, values } = rule.onExitCodes;
+      const met = pod.status.containerStatuses?.find(({ name, state }) => {
+        const code = state.terminated?.exitCode ?? 0;
+        return code !== 0 && (containerName === undefined || containerName === name) && values.includes(code) === (operator === 'In');
+      });
+      if (met !== undefined) {
+        return {
+          action: rule.action,
+          message: `Container ${met.name} for pod ${named} failed with exit code ${met.state.terminated?.exitCode} ${because}`,
+        };
+      }
+    }
+    for (const pattern of rule.onPodConditions ?? []) {
+      const met = pod.status.conditions?.some(
+        (condition) => condition.type === pattern.type && condition.status === (pattern.status ?? 'True'),
+      );
+      if (met === true) return { action: rule.action, message: `Pod ${named} has condition ${pattern.type} ${because}` };
+    }
+  }
+  return { action: 'Count', message: '' };
+}
+
+const conditionOf = (status: JobStatus, type: string): JobCondition | undefined =>
+  status.conditions?.find((condition) => condition.type === type && condition.status === 'True');
+
+/** Whether a Job is Complete or Failed. */
+export const isFinished = ({ status }: Job): boolean =>
+  conditionOf(status, 'Complete') !== undefined || conditionOf(status, 'Failed') !== undefined;
+
+function withCondition(
+  conditions: readonly JobCondition[],
+  type: string,
+  truth: 'True' | 'False',
+  reason: string,
+  message: string,
+  now: Date,
+): JobCondition[] {
+  const at = timestamp(now);
+  const next = { type, status: truth, lastProbeTime: at, lastTransitionTime: at, reason, message };
+  const index = conditions.findIndex((condition) => condition.type === type);
+  return index === -1 ? [...conditions, next] : conditions.with(index, next);
+}
+
+/** The wait before a pod is replaced: doubled with each failure in a row. */
+export const backoffMs = (failures: Failures, baseMs: number): number => Math.min(baseMs * 2 ** (failures.inARow - 1), baseMs * 60);
+
+const NOTHING = { release: [], end: [], create: 0, events: [] } as const;
+
+function planFinished(job: Job, pods: readonly Pod[], now: Date): JobPlan {
+  const plan: JobPlan = { ...NOTHING, status: job.status, release: pods.filter(hasFinalizer), end: [], events: [] };
+  const ttl = job.spec.ttlSecondsAfterFinished;
+  const end = conditionOf(job.status, 'Complete') ?? conditionOf(job.status, 'Failed');
+  if (ttl === undefined || end === undefined || job.metadata.deletionTimestamp !== undefined) return plan;
+  const wakeAt = Date.parse(end.lastTransitionTime) + ttl * 1000;
+  return now.getTime() >= wakeAt ? { ...plan, expired: true } : { ...plan, wakeAt };
+}
+
+interface Counted {
+  succeeded: number;
+  failed: number;
+  release: Pod[];
+  failMessage: string;
+}
+
+/** Counts what ended since the last time. */
+function count(job: Job, pods: readonly Pod[]): Counted {
+  const rules = job.spec.podFailurePolicy?.rules;
+  const counted: Counted = { succeeded: job.status.succeeded ?? 0, failed: job.status.failed ?? 0, release: [], failMessage: '' };
+  for (const pod of pods.filter(hasFinalizer)) {
+    if (pod.status.phase === 'Succeeded') counted.succeeded += 1;
+    else if (hasFailed(pod, job)) {
+      const verdict = rules === undefined ? { action: 'Count', message: '' } : policyVerdict(pod, rules);
+      if (verdict.action !== 'Ignore') counted.failed += 1;
+      if (verdict.action === 'FailJob' && counted.failMessage === '') counted.failMessage = verdict.message;
+    } else continue;
+    counted.release.push(pod);
+  }
+  return counted;
+}
+
+/** Why a Job is to end now, or undefined. */
+function ending(job: Job, counted: Counted, now: Date): { type: string; reason: string; message: string } | undefined {
+  const { spec, status } = job;
+  const met = conditionOf(status, 'SuccessCriteriaMet') ?? conditionOf(status, 'FailureTarget');
+  if (met !== undefined) return met;
+  if (counted.failMessage !== '') return { type: 'FailureTarget', reason: 'PodFailurePolicy', message: counted.failMessage };
+  if (counted.failed > (spec.backoffLimit ?? 6)) {
+    return { type: 'FailureTarget', reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
+  }
+  const deadline = deadlineOf(job);
+  if (deadline !== undefined && spec.suspend !== true && now.getTime() >= deadline) {
+    return { type: 'FailureTarget', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
+  }
+  return undefined;
+}
+
+function deadlineOf({ spec, status }: Job): number | undefined {
+  if (spec.activeDeadlineSeconds === undefined || status.startTime === undefined) return undefined;
+  return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000;
+}
+
+const deletedEvent = (pod: Pod): JobEvent => ({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}` });
+
+/**
+ * Decides what happens to a Job.
+ * @param pods the pods that it controls
+ * @param backoffBaseMs the wait after the first failure (10 s in a real cluster)
+ */
+export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now: Date, backoffBaseMs: number): JobPlan {
+  if (isFinished(job)) return planFinished(job, pods, now);
+  if (job.metadata.deletionTimestamp !== undefined)
+    return { ...NOTHING, status: job.status, release: pods.filter(hasFinalizer), end: [], events: [] };
+  const { spec } = job;
+  const suspended = spec.suspend === true;
+  const events: JobEvent[] = [];
+  const started: Job =
+    job.status.startTime === undefined && !suspended ? { ...job, status: { ...job.status, startTime: timestamp(now) } } : job;
+  const counted = count(started, pods);
+  const active = pods.filter(isActive);
+  let conditions: JobCondition[] = [...(job.status.conditions ?? [])];
+  let { startTime, completionTime } = started.status;
+  let end: Pod[] = [];
+  let release = counted.release;
+  let create = 0;
+  let wakeAt = deadlineOf(started);
+  let remaining = active;
+
+  let target = ending(started, counted, now);
+  const wanted = spec.completions;
+  const done = wanted === undefined ? counted.succeeded > 0 && active.length === 0 : counted.succeeded >= wanted;
+  if (target === undefined && done)
+    target = { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
+
+  if (target !== undefined) {
+    wakeAt = undefined;
+    end = active;
+    remaining = [];
+    events.push(...end.map(deletedEvent));
+    if (!conditions.some((condition) => condition.type === target.type))
+      conditions = withCondition(conditions, target.type, 'True', target.reason, target.message, now);
+    const isStopped = !pods.some((pod) => !isEnded(pod));
+    if (isStopped) {
+      const failed = target.type === 'FailureTarget';
+      conditions = withCondition(conditions, failed ? 'Failed' : 'Complete', 'True', target.reason, target.message, now);
+      if (!failed) completionTime = timestamp(now);
+      events.push(
+        failed
+          ? { type: 'Warning', reason: target.reason, message: target.message }
+          : { type: 'Normal', reason: 'Completed', message: 'Job completed' },
+      );
+    }
+  } else if (suspended) {
+    wakeAt = undefined;
+    if (conditionOf(job.status, 'Suspended') === undefined) {
+      conditions = withCondition(conditions, 'Suspended', 'True', 'JobSuspended', 'Job suspended', now);
+      events.push({ type: 'Normal', reason: 'Suspended', message: 'Job suspended' });
+    }
+    startTime = undefined;
+    end = active;
+    remaining = [];
+    release = [...release, ...active.filter(hasFinalizer)];
+    events.push(...end.map(deletedEvent));
+  } else {
+    if (conditionOf(job.status, 'Suspended') !== undefined) {
+      conditions = withCondition(conditions, 'Suspended', 'False', 'JobResumed', 'Job resumed', now);
+      events.push({ type: 'Normal', reason: 'Resumed', message: 'Job resumed' });
+    }
+    const parallelism = spec.parallelism ?? 1;
+    const terminating = waitsForEnd(job) ? pods.filter((pod) => !isEnded(pod) && !isActive(pod)).length : 0;
+    const target =
+      wanted === undefined ? (counted.succeeded > 0 ? active.length : parallelism) : Math.min(parallelism, wanted - counted.succeeded);
+    const missing = target - active.length - terminating;
+    const heldUntil = failures.inARow === 0 ? 0 : failures.lastAt + backoffMs(failures, backoffBaseMs);
+    if (missing > 0 && now.getTime() < heldUntil) wakeAt = Math.min(heldUntil, wakeAt ?? heldUntil);
+    else if (missing > 0) create = missing;
+    else if (active.length > target) {
+      end = active.slice(target);
+      remaining = active.slice(0, target);
+      events.push(...end.map(deletedEvent));
+    }
+  }
+
+  const terminating = pods.filter((pod) => !isEnded(pod) && !isActive(pod)).length;
+  const activeCount = remaining.length + create;
+  const status: JobStatus = {
+    ...(conditions.length === 0 ? {} : { conditions }),
+    ...(startTime === undefined ? {} : { startTime }),
+    ...(completionTime === undefined ? {} : { completionTime }),
+    ...(activeCount === 0 ? {} : { active: activeCount }),
+    ...(counted.succeeded === 0 ? {} : { succeeded: counted.succeeded }),
+    ...(counted.failed === 0 ? {} : { failed: counted.failed }),
+    terminating,
+    uncountedTerminatedPods: {},
+    ready: remaining.filter(isReady).length,
+  };
+  return { status, release, end, create, events, ...(wakeAt === undefined ? {} : { wakeAt }) };
+}

@@ -1,0 +1,107 @@
+/** A container's environment and arguments, with all that they refer to looked up. */
+import { NotReadyError, rewritten, type PathMap, type ReadData } from './pod-files.ts';
+import { NODE_ADDRESS } from './scheduling.ts';
+import type { Container, EnvVar, Pod } from './workload-types.ts';
+
+const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
+
+const lines = (map: Record<string, string> | undefined): string =>
+  Object.entries(map ?? {})
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .join('\n');
+
+/** What a downward API field path says of a pod. */
+export function downwardValue(pod: Pod, path: string): string {
+  const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (keyed !== null) return pod.metadata[keyed[1] as 'labels' | 'annotations']?.[keyed[2] ?? ''] ?? '';
+  switch (path) {
+    case 'metadata.name':
+      return pod.metadata.name;
+    case 'metadata.namespace':
+      return pod.metadata.namespace ?? '';
+    case 'metadata.uid':
+      return pod.metadata.uid;
+    case 'metadata.labels':
+      return lines(pod.metadata.labels);
+    case 'metadata.annotations':
+      return lines(pod.metadata.annotations);
+    case 'spec.nodeName':
+      return pod.spec.nodeName ?? '';
+    case 'spec.serviceAccountName':
+      return pod.spec.serviceAccountName ?? 'default';
+    case 'status.podIP':
+    case 'status.podIPs':
+    case 'status.hostIP':
+    case 'status.hostIPs':
+      return NODE_ADDRESS;
+    default:
+      throw new NotReadyError(`unsupported fieldPath: ${path}`);
+  }
+}
+
+function keyOf(
+  read: ReadData,
+  pod: Pod,
+  kind: 'secret' | 'configmap',
+  ref: { name: string; key: string; optional?: boolean },
+): string | undefined {
+  const data = read(kind, pod.metadata.namespace ?? '', ref.name);
+  const value = data?.get(ref.key);
+  if (value !== undefined) return value.toString('utf8');
+  if (ref.optional === true) return undefined;
+  if (data === undefined) throw new NotReadyError(`${kind} "${ref.name}" not found`);
+  throw new NotReadyError(
+    `couldn't find key ${ref.key} in ${kind === 'secret' ? 'Secret' : 'ConfigMap'} ${pod.metadata.namespace}/${ref.name}`,
+  );
+}
+
+function valueOf(variable: EnvVar, pod: Pod, read: ReadData, sofar: Record<string, string>): string | undefined {
+  const { fieldRef, secretKeyRef, configMapKeyRef } = variable.valueFrom ?? {};
+  if (fieldRef !== undefined) return downwardValue(pod, fieldRef.fieldPath);
+  if (secretKeyRef !== undefined) return keyOf(read, pod, 'secret', secretKeyRef);
+  if (configMapKeyRef !== undefined) return keyOf(read, pod, 'configmap', configMapKeyRef);
+  return expanded(variable.value ?? '', sofar);
+}
+
+/** `$(NAME)` by the variables known so far; `$$` is a `$`; unknown names stay as they are. */
+function expanded(text: string, variables: Record<string, string>): string {
+  return text.replace(/\$\$|\$\(([A-Za-z_.-][\w.-]*)\)/g, (whole, name: string | undefined) =>
+    name === undefined ? '$' : (variables[name] ?? whole),
+  );
+}
+
+/** What a container's process is started with. */
+export interface Launch {
+  command: string[];
+  env: Record<string, string>;
+}
+
+/** @throws NotReadyError where a Secret or ConfigMap is missing */
+export function launchOf(
+  pod: Pod,
+  container: Container,
+  image: { command: string[]; env?: Record<string, string> },
+  paths: PathMap,
+  home: string,
+  read: ReadData,
+): Launch {
+  const given: Record<string, string> = {};
+  for (const { prefix = '', secretRef, configMapRef } of container.envFrom ?? []) {
+    for (const [kind, ref] of [['secret', secretRef] as const, ['configmap', configMapRef] as const]) {
+      if (ref === undefined) continue;
+      const data = read(kind, pod.metadata.namespace ?? '', ref.name);
+      if (data === undefined && ref.optional !== true) throw new NotReadyError(`${kind} "${ref.name}" not found`);
+      for (const [key, value] of data ?? []) given[`${prefix}${key}`] = value.toString('utf8');
+    }
+  }
+  for (const variable of container.env ?? []) {
+    const value = valueOf(variable, pod, read, given);
+    if (value !== undefined) given[variable.name] = value;
+  }
+  const here = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, rewritten(value, paths)]));
+  const args = [...(container.command ?? []), ...(container.args ?? [])].map((argument) => rewritten(expanded(argument, given), paths));
+  return {
+    command: container.command === undefined ? [...image.command, ...args] : args,
+    env: { PATH: DEFAULT_PATH, HOME: home, HOSTNAME: pod.metadata.name, ...image.env, ...here },
+  };
+}
