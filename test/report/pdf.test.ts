@@ -8,7 +8,7 @@ import { LOCALES } from '../../core/scan.ts';
 import type { Report } from '../../core/report.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
 import { wordingOf } from '../../scanner-image/report/pdf/texts/texts.ts';
-import type { Name} from './pdf-reader.ts';
+import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 

@@ -1,7 +1,7 @@
 /** Root causes, worst first: an example, how to mend it, and where it occurs. */
 import type { Report, ReportGroup } from '../../../core/report.ts';
-import { linkable, placeOf } from './cover.ts';
 import type { Flow } from './flow.ts';
+import { linkable, placeOf } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
 import { severitySign } from './signs.ts';

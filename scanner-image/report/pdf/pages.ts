@@ -2,8 +2,8 @@
 import { countViolations } from '../../../core/score.ts';
 import type { Report, TestedPage, UntestedPage } from '../../../core/report.ts';
 import { IMPACTS } from '../../../core/scan.ts';
-import { linkable } from './cover.ts';
 import type { Flow } from './flow.ts';
+import { linkable } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './sheet.ts';
 import { severitySign } from './signs.ts';
