@@ -123,6 +123,18 @@ export interface Scan {
 export const digestOf = (bytes: Uint8Array) => ({ bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') });
 export const PDF = Buffer.from('%PDF-1.7\n% a report\n%%EOF\n');
 
+/** How the tests' scanners run. */
+export const SCANNER: OperatorSettings['scanner'] = {
+  image: 'curbcut.test/nowhere:none',
+  imagePullPolicy: 'IfNotPresent',
+  imagePullSecrets: [],
+  hostUsers: true,
+  requests: { cpu: '1m', memory: '1Mi' },
+  limits: { memory: '64Mi' },
+  retries: 2,
+  jobTtlSeconds: 600,
+};
+
 /** Deadlines that no test meets unless it says so. */
 function settingsFor(namespace: string, others: string[]): OperatorSettings {
   return {
@@ -132,16 +144,7 @@ function settingsFor(namespace: string, others: string[]): OperatorSettings {
     maxRunning: 50,
     maxPagesLimit: 50,
     targets: { allow: ['site.test'], deny: [] },
-    scanner: {
-      image: 'curbcut.test/nowhere:none',
-      imagePullPolicy: 'IfNotPresent',
-      imagePullSecrets: [],
-      hostUsers: true,
-      requests: { cpu: '1m', memory: '1Mi' },
-      limits: { memory: '64Mi' },
-      retries: 2,
-      jobTtlSeconds: 600,
-    },
+    scanner: SCANNER,
     pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
     runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
     patience: {

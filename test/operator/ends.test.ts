@@ -1,0 +1,243 @@
+import { expect } from 'chai';
+import type { PodFailed } from '../../core/pod.ts';
+import { bytesOf, reportOf } from './export.ts';
+import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type Scan, type World } from './world.ts';
+
+const ZERO = { scanned: 0, failed: 0, total: 0 };
+
+describe('operator: how a scan ends without a result', function () {
+  this.timeout(60_000);
+  let world: World;
+  before(async () => {
+    world = await openWorld();
+    await world.grant(1000);
+  });
+  after(() => world.close());
+  afterEach(async () => {
+    expect(await world.held(), 'no credits stay held').to.equal(0);
+  });
+
+  const gaveUp = (scan: Scan, attempt: string): PodFailed => ({
+    kind: 'failed',
+    scanId: scan.id,
+    attempt,
+    reason: 'target_unreachable',
+    message: 'http://site.test:8080/ refused the connection.',
+    pages: ZERO,
+  });
+
+  async function expectFailed(scan: Scan, reason: string, message: RegExp): Promise<void> {
+    const spent = await world.spent();
+    const failed = await scan.settles();
+    expect(failed.status?.phase).to.equal('failed');
+    expect(statusOf(failed, 'Succeeded')).to.equal('False');
+    expect(reasonOf(failed, 'Succeeded')).to.equal(reason);
+    expect(failed.status?.message)
+      .to.match(message)
+      .and.match(/Nothing was charged/);
+    const row = (await scan.row())!;
+    expect(row).to.include({ phase: 'failed', message: failed.status!.message });
+    expect(row.finishedAt).to.be.a('date');
+    expect(await world.spent()).to.equal(spent);
+  }
+
+  it('fails for good when the pod says so, and does not pass with thresholds', async () => {
+    const operator = world.start();
+    const scan = await world.submit({ thresholds: { minScore: 1 } });
+    const pod = await scan.pod();
+    await scan.runs(pod);
+    await scan.says(gaveUp(scan, pod.metadata.name));
+    await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
+    expect((await scan.read())?.status?.passed).to.equal(false);
+    expect((await scan.row())?.passed).to.equal(false);
+    await until('the Job is gone', async () => (await scan.job()) === null);
+    await operator.stop();
+  });
+
+  it('fails for good on exit code 42 alone, in the words of the termination message', async () => {
+    const operator = world.start({}, { bus: noBus() });
+    const scan = await world.submit();
+    const pod = await scan.pod();
+    await scan.ends(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod.metadata.name)) });
+    await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
+    expect((await scan.row())?.passed).to.equal(null);
+    const mute = await world.submit();
+    await mute.ends(await mute.pod(), { exitCode: 42, message: 'no message of ours' });
+    await expectFailed(mute, 'GaveUp', /without saying why/);
+    await operator.stop();
+  });
+
+  it('tries again after an eviction, without moving backwards, and counts the attempts', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    const first = await scan.pod();
+    await scan.runs(first);
+    await scan.says({
+      kind: 'progress',
+      scanId: scan.id,
+      attempt: first.metadata.name,
+      sequence: 1,
+      phase: 'scanning',
+      pages: { scanned: 1, failed: 0, total: 2 },
+    });
+    await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
+    await scan.evicted(first);
+    const second = await scan.pod(2);
+    const again = await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name);
+    expect(again.status).to.include({ phase: 'scanning', attempts: 2 });
+    await scan.runs(second);
+    await scan.says({ kind: 'progress', scanId: scan.id, attempt: second.metadata.name, sequence: 1, phase: 'crawling', pages: ZERO });
+    await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
+    const done = await scan.settles();
+    expect(done.status).to.include({ phase: 'done', attempts: 2 });
+    const phases = scan.messages.map(({ phase }) => phase);
+    expect(phases.indexOf('crawling')).to.equal(phases.lastIndexOf('crawling'));
+    await operator.stop();
+  });
+
+  it('fails where the scanner crashes too often, and says how', async () => {
+    const operator = world.start({ scanner: { ...SCANNER, retries: 0 } });
+    const scan = await world.submit();
+    await scan.ends(await scan.pod(), { exitCode: 137, reason: 'OOMKilled' });
+    await expectFailed(scan, 'Crashed', /stopped unexpectedly once \(last: exit code 137, out of memory\)/);
+    await operator.stop();
+  });
+
+  it('fails where the pod ends well but tells of no results', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    await scan.ends(await scan.pod(), { exitCode: 0 });
+    await expectFailed(scan, 'NoResults', /ended without results/);
+    await operator.stop();
+  });
+
+  it('gives a pod up that no node takes', async () => {
+    const operator = world.start({ patience: { pendingMs: 1500, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await world.submit();
+    await expectFailed(scan, 'Unschedulable', /no node takes its pod/);
+    await operator.stop();
+  });
+
+  it('gives a pod up whose image cannot be had', async () => {
+    const operator = world.start({ patience: { pendingMs: 2500, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await world.submit();
+    const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "nowhere"' } };
+    await scan.setPod(await scan.pod(), {
+      containerStatuses: [{ name: 'scanner', image: 'nowhere', imageID: '', ready: false, restartCount: 0, state: waiting }],
+    });
+    const pulling = await scan.reaches('known to wait for its image', (read) => reasonOf(read, 'Succeeded') === 'ImagePull');
+    expect(pulling.status?.phase).to.equal('queued');
+    await expectFailed(scan, 'ImagePull', /image cannot be had \(ImagePullBackOff/);
+    await operator.stop();
+  });
+
+  it('gives a pod up that fell silent', async () => {
+    const operator = world.start({ patience: { stuckMs: 1500, queueMs: 60_000, pendingMs: 60_000 } });
+    const scan = await world.submit();
+    const pod = await scan.pod();
+    await scan.runs(pod);
+    await scan.says({ kind: 'progress', scanId: scan.id, attempt: pod.metadata.name, sequence: 1, phase: 'scanning', pages: ZERO });
+    await expectFailed(scan, 'Stuck', /no progress for 2 s/);
+    await operator.stop();
+  });
+
+  it('ends at its deadline', async () => {
+    const operator = world.start({ runTime: { pendingDeadlineSeconds: 1, baseSeconds: 1, maxSeconds: 1, workers: 2, pageBudgetMs: 1000 } });
+    const scan = await world.submit();
+    await scan.runs(await scan.pod());
+    // The Job's own deadline comes 30 s after the pod's; the cluster is told to keep it earlier.
+    await world.connection.request(
+      'PATCH',
+      world.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, scan.namespace, `scan-${scan.id}`),
+      {
+        contentType: 'application/merge-patch+json',
+        body: { spec: { activeDeadlineSeconds: 1 } },
+      },
+    );
+    await expectFailed(scan, 'DeadlineExceeded', /not finished within/);
+    await operator.stop();
+  });
+
+  it('ends a Job of its own that somebody else deleted', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    await scan.pod();
+    await scan.reaches('launched', ({ status }) => status?.jobName !== undefined);
+    await world.connection.request(
+      'DELETE',
+      world.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, scan.namespace, `scan-${scan.id}`),
+      {
+        body: { propagationPolicy: 'Background' },
+      },
+    );
+    await expectFailed(scan, 'JobLost', /deleted by somebody else/);
+    await operator.stop();
+  });
+
+  it('says of a pod on a lost node that it failed, so that another one follows', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    const first = await scan.pod();
+    await scan.runs(first);
+    await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    // Nothing will ever end it: another finalizer holds it, as a kubelet that is away would.
+    const path = world.connection.path({ group: '', version: 'v1', plural: 'pods' }, scan.namespace, first.metadata.name);
+    const finalizers = [...(first.metadata.finalizers ?? []), 'curbcut.test/node'];
+    await world.connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers } } });
+    await world.connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } });
+    const second = await scan.pod(2);
+    await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name && status.attempts === 2);
+    await world.connection
+      .request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers: [] } } })
+      .catch(() => undefined);
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
+    await operator.stop();
+  });
+
+  it('is canceled by a field, at once, and for nothing', async () => {
+    const operator = world.start();
+    const scan = await world.submit({ thresholds: { minScore: 1 } });
+    const pod = await scan.pod();
+    await scan.runs(pod);
+    await scan.patch({ spec: { cancel: true } });
+    const canceled = await scan.settles();
+    expect(canceled.status).to.include({ phase: 'canceled', passed: false });
+    expect(reasonOf(canceled, 'Succeeded')).to.equal('Canceled');
+    expect(await scan.row()).to.include({ phase: 'canceled', passed: false });
+    await until('its Job is gone', async () => (await scan.job()) === null);
+    await operator.stop();
+  });
+
+  it('is canceled before anybody looked at it', async () => {
+    const scan = await world.submit({ cancel: true });
+    const operator = world.start();
+    expect((await scan.settles()).status?.phase).to.equal('canceled');
+    expect((await scan.row())?.phase).to.equal('canceled');
+    expect(await scan.job()).to.equal(null);
+    await operator.stop();
+  });
+
+  it('is deleted while it runs: the row is canceled, the credits are free, nothing is left', async () => {
+    const operator = world.start();
+    const scan = await world.submit();
+    await scan.runs(await scan.pod());
+    await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    await scan.remove();
+    await until('the resource is gone', async () => (await scan.read()) === null);
+    expect(await scan.row()).to.include({ phase: 'canceled', message: 'The scan was deleted before it ended. Nothing was charged.' });
+    await until('its Job is gone', async () => (await scan.job()) === null);
+    await operator.stop();
+  });
+
+  it('goes when it was kept long enough, and its result stays', async () => {
+    const operator = world.start();
+    const scan = await world.submit({ ttlSecondsAfterFinished: 0 });
+    const pod = await scan.pod();
+    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await until('the resource is gone', async () => (await scan.read()) === null);
+    expect((await scan.row())?.phase).to.equal('done');
+    expect(await world.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);
+    await operator.stop();
+  });
+});
