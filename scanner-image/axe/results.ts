@@ -1,0 +1,84 @@
+/** Turns what axe-core says of a page into the report's words. */
+import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report.ts';
+import { IMPACTS, type Impact } from '../../core/scan.ts';
+import { emptyTally, type RuleTally } from '../../core/score.ts';
+import { successCriteria } from '../../core/wcag.ts';
+
+/** Where an element is: frames outermost first, then the element; each a selector, or a list through shadow roots. */
+export type AxeTarget = (string | string[])[];
+
+export interface AxeRule {
+  id: string;
+  impact: Impact | null;
+  tags: string[];
+  help: string;
+  description: string;
+  helpUrl: string;
+  nodes: { target: AxeTarget; html: string; failureSummary?: string }[];
+}
+
+/** What the script beside the page hands back. */
+export interface AxeResults {
+  violations: AxeRule[];
+  incomplete: AxeRule[];
+  /** A rule passed where it has a passing node; it may have failing ones too. */
+  passes: { id: string; impact: Impact | null }[];
+}
+
+export interface Findings {
+  violations: ReportViolation[];
+  needsReview: ReportViolation[];
+  rules: RuleTally;
+}
+
+/** Between the hosts of one step that leads through shadow roots. */
+const PIERCE = ' >>> ';
+
+/** Splits axe-core's target into the way through frames, the way through shadow roots, and the element itself. */
+export function splitTarget(target: AxeTarget): Pick<ReportNode, 'selector' | 'frame_path' | 'shadow_path'> {
+  const last = target.at(-1) ?? ':root';
+  const within = typeof last === 'string' ? [last] : last;
+  return {
+    selector: within.at(-1) ?? ':root',
+    frame_path: target.slice(0, -1).map((step) => (typeof step === 'string' ? step : step.join(PIERCE))),
+    shadow_path: within.slice(0, -1),
+  };
+}
+
+/** Cuts a text without splitting a surrogate pair. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const code = text.charCodeAt(length - 1);
+  return text.slice(0, code >= 0xd800 && code <= 0xdbff ? length - 1 : length);
+}
+
+/**
+ * The findings of one page, rules in order of severity, then name. A rule counts as failed where any of its elements
+ * failed, as passed where some passed and none failed; one that is only unsure counts as neither.
+ */
+export function toFindings(results: AxeResults): Findings {
+  const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));
+  const rules = emptyTally();
+  for (const impact of failed.values()) if (impact !== null) rules[impact].failed += 1;
+  for (const { id, impact } of results.passes) if (impact !== null && !failed.has(id)) rules[impact].passed += 1;
+  return { violations: toViolations(results.violations), needsReview: toViolations(results.incomplete), rules };
+}
+
+function toViolations(rules: AxeRule[]): ReportViolation[] {
+  return rules
+    .flatMap((rule) => (rule.impact === null || rule.nodes.length === 0 ? [] : [{ ...rule, impact: rule.impact }]))
+    .sort((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
+    .map((rule) => ({
+      rule: rule.id,
+      impact: rule.impact,
+      wcag: successCriteria(rule.tags),
+      help: rule.help,
+      description: rule.description,
+      help_url: rule.helpUrl,
+      nodes: rule.nodes.map((node) => ({
+        ...splitTarget(node.target),
+        html: cut(node.html, NODE_HTML_MAX),
+        failure_summary: node.failureSummary ?? '',
+      })),
+    }));
+}

@@ -1,0 +1,201 @@
+/**
+ * Watches what a tab loads: judges documents by their answer before they are shown, keeps the main frame where it is
+ * while it is tested, answers a sign-in, and knows whether scripts still wait for something.
+ */
+import type { CDPSession } from 'playwright-core';
+import type { Problem } from '../egress/record.ts';
+import { EGRESS_HEADER } from '../egress/record.ts';
+import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/wrong-page.ts';
+import { within, type Watched } from './patience.ts';
+
+/** HTTP basic, for one origin. */
+export interface BasicSignIn {
+  origin: string;
+  username: string;
+  password: string;
+}
+
+/** Why a document was stopped before it was shown. */
+export interface Stopped extends WrongPage {
+  url: string;
+  status: number | null;
+  /** The server's wish to be left alone for a while, in milliseconds. */
+  retryAfterMs: number | null;
+}
+
+export interface Traffic {
+  /** Lets the main frame load a document; `mayGoTo` is asked at every hop. */
+  begin(mayGoTo: (url: URL) => WrongPage | null): void;
+  /** From now on the main frame stays where it is. */
+  hold(): void;
+  /** True while the main frame is on its way to another document. */
+  leaving(): boolean;
+  /** Why the last document was stopped. */
+  stopped(): Stopped | null;
+  /** The answer of the document that is shown. */
+  answer(): Answer | null;
+  /** How many scripts and data requests wait for their answer, the long waiting ones aside. */
+  pending(): number;
+}
+
+interface Paused {
+  requestId: string;
+  networkId?: string;
+  request: { url: string };
+  frameId: string;
+  resourceType: string;
+  responseStatusCode?: number;
+  responseErrorReason?: string;
+  responseHeaders?: { name: string; value: string }[];
+}
+
+/** A request that waits longer than this is a long poll or a dead host; a page is not kept waiting for it. */
+const PATIENCE_MS = 1500;
+/** How much time the body of an error may take; it only serves to tell a wall from an error. */
+const BODY_MS = 3000;
+
+const WATCHED_TYPES = ['Document', 'Script', 'XHR', 'Fetch'];
+
+export async function watchTraffic(
+  cdp: CDPSession,
+  mainFrame: string,
+  parts: { watched: Watched; problemOf: (url: URL) => Problem | undefined; signIn?: BasicSignIn; now?: () => number },
+): Promise<Traffic> {
+  const { watched, problemOf, signIn, now = Date.now } = parts;
+  const open = new Map<string, number>();
+  const asked = new Set<string>();
+  let held = true;
+  let leaving = false;
+  let mayGoTo: (url: URL) => WrongPage | null = () => null;
+  let stopped: Stopped | null = null;
+  let answer: Answer | null = null;
+
+  // The tab may be gone by the time an answer is sent; whoever waits for the page hears of that elsewhere.
+  const send = (method: 'Fetch.continueRequest' | 'Fetch.failRequest', params: object): void =>
+    void cdp.send(method, params as never).catch(() => undefined);
+  const goOn = (event: Paused): void => send('Fetch.continueRequest', { requestId: event.requestId });
+  // "Aborted" leaves the document that is shown in its place; any other reason would put an error page there.
+  const abort = (event: Paused): void => send('Fetch.failRequest', { requestId: event.requestId, errorReason: 'Aborted' });
+
+  function stop(event: Paused, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
+    stopped = { ...wrong, url: event.request.url, status, retryAfterMs: waitMs };
+    leaving = false;
+    abort(event);
+  }
+
+  function mainRequest(event: Paused): void {
+    if (held) return abort(event);
+    const url = new URL(event.request.url);
+    const wrong = mayGoTo(url);
+    if (wrong !== null) return stop(event, wrong, null);
+    leaving = true;
+    goOn(event);
+  }
+
+  async function mainAnswer(event: Paused): Promise<void> {
+    const { status, headers } = (answer = answerOf(event));
+    if (held) return abort(event);
+    if (event.responseErrorReason !== undefined) {
+      leaving = false;
+      const problem = problemOf(new URL(event.request.url));
+      if (problem !== undefined) return stop(event, fromProblem(problem), null);
+      return goOn(event);
+    }
+    if (status >= 300 && status < 400 && headers.location !== undefined) return goOn(event);
+    const own = headers[EGRESS_HEADER];
+    if (own !== undefined) {
+      const problem = problemOf(new URL(event.request.url));
+      const message = problem?.message ?? 'The page cannot be reached.';
+      return stop(event, { reason: own === 'refused' ? 'refused' : 'navigation_failed', message }, null);
+    }
+    if (status >= 400) {
+      const body = await within(cdp.send('Fetch.getResponseBody', { requestId: event.requestId }), BODY_MS).then(
+        ({ body: text, base64Encoded }) =>
+          (base64Encoded ? Buffer.from(text.slice(0, 400_000), 'base64').toString() : text).slice(0, 200_000),
+        () => '',
+      );
+      return stop(event, judgeError(answer, body), status, retryAfterMs(headers['retry-after'], now()));
+    }
+    const wrong = judgeHead(answer);
+    if (wrong !== null) return stop(event, wrong, status);
+    goOn(event);
+  }
+
+  cdp.on('Fetch.requestPaused', (event: Paused) => {
+    const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
+    if (event.resourceType === 'Document' && event.frameId === mainFrame) {
+      if (answered) void mainAnswer(event).finally(() => watched.changed());
+      else mainRequest(event);
+    } else {
+      goOn(event);
+      if (event.resourceType !== 'Document' && WATCHED_TYPES.includes(event.resourceType)) {
+        const id = event.networkId ?? event.requestId;
+        if (answered) open.delete(id);
+        else open.set(id, now());
+      }
+    }
+    watched.changed();
+  });
+  cdp.on('Fetch.authRequired', (event: { requestId: string; request: { url: string }; authChallenge: { source?: string } }) => {
+    const ours =
+      signIn !== undefined &&
+      event.authChallenge.source !== 'Proxy' &&
+      new URL(event.request.url).origin === signIn.origin &&
+      !asked.has(event.requestId);
+    asked.add(event.requestId);
+    const response = ours
+      ? { response: 'ProvideCredentials', username: signIn.username, password: signIn.password }
+      : { response: 'CancelAuth' };
+    void cdp
+      .send('Fetch.continueWithAuth', { requestId: event.requestId, authChallengeResponse: response as never })
+      .catch(() => undefined);
+  });
+  cdp.on('Page.frameNavigated', ({ frame }: { frame: { id: string } }) => {
+    if (frame.id === mainFrame) leaving = false;
+    watched.changed();
+  });
+  await cdp.send('Fetch.enable', {
+    patterns: [
+      ...WATCHED_TYPES.flatMap((resourceType) =>
+        (['Request', 'Response'] as const).map((requestStage) => ({ resourceType: resourceType as 'Document', requestStage })),
+      ),
+      ...(signIn === undefined ? [] : [{ urlPattern: `${signIn.origin}/*`, requestStage: 'Request' as const }]),
+    ],
+    handleAuthRequests: signIn !== undefined,
+  });
+
+  return {
+    begin(judge) {
+      mayGoTo = judge;
+      held = false;
+      leaving = false;
+      stopped = null;
+      answer = null;
+      open.clear();
+      asked.clear();
+    },
+    hold() {
+      held = true;
+    },
+    leaving: () => leaving,
+    stopped: () => stopped,
+    answer: () => answer,
+    pending() {
+      const since = now() - PATIENCE_MS;
+      let count = 0;
+      for (const started of open.values()) if (started > since) count += 1;
+      return count;
+    },
+  };
+}
+
+function answerOf(event: Paused): Answer {
+  const headers: Record<string, string> = {};
+  for (const { name, value } of event.responseHeaders ?? []) headers[name.toLowerCase()] = value;
+  return { url: event.request.url, status: event.responseStatusCode ?? 0, headers };
+}
+
+/** What a problem of the egress proxy means for a page. */
+export function fromProblem(problem: Problem): WrongPage {
+  return { reason: problem.kind === 'refused' ? 'refused' : 'navigation_failed', message: problem.message };
+}

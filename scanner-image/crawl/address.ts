@@ -1,0 +1,91 @@
+/** Which URLs are one page, which belong to the site, and which to the scan. Pure. */
+import type { CrawlRules } from '../../core/scan.ts';
+
+/** Parameters that say where a visitor came from and never what is shown. */
+const TRACKING =
+  /^(utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok)$/i;
+
+/** Files that are no pages, by their ending: following such a link would only cost a request. */
+const NO_PAGE =
+  /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|msi|dmg|pkg|deb|rpm|apk|iso|jar|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|csv|ics|vcf|png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|mp3|m4a|ogg|oga|wav|flac|mp4|m4v|webm|ogv|mov|avi|mkv|woff2?|ttf|otf|eot|css|m?js|json|xml|rss|atom|txt|md|wasm)$/i;
+
+/** A link that ends a session; a signed-in crawl must not follow it. */
+const SIGN_OUT = /(?:^|[/_-])(?:log|sign)[-_]?(?:out|off)(?:$|[/._-])/i;
+
+/** The URL to load: without fragment and tracking parameters. */
+export function cleanUrl(url: URL): URL {
+  const clean = new URL(url);
+  clean.hash = '';
+  clean.username = '';
+  clean.password = '';
+  const tracking = [...clean.searchParams.keys()].filter((name) => TRACKING.test(name));
+  for (const name of tracking) clean.searchParams.delete(name);
+  if (clean.search === '' || clean.href.endsWith('?')) clean.search = '';
+  return clean;
+}
+
+/** What two URLs of one page have in common: parameters in order, no trailing slash, one spelling of the host. */
+export function pageKey(url: URL): string {
+  const clean = cleanUrl(url);
+  const parameters = [...clean.searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
+  const query = new URLSearchParams(parameters).toString();
+  const path = clean.pathname.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()).replace(/(?<=.)\/+$/, '');
+  return `${bareHost(clean)}${path}${query === '' ? '' : `?${query}`}`;
+}
+
+/** A host without `www.` and final dot, with its port where that is not the scheme's own. */
+function bareHost(url: URL): string {
+  return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
+}
+
+/** True where two URLs are of one site: the same host and port, `www.` and the scheme aside. */
+export function sameSite(a: URL, b: URL): boolean {
+  return bareHost(a) === bareHost(b);
+}
+
+/** True where a first page may have moved to: the same site, or a host above or below it (example.org, shop.example.org). */
+export function movedWithin(from: URL, to: URL): boolean {
+  if (sameSite(from, to)) return true;
+  const [a, b] = [from.hostname.replace(/^www\./, ''), to.hostname.replace(/^www\./, '')];
+  if (a === b) return true; // another port or scheme of the same host
+  return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
+}
+
+/** A link as a page of the site to load, on the site's own origin; null where it is none. */
+export function pageOfSite(link: string, site: URL, signedIn = false): URL | null {
+  if (link.length > 2048 || !URL.canParse(link)) return null;
+  const url = new URL(link);
+  if ((url.protocol !== 'http:' && url.protocol !== 'https:') || !sameSite(url, site)) return null;
+  if (NO_PAGE.test(url.pathname)) return null;
+  if (signedIn && SIGN_OUT.test(url.pathname)) return null;
+  const page = cleanUrl(url);
+  page.protocol = site.protocol;
+  page.host = site.host;
+  return page;
+}
+
+/** A glob as a regular expression: `*` within a segment, `**` across segments, `?` as it is. */
+export function globToRegExp(glob: string): RegExp {
+  const source = glob
+    .split(/(\*\*\/?|\*)/)
+    .map((part) => {
+      if (part === '**') return '.*';
+      if (part === '**/') return '(?:.*/)?';
+      if (part === '*') return '[^/]*';
+      return part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
+    })
+    .join('');
+  return new RegExp(`^${source}$`);
+}
+
+/** Says of a URL whether it belongs to the scan, by its path and query. A glob without a query matches whatever the query is. */
+export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: URL) => boolean {
+  const include = rules.include.map(matcher);
+  const exclude = rules.exclude.map(matcher);
+  return (url) => (include.length === 0 || include.some((matches) => matches(url))) && !exclude.some((matches) => matches(url));
+}
+
+function matcher(glob: string): (url: URL) => boolean {
+  const pattern = globToRegExp(glob.startsWith('/') || glob.startsWith('*') ? glob : `/${glob}`);
+  return (url) => pattern.test(url.pathname + url.search) || (!glob.includes('?') && pattern.test(url.pathname));
+}

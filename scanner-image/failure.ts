@@ -1,0 +1,47 @@
+/** Why a scan cannot succeed, in words that whoever asked for it can act on. Pure. */
+import type { PodFailureReason } from '../core/pod.ts';
+import type { PageProgress } from '../core/scan.ts';
+import type { Visit } from './browser/tab.ts';
+
+/** A scan that is given up for good. */
+export class ScanFailed extends Error {
+  override readonly name = 'ScanFailed';
+  readonly reason: PodFailureReason;
+  readonly pages: PageProgress;
+  constructor(reason: PodFailureReason, message: string, pages: PageProgress = { scanned: 0, failed: 0, total: 0 }) {
+    super(message);
+    this.reason = reason;
+    this.pages = pages;
+  }
+}
+
+/** What a first page that could not be tested means for the whole scan. */
+export function firstPageFailure(url: URL, visit: Extract<Visit, { loaded: false }>, signedIn: boolean): ScanFailed {
+  const message = `${url.href} could not be tested. ${visit.message}`;
+  const failed = (reason: PodFailureReason, more = ''): ScanFailed =>
+    new ScanFailed(reason, message + more, { scanned: 0, failed: 1, total: 1 });
+  switch (visit.reason) {
+    case 'refused':
+      return failed('target_refused');
+    case 'not_html':
+    case 'download':
+      return failed('target_not_html', ' Submit the URL of a web page.');
+    case 'sign_in_page':
+      return signedIn ? failed('sign_in_failed', ' The given sign-in was not accepted.') : failed('no_page_tested');
+    case 'http_error':
+      if (visit.status === 401)
+        return signedIn
+          ? failed('sign_in_failed', ' The given sign-in was not accepted.')
+          : failed('target_unreachable', ' Give the scan a sign-in.');
+      return failed('target_unreachable');
+    case 'redirected_away':
+      return failed('target_unreachable', ' Submit the URL that it leads to.');
+    case 'navigation_failed':
+    case 'timeout':
+      return failed('target_unreachable');
+    case 'crashed':
+    case 'bot_wall':
+    case 'test_failed':
+      return failed('no_page_tested');
+  }
+}

@@ -1,0 +1,104 @@
+/** A scanner pod's work from its input to its last message: scan, aggregate, generate, store. */
+import type { Logger } from '../core/logger.ts';
+import { EXIT_PERMANENT, EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodFailed, type PodInput, type PodStored } from '../core/pod.ts';
+import type { Report, ReportPage } from '../core/report.ts';
+import type { Machine } from './browser/chromium.ts';
+import { ScanFailed } from './failure.ts';
+import type { Messages } from './messages.ts';
+import { buildReport } from './report/build.ts';
+import { runScan } from './scan.ts';
+import type { SignIn } from './sign-in.ts';
+import { upload } from './upload.ts';
+
+export interface PodParts {
+  attempt: string;
+  machine: Machine;
+  messages: Messages;
+  signIn: SignIn | null;
+  log: Logger;
+  renderPdf: (report: Report) => Promise<Uint8Array>;
+  /** Ends the work at once; `runPod` then throws the signal's reason. */
+  signal: AbortSignal;
+}
+
+export interface PodEnd {
+  message: PodStored | PodFailed;
+  exitCode: number;
+}
+
+/**
+ * Does a pod's work.
+ * @returns the last message, and the exit code that goes with it
+ * @throws what may pass when it is tried again
+ */
+export async function runPod(input: PodInput, parts: PodParts): Promise<PodEnd> {
+  const { attempt, messages, log } = parts;
+  let known = { scanned: 0, failed: 0, total: 0 };
+  const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));
+  const signal = AbortSignal.any([parts.signal, deadline]);
+  try {
+    const { pages, tools, startedAt, finishedAt } = await runScan(input, {
+      machine: parts.machine,
+      log,
+      signIn: parts.signIn,
+      signal,
+      onProgress(phase, counts) {
+        known = counts;
+        messages.progress(phase, counts);
+      },
+      onPage: (page) => logPage(log, page),
+    });
+    const scanned = pages.filter(({ tested }) => tested).length;
+    known = { scanned, failed: pages.length - scanned, total: pages.length };
+    messages.progress('aggregating', known);
+    const report = buildReport({ input, pages, tools, startedAt, finishedAt });
+    const text = new TextEncoder().encode(JSON.stringify(report));
+    if (text.byteLength > EXPORT_MAX_BYTES)
+      throw new RangeError(`The export has ${text.byteLength} bytes, more than the ${EXPORT_MAX_BYTES} that are taken.`);
+    const exporting = upload(input.uploads.export, text, 'application/json', { what: 'export', signal });
+    exporting.catch(() => undefined); // awaited below; the PDF may fail first
+    messages.progress('generating', known);
+    const pdf = new Uint8Array(await parts.renderPdf(report));
+    if (pdf.byteLength > PDF_MAX_BYTES)
+      throw new RangeError(`The PDF has ${pdf.byteLength} bytes, more than the ${PDF_MAX_BYTES} that are taken.`);
+    const [exported, rendered] = await Promise.all([exporting, upload(input.uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })]);
+    log.info(
+      { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
+      'scan stored',
+    );
+    return { message: { kind: 'stored', scanId: input.scanId, attempt, pages: known, export: exported, pdf: rendered }, exitCode: 0 };
+  } catch (error) {
+    const failed = error instanceof ScanFailed ? error : deadline.aborted && !parts.signal.aborted ? lateEnd(known) : null;
+    if (failed === null) throw error;
+    log.warn({ reason: failed.reason, pages: failed.pages }, failed.message);
+    return {
+      message: {
+        kind: 'failed',
+        scanId: input.scanId,
+        attempt,
+        reason: failed.reason,
+        message: failed.message.slice(0, 1000),
+        pages: failed.pages,
+      },
+      exitCode: EXIT_PERMANENT,
+    };
+  }
+}
+
+function lateEnd(pages: ScanFailed['pages']): ScanFailed {
+  return new ScanFailed(
+    'deadline_exceeded',
+    "The scan's time was over before its results were stored. Scan fewer pages, or raise the deadline.",
+    pages,
+  );
+}
+
+function logPage(log: Logger, page: ReportPage): void {
+  const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
+  if (page.tested)
+    log.info(
+      { ...common, score: page.score, violations: page.violations.reduce((sum, { nodes }) => sum + nodes.length, 0) },
+      'page tested',
+    );
+  else log.info({ ...common, reason: page.reason, detail: page.message }, 'page not tested');
+}
