@@ -74,6 +74,7 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
   installRequestLog(app, logger);
   installMetrics(app, metrics);
   installErrors(app);
+  releaseConnections(app);
   const refuseOtherMethods = collectMethods(app);
   await installOpenApi(app, options);
   serviceRoutes(app, { probes, metrics });
@@ -103,6 +104,17 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
   });
   refuseOtherMethods();
   return app;
+}
+
+/** Connections of requests that end while we close are ended with them; kept alive, they would keep the process alive. */
+function releaseConnections(app: Api): void {
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('Connection', 'close');
+  });
 }
 
 /** JSON is the only body that is taken; an empty one is none, whatever its type is said to be. */

@@ -17,6 +17,8 @@ export interface Timings {
 
 export const TIMINGS: Timings = { keepaliveMs: 15_000, rereadMs: 5_000, rereadAloneMs: 1_000 };
 
+const KEEPALIVE = ': keepalive\n\n';
+
 export interface Following {
   /** Reads the row; null where it was forgotten. A rejection is waited out. */
   read(): Promise<ScanRow | null>;
@@ -65,6 +67,8 @@ export async function openStream(following: Following): Promise<OpenStream> {
     let seen = following.lastEventId ?? -1;
     let latest: ScanRow | null = row;
     try {
+      // Nothing new for whoever resumes: a comment, so that the answer's headers leave at once.
+      if (latest !== null && latest.version <= seen && !isTerminal(latest.phase)) yield KEEPALIVE;
       while (!signal.aborted) {
         if (latest === null) return;
         if (isTerminal(latest.phase)) {
@@ -76,7 +80,7 @@ export async function openStream(following: Following): Promise<OpenStream> {
           yield eventText(latest);
         }
         await alarm.wait(bus.connected ? timings.rereadMs : timings.rereadAloneMs);
-        if (keepalive.due()) yield ': keepalive\n\n';
+        if (keepalive.due()) yield KEEPALIVE;
         if (signal.aborted) return;
         // A read that fails is tried again at the next look; meanwhile the stream stays open.
         latest = await following.read().catch(() => latest);

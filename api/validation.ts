@@ -32,12 +32,18 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   const exact = withFormats(new Ajv2020({ ...options, coerceTypes: false }));
   const text = withFormats(new Ajv2020({ ...options, coerceTypes: true }));
   return ({ schema, httpPart = 'body' }) => {
-    const validate = (httpPart === 'body' ? exact : text).compile(schema);
+    const validate = (httpPart === 'body' ? exact : text).compile(httpPart === 'headers' ? withLowerCaseNames(schema) : schema);
     return (value: unknown) => {
       if (validate(value)) return { value };
       return { error: new ValidationFailure(describeErrors(PARTS[httpPart] ?? httpPart, validate.errors ?? [])) };
     };
   };
+}
+
+/** Headers are documented as they are written, and arrive from Node in lower case. */
+function withLowerCaseNames(schema: TSchema): TSchema {
+  const { properties = {} } = schema as { properties?: Record<string, TSchema> };
+  return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])) };
 }
 
 /** Ajv's errors as items of the contract, one for each place. */

@@ -25,8 +25,9 @@ export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (known !== undefined) return new ApiError(known, { cause: error });
   if (error instanceof SyntaxError && statusCode === 400) return invalidJson;
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidJson;
-  if (statusCode === 404) return new ApiError('not_found', { cause: error });
-  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) return new ApiError('bad_request', { cause: error });
+  // Only Fastify's word counts for the caller's fault: an error from below may carry any status.
+  if (String(code).startsWith('FST_ERR_') && typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
+    return new ApiError('bad_request', { cause: error });
   return new ApiError('internal_error', { cause: error });
 }
 
@@ -48,6 +49,10 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
 /** Errors of routes, and paths that nothing is at. */
 export function installErrors(app: Api): void {
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
+  app.addHook('onRequest', async (request) => {
+    // Before the body is looked at: what is not there is not there, whatever was sent to it.
+    if (request.is404) throw new ApiError('not_found');
+  });
   app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
 }
 

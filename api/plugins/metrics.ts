@@ -63,11 +63,14 @@ export function installMetrics(app: Api, { registry }: Metrics): void {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
-  app.addHook('onRequest', async () => inFlight.inc());
-  app.addHook('onResponse', async (request, reply) => {
-    inFlight.dec();
-    if (String(reply.getHeader('content-type')).startsWith('text/event-stream')) return;
-    const labels = { method: request.method, route: request.routeOptions.url ?? 'unmatched', status: reply.statusCode };
-    duration.observe(labels, reply.elapsedTime / 1000);
+  app.addHook('onRequest', async (request, reply) => {
+    inFlight.inc();
+    // Not onResponse: it never comes where the client went away.
+    reply.raw.once('close', () => {
+      inFlight.dec();
+      if (String(reply.getHeader('content-type')).startsWith('text/event-stream')) return;
+      const labels = { method: request.method, route: request.routeOptions.url ?? 'unmatched', status: reply.statusCode };
+      duration.observe(labels, reply.elapsedTime / 1000);
+    });
   });
 }

@@ -22,9 +22,8 @@ export function installRequestLog(app: Api, logger: Logger): void {
     request.notes = {};
     reply.header('X-Request-Id', request.id);
     reply.header('X-Content-Type-Options', 'nosniff');
-  });
-  app.addHook('onResponse', async (request, reply) => {
-    logRequest(logger, request, reply);
+    // Not onResponse: it never comes where the client went away.
+    reply.raw.once('close', () => logRequest(logger, request, reply));
   });
 }
 
@@ -37,6 +36,7 @@ export function logRequest(logger: Logger, request: FastifyRequest, reply: Fasti
     route: request.routeOptions.url ?? null,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
+    ...(!reply.raw.writableFinished && { aborted: true }),
     ...notes,
     ...(cause !== undefined && { err: cause }),
   };

@@ -62,7 +62,7 @@ export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: Ke
         body: NewKey,
         response: {
           201: answer('The new key.', reference(IssuedKey), LIMITED),
-          ...refusals([...KEYED, 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
+          ...refusals([...KEYED, 'bad_request', 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
         },
       },
     },

@@ -94,6 +94,7 @@ export interface ScanRouteParts {
 
 const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
   ...KEYED,
+  'bad_request',
   'insufficient_credits',
   'idempotency_conflict',
   'payload_too_large',
@@ -250,7 +251,7 @@ function refusalFor(outcome: Exclude<SubmissionOutcome, { kind: 'accepted' }>, b
     case 'idempotency_reused':
       return new ValidationFailure([
         {
-          loc: ['header', 'Idempotency-Key'],
+          loc: ['header', 'idempotency-key'],
           msg: 'This Idempotency-Key was sent with another body; use a new key for a new request.',
           type: 'idempotency_key.reused',
         },

@@ -1,0 +1,170 @@
+/** Who is let in, how often, and what every answer carries. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { makeKey } from '../../stores/key-format.ts';
+import { startWorld, SUBMISSION, type Response, type World } from './world.ts';
+
+const KEYED: [method: string, path: string][] = [
+  ['POST', '/v1/ci/scans'],
+  ['GET', `/v1/ci/scans/${randomUUID()}`],
+  ['GET', `/v1/ci/scans/${randomUUID()}/events`],
+  ['GET', `/v1/scans/${randomUUID()}/report`],
+  ['GET', `/v1/scans/${randomUUID()}/report/json`],
+  ['GET', '/v1/billing/credits'],
+  ['POST', '/v1/api-keys'],
+  ['GET', '/v1/api-keys'],
+  ['DELETE', `/v1/api-keys/${randomUUID()}`],
+];
+
+describe('API keys', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world?.close());
+
+  for (const [method, path] of KEYED)
+    it(`${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')} needs one, and says nothing of why not`, async () => {
+      const unknown = makeKey((count) => new Uint8Array(count).fill(7));
+      const answers = await Promise.all(
+        [null, '', 'x', 'svc_live_short', `${unknown.slice(0, -1)}!`, unknown].map((key) =>
+          world.request(method, path, { key, raw: method === 'POST' ? '{' : undefined }),
+        ),
+      );
+      for (const { status, text, headers } of answers) {
+        expect(status).to.equal(401);
+        expect(text).to.equal(answers[0]!.text);
+        expect(headers.get('www-authenticate')).to.match(/^ApiKey /);
+      }
+      expect(answers[0]!.body.detail).to.equal('invalid_api_key');
+    });
+
+  it('are refused alike when expired or revoked, and when sent elsewhere than in the header', async () => {
+    const { id, key, keyId } = await world.organisation();
+    const expired = await world.stores.keys.issue({ organisation: id, name: 'x', expiresAt: new Date(Date.now() - 1000) });
+    const missing = await world.request('GET', '/v1/billing/credits');
+    expect((await world.request('GET', '/v1/billing/credits', { key: expired.secret })).text).to.equal(missing.text);
+    expect((await world.request('GET', `/v1/billing/credits?api_key=${key}&X-API-Key=${key}`)).status).to.equal(401);
+    expect((await world.request('GET', '/v1/billing/credits', { headers: { Authorization: `Bearer ${key}` } })).status).to.equal(401);
+    await world.stores.keys.revoke(id, keyId);
+    expect((await world.request('GET', '/v1/billing/credits', { key })).text).to.equal(missing.text);
+  });
+
+  it('of a blocked organisation answer 403 everywhere, and work again when it is not blocked any more', async () => {
+    const { id, key } = await world.organisation({ credits: 5 });
+    await world.stores.organisations.setBlocked(id, true);
+    for (const [method, path] of KEYED) {
+      const { status, body } = await world.request(method, path, { key, body: method === 'POST' ? SUBMISSION : undefined });
+      expect([status, body.detail]).to.deep.equal([403, 'account_blocked']);
+    }
+    await world.stores.organisations.setBlocked(id, false);
+    expect((await world.request('GET', '/v1/billing/credits', { key })).status).to.equal(200);
+  });
+
+  it('note when they were used', async () => {
+    const { key } = await world.organisation();
+    await world.request('GET', '/v1/billing/credits', { key });
+    const { body } = await world.request('GET', '/v1/api-keys', { key });
+    expect(body.data[0].last_used_at).to.be.a('string');
+  });
+
+  it("take over a caller's request id if it is a safe token of at most 128 characters, else make one", async () => {
+    const { key } = await world.organisation();
+    const idOf = async (given: string | null) =>
+      (await world.request('GET', '/v1/billing/credits', { key, headers: given === null ? {} : { 'X-Request-Id': given } })).headers.get(
+        'x-request-id',
+      );
+    for (const safe of ['a', 'build-42', '01HX:trace/1.2_~+=@', 'x'.repeat(128)]) expect(await idOf(safe)).to.equal(safe);
+    for (const unsafe of [null, '', 'x'.repeat(129), 'a b', '<script>', 'a"b', '-rf', 'a;b'])
+      expect(await idOf(unsafe)).to.match(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('the limits', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world?.close());
+
+  const limitsOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')];
+  /** Sends so many of one request at once and returns the statuses with their numbers. */
+  async function burst(count: number, send: () => Promise<Response>): Promise<Record<number, number>> {
+    const answers = await Promise.all(Array.from({ length: count }, send));
+    const tally: Record<number, number> = {};
+    for (const { status } of answers) tally[status] = (tally[status] ?? 0) + 1;
+    return tally;
+  }
+
+  it('are told on every answer, with the policy of the key and of the organisation', async () => {
+    const { key } = await world.organisation({ credits: 5 });
+    expect(limitsOf(await world.request('GET', '/v1/billing/credits', { key }))).to.deep.equal(['"key";q=60;w=60', '"key";r=59;t=60']);
+    expect(limitsOf(await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION }))).to.deep.equal([
+      '"key";q=60;w=60, "submissions";q=60;w=60',
+      '"key";r=58;t=60, "submissions";r=59;t=60',
+    ]);
+    expect(limitsOf(await world.request('GET', `/v1/scans/${randomUUID()}/report`, { key }))).to.deep.equal([
+      '"key";q=60;w=60, "reports";q=300;w=60',
+      '"key";r=57;t=60, "reports";r=299;t=60',
+    ]);
+    expect(limitsOf(await world.request('POST', '/v1/api-keys', { key, body: {} }))).to.deep.equal([
+      '"key";q=60;w=60, "key-creations";q=20;w=60',
+      '"key";r=56;t=60, "key-creations";r=19;t=60',
+    ]);
+  });
+
+  it('let exactly 60 requests of a key through, over two replicas', async () => {
+    const { key } = await world.organisation();
+    const other = await world.replica();
+    let turn = 0;
+    const tally = await burst(75, () => (turn++ % 2 === 0 ? world : other).request('GET', '/v1/billing/credits', { key }));
+    expect(tally).to.deep.equal({ 200: 60, 429: 15 });
+    const denied = await world.request('GET', '/v1/billing/credits', { key });
+    expect(denied.body).to.include({ detail: 'rate_limit_exceeded' });
+    const seconds = Number(denied.headers.get('retry-after'));
+    expect(seconds).to.be.within(1, 60);
+    expect(denied.headers.get('ratelimit')).to.equal(`"key";r=0;t=${seconds}`);
+  });
+
+  it('let exactly 60 submissions of an organisation through, whichever of its keys asks, and give the key its request back', async () => {
+    const { id, key } = await world.organisation();
+    const second = await world.stores.keys.issue({ organisation: id, name: 'second', expiresAt: null });
+    let turn = 0;
+    // Bodies that are wrong count as well, and cost no credit.
+    const tally = await burst(70, () => world.request('POST', '/v1/ci/scans', { key: turn++ % 2 === 0 ? key : second.secret, body: {} }));
+    expect(tally).to.deep.equal({ 422: 60, 429: 10 });
+    const rest = await Promise.all([key, second.secret].map((one) => world.request('GET', '/v1/billing/credits', { key: one })));
+    const left = rest.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit')!)![1]));
+    expect(left[0]! + left[1]!, 'the ten that were denied consumed nothing').to.equal(120 - 60 - 2);
+  });
+
+  it('let exactly 20 new keys of an organisation through', async () => {
+    const { key } = await world.organisation();
+    const tally = await burst(25, () => world.request('POST', '/v1/api-keys', { key, body: { name: 'x' } }));
+    expect(tally).to.deep.equal({ 201: 20, 429: 5 });
+  });
+
+  it('let exactly 300 report links of an organisation through', async () => {
+    const { id } = await world.organisation();
+    const keys = await Promise.all(
+      Array.from({ length: 6 }, () => world.stores.keys.issue({ organisation: id, name: 'x', expiresAt: null })),
+    );
+    const row = await world.scan(id);
+    let turn = 0;
+    const tally = await burst(310, () =>
+      world.request('GET', `/v1/scans/${row.id}/report${turn % 2 ? '/json' : ''}`, { key: keys[turn++ % 6]!.secret }),
+    );
+    expect(tally).to.deep.equal({ 409: 300, 429: 10 });
+  });
+
+  it('accept a request that is sent after exactly Retry-After', async () => {
+    const small = await world.replica({ limits: { key: { limit: 2, windowSeconds: 2 } } });
+    const { key } = await world.organisation();
+    const ask = () => small.request('GET', '/v1/billing/credits', { key });
+    expect([(await ask()).status, (await ask()).status]).to.deep.equal([200, 200]);
+    const denied = await ask();
+    expect(denied.status).to.equal(429);
+    await new Promise((resolve) => setTimeout(resolve, Number(denied.headers.get('retry-after')) * 1000));
+    expect((await ask()).status).to.equal(200);
+  });
+});

@@ -1,0 +1,120 @@
+/** Holds every response of every test against the app's own OpenAPI document, and remembers which errors were seen. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect } from 'chai';
+import { ERROR_CODES, VALIDATION_TYPES } from '../../api/errors.ts';
+
+interface Header {
+  required?: boolean;
+  schema: object;
+}
+interface Response {
+  headers?: Record<string, Header>;
+  content?: Record<string, { schema: object }>;
+}
+export interface OpenApiDocument {
+  openapi: string;
+  paths: Record<string, Record<string, { responses: Record<string, Response>; operationId?: string; security?: unknown[] }>>;
+  components: { schemas: Record<string, object>; securitySchemes: Record<string, object> };
+  [key: string]: unknown;
+}
+
+/** Errors that some test has met: codes, and types of validation errors. */
+export const seen = { codes: new Set<string>(), types: new Set<string>(), operations: new Set<string>() };
+
+/** Whatever a response can be asked for by its checker. */
+export interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+}
+
+/** A checker for one app's document. */
+export function createContract(document: OpenApiDocument) {
+  const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
+  ajv.addSchema({ $id: 'https://openapi.test/document', ...document });
+  const compiled = new Map<string, ValidateFunction>();
+  const pointer = (...steps: string[]): string =>
+    steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('');
+  const validatorAt = (path: string): ValidateFunction => {
+    const known = compiled.get(path) ?? ajv.compile({ $ref: `https://openapi.test/document#${path}` });
+    compiled.set(path, known);
+    return known;
+  };
+  const mustMatch = (path: string, value: unknown, what: string): void => {
+    const validate = validatorAt(path);
+    expect(validate(value), `${what} breaks its schema: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`).to.equal(true);
+  };
+
+  const templates = Object.keys(document.paths).map((template) => ({
+    template,
+    pattern: new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]*')}$`),
+  }));
+
+  /** @throws AssertionError where a response is not what the document says */
+  function check(method: string, path: string, answer: Answer): void {
+    const what = `${method} ${path} → ${answer.status}`;
+    expect(answer.headers.get('x-request-id'), `${what} has no X-Request-Id`).to.match(/^[\x21-\x7e]{1,128}$/);
+    const json =
+      /^application\/json/.test(answer.headers.get('content-type') ?? '') && answer.text !== ''
+        ? (JSON.parse(answer.text) as unknown)
+        : undefined;
+    remember(json);
+
+    const template = templates.find(({ pattern }) => pattern.test(new URL(path, 'http://host').pathname))?.template;
+    const operations = template === undefined ? undefined : document.paths[template];
+    if (template === undefined || operations === undefined) {
+      if (path.startsWith('/docs')) return;
+      expect(answer.status, `${what}: the path is not in the document`).to.equal(404);
+      if (method !== 'HEAD') mustMatch(pointer('components', 'schemas', 'Error'), json, what);
+      return;
+    }
+    const operation = operations[(method === 'HEAD' ? 'get' : method).toLowerCase()];
+    if (operation === undefined || (method === 'HEAD' && answer.status === 405)) {
+      expect(answer.status, `${what}: the method is not in the document`).to.equal(405);
+      expect(answer.headers.get('allow')).to.not.equal(null);
+      if (method !== 'HEAD') mustMatch(pointer('components', 'schemas', 'Error'), json, what);
+      return;
+    }
+    const response = operation.responses[String(answer.status)];
+    expect(response, `${what}: the status is not in the document`).to.not.equal(undefined);
+    for (const [name, { required, schema }] of Object.entries(response!.headers ?? {})) {
+      const value = answer.headers.get(name);
+      expect(value !== null || !required, `${what} lacks the header ${name}`).to.equal(true);
+      if (value !== null && (schema as { type?: string }).type === 'integer') expect(value, `${what}: ${name}`).to.match(/^\d+$/);
+    }
+    seen.operations.add(`${operation.operationId} ${answer.status}`);
+    if (method === 'HEAD') return void expect(answer.text).to.equal('');
+    if (response!.content === undefined) return void expect(answer.text, `${what} has a body`).to.equal('');
+    const mediaType = Object.keys(response!.content).find((type) => answer.headers.get('content-type')?.startsWith(type));
+    expect(mediaType, `${what} is of the type ${answer.headers.get('content-type')}`).to.not.equal(undefined);
+    if (mediaType !== 'application/json') return;
+    const at = pointer('paths', template, method.toLowerCase(), 'responses', String(answer.status), 'content', mediaType, 'schema');
+    mustMatch(at, json, what);
+  }
+
+  return {
+    check,
+    /** One event of a stream. */
+    checkEvent(event: { event?: unknown }): void {
+      const name = event.event === 'complete' ? 'CompleteEvent' : 'ProgressEvent';
+      mustMatch(pointer('components', 'schemas', name), event, `event ${JSON.stringify(event.event)}`);
+    },
+  };
+}
+export type Contract = ReturnType<typeof createContract>;
+
+/** Notes the codes of an error body; also for those that come before any route. */
+export function remember(json: unknown): void {
+  const detail = (json as { detail?: unknown } | null)?.detail;
+  if (typeof detail === 'string') seen.codes.add(detail);
+  if (Array.isArray(detail)) for (const item of detail as { type: string }[]) seen.types.add(item.type);
+}
+
+/** What no test has met yet. */
+export function unseen(): string[] {
+  return [
+    ...ERROR_CODES.filter((code) => !seen.codes.has(code)),
+    ...VALIDATION_TYPES.filter((type) => !seen.types.has(type)).map((type) => `validation type ${type}`),
+  ];
+}

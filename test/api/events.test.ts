@@ -1,0 +1,262 @@
+/** Following a scan: what the stream says, in which order, from which replica, and how it ends. */
+import { randomUUID } from 'node:crypto';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { expect } from 'chai';
+import type { ScanRow } from '../../stores/scans.ts';
+import { down, eventually, startWorld, type Replica, type World, type WorldOptions } from './world.ts';
+
+const OUTCOME = {
+  score: 99.5,
+  violations: { total: 1, critical: 0, serious: 1, moderate: 0, minor: 0 },
+  pages: { scanned: 3, failed: 0, total: 3 },
+};
+
+interface Event {
+  id: number;
+  data: { event: string; status: string; pages_scanned?: number; [field: string]: unknown };
+}
+interface Stream {
+  response: IncomingMessage;
+  events: Event[];
+  comments: string[];
+  ended: Promise<void>;
+  isOver(): boolean;
+  abort(): void;
+}
+
+/** Opens a stream and reads it as EventSource would, holding every event against its schema. */
+function follow(replica: Replica, key: string, scanId: string, headers: Record<string, string> = {}): Promise<Stream> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      `${replica.url}/v1/ci/scans/${scanId}/events`,
+      { headers: { 'X-API-Key': key, ...headers } },
+      (response) => {
+        replica.contract.check('GET', `/v1/ci/scans/${scanId}/events`, {
+          status: response.statusCode!,
+          headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
+          text: '',
+        });
+        const events: Event[] = [];
+        const comments: string[] = [];
+        let text = '';
+        let over = false;
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+          for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+            const block = text.slice(0, end);
+            text = text.slice(end + 2);
+            if (block.startsWith(':')) {
+              comments.push(block);
+              continue;
+            }
+            const [, id, data] = /^id: (\d+)\ndata: (.+)$/.exec(block) ?? [];
+            const event = { id: Number(id), data: JSON.parse(data!) as Event['data'] };
+            replica.contract.checkEvent(event.data);
+            events.push(event);
+          }
+        });
+        const ended = new Promise<void>((done) => {
+          response.on('end', () => done()).on('error', () => done());
+          response.on('close', () => done());
+        }).then(() => void (over = true));
+        resolve({ response, events, comments, ended, isOver: () => over, abort: () => request.destroy() });
+      },
+    );
+    request.on('error', reject).end();
+  });
+}
+
+const COMPLETE = [
+  'event',
+  'scan_id',
+  'status',
+  'score',
+  'violations_count',
+  'violations_critical',
+  'violations_serious',
+  'violations_moderate',
+  'violations_minor',
+  'passed',
+  'message',
+];
+
+for (const messages of [true, false]) {
+  describe(`GET /v1/ci/scans/{scan_id}/events ${messages ? 'with' : 'without'} NATS`, () => {
+    let world: World;
+    const quick: WorldOptions = { messages, streams: { keepaliveMs: 60_000, rereadMs: messages ? 60_000 : 100, rereadAloneMs: 50 } };
+    before(async () => {
+      world = await startWorld(quick);
+      if (messages) await eventually('a connection to NATS', () => world.bus.connected);
+    });
+    after(() => world?.close());
+
+    /** As the operator does it: the row first, then the message. */
+    async function change(row: ScanRow, what: Parameters<World['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
+      const { row: after } = (await world.stores.scans.mirror(row.id, what))!;
+      world.bus.publishStatus(row.organisation, { scanId: row.id, version: after.version, phase: after.phase, pages: after.pages });
+      return after;
+    }
+
+    it('tells the current state at once, every change, and completes', async () => {
+      const { id, key } = await world.organisation();
+      const row = await world.scan(id);
+      const stream = await follow(world, key, row.id);
+      expect(stream.response.headers).to.include({ 'content-type': 'text/event-stream; charset=utf-8' });
+      expect(stream.response.headers['cache-control']).to.include('no-store');
+      await eventually('the current state', () => stream.events.length === 1);
+      expect(stream.events[0]).to.deep.equal({
+        id: row.version,
+        data: { event: 'progress', status: 'queued', scan_id: row.id, pages_scanned: 0, pages_total: 0 },
+      });
+      await change(row, { phase: 'crawling', pages: { scanned: 1, failed: 0, total: 3 } });
+      await eventually('crawling', () => stream.events.at(-1)?.data.status === 'crawling');
+      expect(stream.events.at(-1)?.data).to.include({ pages_scanned: 1, pages_total: 3 });
+      await change(row, { phase: 'scanning', pages: { scanned: 3, failed: 0, total: 3 } });
+      await eventually('scanning', () => stream.events.at(-1)?.data.status === 'scanning');
+      const last = await change(row, { phase: 'done', outcome: OUTCOME, passed: false, message: 'Why.', finishedAt: new Date() });
+      await stream.ended;
+
+      expect(stream.events.at(-1)).to.deep.equal({
+        id: last.version,
+        data: {
+          event: 'complete',
+          scan_id: row.id,
+          status: 'done',
+          score: 99.5,
+          violations_count: 1,
+          violations_critical: 0,
+          violations_serious: 1,
+          violations_moderate: 0,
+          violations_minor: 0,
+          passed: false,
+          message: 'Why.',
+        },
+      });
+      expect(Object.keys(stream.events.at(-1)!.data)).to.have.members(COMPLETE);
+      expect(stream.events.filter(({ data }) => data.event === 'complete')).to.have.lengthOf(1);
+      const ids = stream.events.map((event) => event.id);
+      expect(ids).to.deep.equal([...new Set(ids)].sort((a, b) => a - b));
+    });
+
+    it('is served by any replica', async () => {
+      const { id, key } = await world.organisation();
+      const row = await world.scan(id);
+      const other = await world.replica(quick);
+      if (messages) await eventually('a connection to NATS', () => other.bus.connected);
+      const streams = await Promise.all([world, other, other].map((replica) => follow(replica, key, row.id)));
+      await eventually('the current state everywhere', () => streams.every(({ events }) => events.length === 1));
+      await change(row, { phase: 'failed', message: 'The site did not answer.' });
+      await Promise.all(streams.map(({ ended }) => ended));
+      for (const { events } of streams) expect(events.at(-1)?.data).to.include({ event: 'complete', status: 'failed', score: null });
+    });
+
+    for (const phase of ['done', 'failed', 'canceled'] as const)
+      it(`completes at once where the scan is ${phase} already`, async () => {
+        const { id, key } = await world.organisation();
+        const row = await world.scan(id, { phase });
+        for (const headers of [{}, { 'Last-Event-ID': String(row.version) }] as Record<string, string>[]) {
+          const stream = await follow(world, key, row.id, headers);
+          await stream.ended;
+          expect(stream.events.map(({ data }) => [data.event, data.status])).to.deep.equal([['complete', phase]]);
+        }
+      });
+
+    it('resumes after Last-Event-ID: nothing that was seen, and nothing older', async () => {
+      const { id, key } = await world.organisation();
+      let row = await world.scan(id);
+      row = await change(row, { phase: 'crawling' });
+      const seen = await follow(world, key, row.id, { 'Last-Event-ID': String(row.version) });
+      const behind = await follow(world, key, row.id, { 'Last-Event-ID': String(row.version - 1) });
+      const strange = await follow(world, key, row.id, { 'Last-Event-ID': 'x1' });
+      await eventually('the state for those behind', () => behind.events.length === 1 && strange.events.length === 1);
+      expect(seen.events).to.deep.equal([]);
+      const next = await change(row, { phase: 'scanning' });
+      await eventually('the next change', () => [seen, behind, strange].every(({ events }) => events.at(-1)?.id === next.version));
+      expect(seen.events).to.have.lengthOf(1);
+      await change(row, { phase: 'canceled' });
+      await Promise.all([seen, behind, strange].map(({ ended }) => ended));
+    });
+
+    it('waits out a database that is away for a moment', async () => {
+      const { id, key } = await world.organisation();
+      const row = await world.scan(id);
+      const stream = await follow(world, key, row.id);
+      await eventually('the current state', () => stream.events.length === 1);
+      world.faults.set('scans.find', down);
+      await change(row, { phase: 'crawling' });
+      await change(row, { phase: 'done', outcome: OUTCOME });
+      await eventually('a failed look', () => world.calls.lastIndexOf('scans.find') > 0);
+      expect(stream.isOver()).to.equal(false);
+      world.faults.clear();
+      await change(row, {});
+      await stream.ended;
+      expect(stream.events.at(-1)?.data.event).to.equal('complete');
+    });
+  });
+}
+
+describe('an event stream', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ streams: { keepaliveMs: 40, rereadMs: 10_000, rereadAloneMs: 10_000 } });
+  });
+  after(() => world?.close());
+
+  const openStreams = async (replica: Replica = world) =>
+    Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
+
+  it('is kept alive by comments that are no events', async () => {
+    const { id, key } = await world.organisation();
+    const row = await world.scan(id);
+    const stream = await follow(world, key, row.id);
+    await eventually('three comments', () => stream.comments.length >= 3);
+    expect([...new Set(stream.comments)]).to.deep.equal([': keepalive']);
+    expect(stream.events).to.have.lengthOf(1);
+    stream.abort();
+  });
+
+  it('is let go of when the client goes away', async () => {
+    const { id, key } = await world.organisation();
+    const row = await world.scan(id);
+    await eventually('no stream of earlier tests', async () => (await openStreams()) === 0);
+    const streams = await Promise.all([1, 2, 3].map(() => follow(world, key, row.id)));
+    expect(await openStreams()).to.equal(3);
+    world.log.length = 0;
+    for (const stream of streams) stream.abort();
+    await eventually('no stream', async () => (await openStreams()) === 0);
+    await eventually('a log line for each', () => world.log.filter(({ fields }) => fields.scan === row.id).length === 3);
+  });
+
+  it('ends when the scan is forgotten', async () => {
+    const { id, key } = await world.organisation();
+    const row = await world.scan(id);
+    const stream = await follow(world, key, row.id);
+    await eventually('the current state', () => stream.events.length === 1);
+    world.faults.set('scans.find', () => Promise.resolve(null));
+    await stream.ended;
+    world.faults.clear();
+    expect(stream.events.map(({ data }) => data.event)).to.deep.equal(['progress']);
+  });
+
+  it('ends cleanly when the replica closes, and goes on at another one', async () => {
+    const { id, key } = await world.organisation();
+    const row = await world.scan(id, { phase: 'scanning' });
+    const closing = await world.replica();
+    const stream = await follow(closing, key, row.id);
+    await eventually('the current state', () => stream.events.length === 1);
+    await closing.close();
+    await stream.ended;
+    expect(stream.response.complete, 'the last chunk was sent').to.equal(true);
+    expect(stream.events).to.have.lengthOf(1);
+    await world.stores.scans.mirror(row.id, { phase: 'done', outcome: OUTCOME });
+    const again = await follow(world, key, row.id, { 'Last-Event-ID': String(stream.events[0]!.id) });
+    await again.ended;
+    expect(again.events.map(({ data }) => data.event)).to.deep.equal(['complete']);
+  });
+
+  it('has no HEAD, and 404 where there is no scan', async () => {
+    const { key } = await world.organisation();
+    expect((await world.request('HEAD', `/v1/ci/scans/${randomUUID()}/events`, { key })).status).to.equal(405);
+    expect((await world.request('GET', `/v1/ci/scans/${randomUUID()}/events`, { key })).body.detail).to.equal('scan_not_found');
+  });
+});

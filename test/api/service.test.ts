@@ -1,0 +1,222 @@
+/** What the service says about itself, what it says to requests that are none, and how it closes. */
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { expect } from 'chai';
+import { ERROR_CODES } from '../../api/errors.ts';
+import { eventually, down, startWorld, SUBMISSION, type World } from './world.ts';
+
+let world: World;
+before(async function () {
+  world = await startWorld({ requestTimeoutMs: 200 });
+});
+after(() => world?.close());
+afterEach(() => world.faults.clear());
+
+describe('the OpenAPI document', () => {
+  it('is 3.1, names every route with an id of its own, and how to authenticate', async () => {
+    const { status, body } = await world.request('GET', '/openapi.json');
+    expect(status).to.equal(200);
+    expect(body).to.deep.include({ openapi: '3.1.0', servers: [{ url: 'https://curbcut.example' }] });
+    expect(body.components.securitySchemes.apiKey).to.include({ type: 'apiKey', in: 'header', name: 'X-API-Key' });
+    expect(Object.keys(body.paths)).to.have.members([
+      '/v1/ci/scans',
+      '/v1/ci/scans/{scan_id}',
+      '/v1/ci/scans/{scan_id}/events',
+      '/v1/scans/{scan_id}/report',
+      '/v1/scans/{scan_id}/report/json',
+      '/v1/billing/credits',
+      '/v1/api-keys',
+      '/v1/api-keys/{key_id}',
+      '/openapi.json',
+      '/schemas/report-v1.json',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+    ]);
+    const operations = Object.entries(
+      body.paths as Record<string, Record<string, { operationId: string; security?: unknown; responses: object }>>,
+    ).flatMap(([path, methods]) => Object.values(methods).map((operation) => ({ path, ...operation })));
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length);
+    for (const { path, security, responses } of operations) {
+      expect(security !== undefined, path).to.equal(path.startsWith('/v1/'));
+      if (path.startsWith('/v1/')) expect(Object.keys(responses)).to.include.members(['401', '403', '429', '503']);
+    }
+  });
+
+  it('has clean enums, no leftovers of its making, and references that lead somewhere', async () => {
+    const { text, body } = await world.request('GET', '/openapi.json');
+    expect(text).to.not.match(/"def-\d|"const":|"\$id"|"anyOf":\[\{"type":"string","enum":\["[^"]*"\]\}/);
+    for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).to.have.property(name!);
+    expect(body.components.schemas.Error.properties.detail.enum).to.deep.equal(ERROR_CODES);
+    expect(body.components.schemas.ScanResult.properties.score.type).to.deep.equal(['number', 'null']);
+    const headers = body.paths['/v1/ci/scans'].post.responses['202'].headers;
+    expect(headers.Location).to.deep.include({ required: true, schema: { type: 'string' } });
+    const limit = body.paths['/v1/ci/scans'].post.requestBody.content['application/json'].schema.properties.max_pages;
+    expect(limit).to.deep.include({ type: 'integer', minimum: 1, maximum: 500, default: 5 });
+  });
+
+  it('shows the most pages that this service takes', async () => {
+    const small = await world.replica({ maxPagesLimit: 3 });
+    const schema = small.document.paths['/v1/ci/scans']!.post as unknown as {
+      requestBody: { content: Record<string, { schema: { properties: object } }> };
+    };
+    expect(schema.requestBody.content['application/json']!.schema.properties).to.have.nested.property('max_pages.maximum', 3);
+    const { key } = await world.organisation({ credits: 9 });
+    expect((await small.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 4 } })).status).to.equal(422);
+    expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
+  });
+
+  it('can be read at /docs without the internet', async () => {
+    const page = await world.request('GET', '/docs');
+    expect(page.status).to.equal(200);
+    const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
+    expect(assets).to.not.have.lengthOf(0);
+    for (const path of assets) {
+      expect(path).to.match(/^\/docs\//);
+      expect((await world.request('GET', path)).status).to.equal(200);
+    }
+    expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.not.include('http');
+    expect((await world.request('GET', '/docs/static/none.js')).status).to.equal(404);
+  });
+});
+
+describe('GET /schemas/report-v1.json', () => {
+  it('is a JSON Schema that tells a report from something else', async () => {
+    const { body } = await world.request('GET', '/schemas/report-v1.json');
+    expect(body.$schema).to.equal('https://json-schema.org/draft/2020-12/schema');
+    const validate = addFormats.default(new Ajv2020({ strict: false })).compile(body);
+    expect(validate({ schema_version: 1 })).to.equal(false);
+    expect(validate.errors?.[0]?.keyword).to.equal('required');
+  });
+});
+
+describe('health', () => {
+  it('/healthz lives without any dependency', async () => {
+    expect((await world.request('GET', '/healthz')).body).to.deep.equal({ status: 'ok' });
+  });
+
+  it('/readyz names what is missing, and is 503 only where it is needed', async () => {
+    const ready = await world.request('GET', '/readyz');
+    expect([ready.status, ready.body]).to.deep.equal([
+      200,
+      { status: 'ready', missing: ['nats'], dependencies: { mongodb: 'ok', kubernetes: 'ok', objects: 'ok', nats: 'missing' } },
+    ]);
+    for (const name of ['mongodb', 'kubernetes', 'objects']) {
+      const real = world.probes[name]!;
+      world.probes[name] = { required: true, check: down };
+      const { status, body } = await world.request('GET', '/readyz');
+      world.probes[name] = real;
+      expect([status, body.status, body.missing]).to.deep.equal([503, 'not_ready', [name, 'nats']]);
+    }
+  });
+
+  it('/readyz asks each dependency once for all who ask at the same time', async () => {
+    let asked = 0;
+    const real = world.probes.objects!;
+    world.probes.objects = { required: true, check: async () => void ((asked += 1), await real.check()) };
+    await Promise.all(Array.from({ length: 10 }, () => world.request('GET', '/readyz')));
+    world.probes.objects = real;
+    expect(asked).to.be.lessThan(10);
+  });
+});
+
+describe('GET /metrics', () => {
+  it('counts by the pattern of the route, never by the path', async () => {
+    const { id, key } = await world.organisation({ credits: 5 });
+    const row = await world.scan(id);
+    await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    await world.request('GET', `/wp-login-${row.id}.php`);
+    await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { text } = await world.request('GET', '/metrics');
+    expect(text).to.include('curbcut_http_request_duration_seconds_count{method="GET",route="/v1/ci/scans/:scan_id",status="202"} 1');
+    expect(text).to.include('route="unmatched"').and.not.include(row.id);
+    expect(text).to.match(/curbcut_submissions_total\{outcome="accepted"\} [1-9]/);
+    for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(name).to.match(/^curbcut_/);
+  });
+});
+
+describe('what is not there', () => {
+  for (const [method, path] of [
+    ['GET', '/'],
+    ['GET', '/v1'],
+    ['POST', '/v2/ci/scans'],
+    ['DELETE', '/nothing'],
+    ['GET', '/%zz'],
+    ['HEAD', '/nothing'],
+  ] as const)
+    it(`${method} ${path} answers 404`, async () => {
+      const { status, body } = await world.request(method, path, method === 'POST' ? { raw: '<xml/>' } : {});
+      expect(status).to.equal(404);
+      if (method !== 'HEAD') expect(body).to.have.keys('detail', 'message').and.include({ detail: 'not_found' });
+    });
+
+  for (const [method, path, allow] of [
+    ['GET', '/v1/ci/scans', 'POST'],
+    ['PUT', '/v1/api-keys', 'POST, GET, HEAD'],
+    ['PATCH', '/v1/api-keys/x', 'DELETE'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['OPTIONS', '/v1/billing/credits', 'GET, HEAD'],
+  ] as const)
+    it(`${method} ${path} answers 405 and names ${allow}`, async () => {
+      const { status, body, headers } = await world.request(method, path, method === 'PUT' ? { raw: '<xml/>' } : {});
+      expect([status, body.detail]).to.deep.equal([405, 'method_not_allowed']);
+      expect(headers.get('allow')!.split(', ').sort()).to.deep.equal(allow.split(', ').sort());
+    });
+});
+
+describe('what is not HTTP', () => {
+  for (const [what, text, status, code] of [
+    ['no request at all', 'hello\r\n\r\n', 400, 'bad_request'],
+    ['headers that are too large', `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['a request that never ends', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Le', 408, 'request_timeout'],
+    ['two lengths', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400, 'bad_request'],
+  ] as const)
+    it(`${what} is answered with ${status} in the usual shape`, async () => {
+      const answer = await world.raw(text);
+      expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(answer).to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i);
+      expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)))
+        .to.have.keys('detail', 'message')
+        .and.include({ detail: code });
+    });
+});
+
+describe('closing', () => {
+  it('lets a request that is under way finish, and takes no new connection', async () => {
+    const closing = await world.replica();
+    const { key } = await world.organisation();
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let arrived = (): void => undefined;
+    const reached = new Promise<void>((resolve) => (arrived = resolve));
+    closing.faults.set('credits.balance', async (real, ...parameters) => {
+      arrived();
+      await held;
+      return real(...parameters);
+    });
+    const request = closing.request('GET', '/v1/billing/credits', { key });
+    await reached;
+    const closed = closing.close();
+    await eventually('no listening', () => !closing.app.server.listening);
+    letGo();
+    expect((await request).status).to.equal(200);
+    await closed;
+    const refused = await fetch(`${closing.url}/healthz`).then(
+      () => null,
+      (error: Error) => error,
+    );
+    expect(refused).to.be.instanceOf(Error);
+  });
+});
+
+describe('an error from below', () => {
+  it('is a fault of ours, whatever status it carries', async () => {
+    const { key } = await world.organisation();
+    world.faults.set('credits.balance', () =>
+      Promise.reject(Object.assign(new Error('I am a teapot at secret-host'), { statusCode: 418 })),
+    );
+    const { status, text } = await world.request('GET', '/v1/billing/credits', { key });
+    expect(status).to.equal(500);
+    expect(text).to.not.include('secret-host');
+  });
+});
