@@ -3,7 +3,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 with_node := . tools/node.sh &&
 
-.PHONY: help run test test-cluster check format bench images clean
+.PHONY: help run test test-cluster check format docs bench images clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ check: ## Format, lint, types, imports between rooms, dead code
 format: ## Formats all files
 	@tools/setup --dev
 	@$(with_node) npx prettier --write .
+
+docs: ## Writes the pages of docs/ that are made from the code
+	@tools/setup --dev
+	@$(with_node) exec node tools/docs.ts
 
 bench: ## Speed beside other scanners, submissions a second, memory of a scanner
 	@tools/setup --dev

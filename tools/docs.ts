@@ -1,0 +1,89 @@
+/** Writes the pages of docs/ that are made from the code: every setting of every process, every error of the API. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
+import { Environment as ApiEnvironment } from '../api/config.ts';
+import { Environment as OperatorEnvironment } from '../operator/config.ts';
+import { ScannerConfiguration } from '../scanner-image/config.ts';
+
+interface Property {
+  description?: string;
+  default?: unknown;
+  secret?: boolean;
+}
+interface Settings {
+  properties: Record<string, unknown>;
+  required?: readonly string[];
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+function settingsTable(schema: Settings): string {
+  const rows = Object.entries(schema.properties as Record<string, Property>).map(([name, property]) => {
+    const needed = property.default === undefined && (schema.required ?? []).includes(name);
+    const fallback =
+      property.default === undefined
+        ? needed
+          ? '**must be set**'
+          : ''
+        : property.default === ''
+          ? 'empty'
+          : `\`${String(property.default)}\``;
+    return `| \`${name}\` | ${cell(property.description ?? '')}${property.secret ? ' (secret: never shown)' : ''} | ${fallback} |`;
+  });
+  return ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The pages by file name. */
+export function pages(): Record<string, string> {
+  return {
+    'configuration.md': `# Configuration
+
+Each process reads its environment once, when it starts. A mistake ends it with exit code 1 and a list that names every
+variable that is wrong, what it holds (secrets masked) and what is allowed. An empty variable counts as absent.
+
+This page is made from the code by \`make docs\`; a test sees that it is up to date.
+
+## API (\`api/main.ts\`)
+
+${settingsTable(ApiEnvironment as unknown as Settings)}
+
+## Operator (\`operator/main.ts\`)
+
+${settingsTable(OperatorEnvironment as unknown as Settings)}
+
+## Scanner (\`scanner-image/main.ts\`)
+
+Set by the operator on the pods that it makes.
+
+${settingsTable(ScannerConfiguration as unknown as Settings)}
+
+## \`make run\`
+
+Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\` and \`S3_ENDPOINT\`: a part whose address is set is not started but used.
+\`PORT\` is the API's port (default 8080, else any free one). \`ALLOW_TARGETS\` is loopback where it is not set. It writes
+\`.curbcut/env\`, shell lines for \`CURBCUT_URL\`, \`CURBCUT_API_KEY\` and \`KUBECONFIG\` of what is running.
+`,
+    'errors.md': `# Errors
+
+Every error body is \`{"detail": …}\`. For validation errors (422) \`detail\` is a list of \`{loc, msg, type}\`; for all others
+it is a stable code, and \`message\` beside it says what to do. Every response carries \`X-Request-Id\`.
+
+This page is made from the code by \`make docs\`; a test sees that it is up to date.
+
+| status | \`detail\` | \`message\` |
+|---|---|---|
+${Object.entries(ERRORS)
+  .sort(([, one], [, other]) => one.status - other.status)
+  .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${cell(message)} |`)
+  .join('\n')}
+
+\`type\` of a validation error's items is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
+
+A 422 of \`GET /v1/ci/scans/{id}\` with a scan result as its body is no error but a verdict: a threshold was missed.
+`,
+  };
+}
+
+if (import.meta.main)
+  for (const [name, text] of Object.entries(pages())) writeFileSync(join(import.meta.dirname, '..', 'docs', name), text);
