@@ -1,0 +1,172 @@
+/** Which pages a scan finds, in which order, and that it loads each of them once. */
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import { ScanFailed } from '../../scanner-image/failure.ts';
+import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+
+const links = (...to: string[]): string => html(to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join(''), { title: to.join() });
+
+async function failure(promise: Promise<unknown>): Promise<ScanFailed> {
+  const error: unknown = await promise.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).to.be.instanceOf(ScanFailed);
+  return error as ScanFailed;
+}
+
+describe('the crawl', () => {
+  let site: Site;
+  const open = async (routes: Record<string, Route>): Promise<Site> => (site = await openSite(routes));
+  afterEach(() => site.close());
+
+  it('goes breadth first, in the order of links, and loads each page once', async () => {
+    await open({
+      '/': links('/b', '/a', 'https://elsewhere.test/', 'mailto:a@b.test'),
+      '/a': links('/a1', '/', '/b'),
+      '/b': links('/b1', '/b2'),
+      '/a1': links(),
+      '/b1': links('/deep'),
+      '/b2': links(),
+      '/deep': links(),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(paths(pages)).to.deep.equal(['/', '/b', '/a', '/b1', '/b2', '/a1', '/deep']);
+    for (const path of paths(pages)) expect(site.hits(path), path).to.equal(1);
+  });
+
+  it('gives the same pages in the same order whatever the number of workers', async () => {
+    const routes: Record<string, Route> = { '/sitemap.xml': file('application/xml', '<urlset><url><loc>http://HOST/s1</loc></url></urlset>') };
+    const size = 40;
+    for (let at = 0; at < size; at++) {
+      const to = [at * 2 + 1, at * 2 + 2, (at * 7) % size, (at * 3) % size].filter((next) => next < size).map((next) => `/p${next}`);
+      const page = links(...to, ...(at % 5 === 0 ? ['/missing' + at, '/old' + at] : []));
+      // Pages take unlike times, so that workers overtake each other.
+      routes[`/p${at}`] = (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), (at * 37) % 60);
+      routes[`/old${at}`] = redirect(`/p${(at + 3) % size}`);
+    }
+    await open(routes);
+    const results = [];
+    for (const workers of [1, 2, 4]) {
+      const { pages } = await scan(`${site.origin}/p0`, { maxPages: 25 }, { workers });
+      results.push(pages.map((page) => ({ ...page, duration_ms: 0 })));
+    }
+    expect(results[0]?.filter(({ tested }) => tested)).to.have.length(25);
+    expect(results[1]).to.deep.equal(results[0]);
+    expect(results[2]).to.deep.equal(results[0]);
+  });
+
+  it('folds what is one page: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
+    await open({
+      '/': links('/a#x', '/a?utm_source=mail&gclid=1', '/a/', '/moved', '/q?b=2&a=1', '/q?a=1&b=2', '/view?sort=up', '/view?sort=down', '/print', '/original'),
+      '/a': links('#top'),
+      '/moved': redirect('/a', 301),
+      '/q': html('query'),
+      '/view': html('list', { head: '<link rel="canonical" href="/view">', title: 'View' }),
+      '/print': html('same', { head: '<link rel="canonical" href="/original">', title: 'Original' }),
+      '/original': html('same', { title: 'Original' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(paths(pages)).to.deep.equal(['/', '/a', '/q?b=2&a=1', '/view?sort=up', '/print']);
+  });
+
+  it('does not believe canonical links that name one page for a whole site', async () => {
+    const head = '<link rel="canonical" href="/">';
+    await open({ '/': html('<a href="/a">a</a><a href="/b">b</a>', { title: 'Home', head }), '/a': html('', { title: 'A', head }), '/b': html('', { title: 'B', head }) });
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/b']);
+  });
+
+  it('obeys robots.txt by its own name, unless it is told not to', async () => {
+    await open({
+      '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /\n\nUser-agent: Curbcut\nDisallow: /private\nDisallow: /*?secret='),
+      '/': links('/a', '/private/b', '/c?secret=1'),
+      '/a': html(''),
+      '/private/b': html(''),
+      '/c': html(''),
+    });
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a']);
+    expect(site.hits('/private/b')).to.equal(0);
+    const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false };
+    expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/', '/a', '/private/b', '/c?secret=1']);
+  });
+
+  it('gives up where robots.txt forbids the first page, or the server cannot say', async () => {
+    await open({ '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /'), '/': html('') });
+    const error = await failure(scan(`${site.origin}/`));
+    expect(error.reason).to.equal('robots_disallowed');
+    expect(error.message).to.include('forbids / (line 2)').and.to.include('respectRobots');
+    expect(site.hits('/')).to.equal(0);
+    await site.close();
+    await open({ '/robots.txt': answer(503), '/': html('') });
+    expect((await failure(scan(`${site.origin}/`))).message).to.include('answers 503');
+  });
+
+  it('reads sitemaps: from robots.txt, indexed, compressed, and leaves other sites out', async () => {
+    const self: { origin: string } = { origin: '' };
+    const map = (...urls: string[]): string => `<?xml version="1.0"?><urlset xmlns="x">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
+    await open({
+      '/robots.txt': (_request, response) => response.end(`Sitemap: ${self.origin}/index.xml\n`),
+      '/index.xml': (_request, response) =>
+        response.end(`<sitemapindex><sitemap><loc>${self.origin}/one.xml</loc></sitemap><sitemap><loc>/two.xml.gz</loc></sitemap></sitemapindex>`),
+      '/one.xml': (_request, response) => response.end(map(`${self.origin}/x?a=1&amp;b=2`, 'http://other.test/y', `${self.origin}/file.pdf`)),
+      '/two.xml.gz': (_request, response) => response.end(gzipSync(map(`${self.origin}/z`, `${self.origin}/a`))),
+      '/': links('/a'),
+      '/a': html(''),
+      '/x': html('', { title: 'x' }),
+      '/z': html('', { title: 'z' }),
+    });
+    self.origin = site.origin;
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/x?a=1&b=2', '/z']);
+  });
+
+  it('keeps to include and exclude, and only passes through a first page that is not included', async () => {
+    await open({ '/': links('/docs/a', '/docs/old/b', '/blog'), '/docs/a': links('/docs/c'), '/docs/c': html(''), '/docs/old/b': html(''), '/blog': html('') });
+    const crawl = { include: ['/docs/**'], exclude: ['/docs/old/*'], sitemap: false, respectRobots: true };
+    expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/docs/a', '/docs/c']);
+  });
+
+  it('counts only tested pages towards the maximum, and lists those that failed', async () => {
+    await open({ '/': links('/gone', '/a', '/b', '/c'), '/a': html('', { title: 'a' }), '/b': html('', { title: 'b' }), '/c': html('') });
+    const told: string[] = [];
+    const { pages } = await scan(
+      `${site.origin}/`,
+      { maxPages: 3 },
+      { workers: 2 },
+      { onProgress: (phase, counts) => told.push(`${phase} ${counts.scanned} ${counts.failed} ${counts.total}`) },
+    );
+    expect(paths(pages)).to.deep.equal(['/', '/gone', '/a', '/b']);
+    expect(testedOf(pages)).to.have.length(3);
+    expect(site.hits('/c')).to.equal(0);
+    expect(told[0]).to.equal('crawling 0 0 1');
+    expect(told.at(-1)).to.equal('scanning 3 1 4');
+  });
+
+  it('says of a redirect to another site, and never loads it', async () => {
+    const other = await openSite({ '/': html('') });
+    const away = other.origin.replace('127.0.0.1', 'localhost');
+    await open({ '/': links('/out'), '/out': redirect(`${away}/`) });
+    try {
+      const { pages } = await scan(`${site.origin}/`);
+      expect(untested(pages, '/out').reason).to.equal('redirected_away');
+      const error = await failure(scan(`${site.origin}/out`));
+      expect(error.reason).to.equal('target_unreachable');
+      expect(error.message).to.include(away);
+      expect(other.requests).to.deep.equal([]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('waits as long as robots.txt asks between two pages', async () => {
+    const times: number[] = [];
+    const page = (body: string): Route => (_request, response) => {
+      times.push(Date.now());
+      response.writeHead(200, { 'content-type': 'text/html' }).end(body);
+    };
+    await open({ '/robots.txt': file('text/plain', 'User-agent: *\nCrawl-delay: 0.4'), '/': page(links('/a', '/b')), '/a': page(html('a')), '/b': page(html('b')) });
+    await scan(`${site.origin}/`, {}, { workers: 2 });
+    expect(times).to.have.length(3);
+    expect((times[2] ?? 0) - (times[0] ?? 0)).to.be.at.least(700);
+  });
+});

@@ -1,0 +1,134 @@
+/** Small web sites on loopback for the scanner's tests, and a scan of them with everything else at its default. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Logger } from '../../core/logger.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../core/report.ts';
+import type { ScanOptions } from '../../core/scan.ts';
+import { runScan, type ScanInput, type ScanParts, type ScanResult } from '../../scanner-image/scan.ts';
+
+export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
+
+export interface Site {
+  /** `http://127.0.0.1:<port>` */
+  origin: string;
+  port: number;
+  /** Requests by path and query, in the order in which they came. */
+  requests: string[];
+  /** How often a path and query was asked for. */
+  hits(path: string): number;
+  close(): Promise<void>;
+}
+
+/** A whole document around a body. */
+export function html(body: string, options: { title?: string; head?: string } = {}): string {
+  return `<!doctype html><html lang="en"><head><title>${options.title ?? 'A page'}</title>${options.head ?? ''}</head><body><main><h1>Heading</h1>${body}</main></body></html>`;
+}
+
+/** Serves routes by path and query, then by path. A string is an HTML page; what is missing is a 404. */
+export async function openSite(routes: Record<string, Route>): Promise<Site> {
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((request, response) => {
+    const url = request.url ?? '';
+    requests.push(url);
+    const route = routes[url] ?? routes[url.split('?')[0] ?? ''];
+    if (route === undefined) {
+      response.writeHead(404, { 'content-type': 'text/html' }).end(html('Nothing here'));
+    } else if (typeof route === 'string') {
+      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(route);
+    } else route(request, response);
+  });
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    origin: `http://127.0.0.1:${port}`,
+    port,
+    requests,
+    hits: (path) => requests.filter((url) => url === path).length,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Answers with a type of its own. */
+export function file(contentType: string, body: string | Buffer, headers: Record<string, string> = {}): Route {
+  return (_request, response) => response.writeHead(200, { 'content-type': contentType, ...headers }).end(body);
+}
+
+export function redirect(to: string, status = 302): Route {
+  return (_request, response) => response.writeHead(status, { location: to }).end();
+}
+
+export function answer(status: number, headers: Record<string, string> = {}, body = html(`Status ${status}`)): Route {
+  return (_request, response) => response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(body);
+}
+
+export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
+
+export const machine: ScanParts['machine'] = {
+  chromiumPath: process.env.CHROMIUM_PATH,
+  path: process.env.PATH ?? '',
+  home: process.env.HOME,
+  root: process.getuid?.() === 0,
+};
+
+/** A scan's input: at most 20 pages, loopback allowed, one worker. */
+export function inputOf(url: string, options: Partial<ScanOptions> = {}, more: Partial<Omit<ScanInput, 'options'>> = {}): ScanInput {
+  return {
+    options: {
+      url,
+      maxPages: 20,
+      wcagLevel: 'AA',
+      wcagVersion: '2.1',
+      thresholds: {},
+      locale: 'en',
+      ...options,
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, ...options.crawl },
+    },
+    deadline: new Date(Date.now() + 120_000).toISOString(),
+    allowTargets: ['127.0.0.0/8', 'localhost'],
+    denyTargets: [],
+    workers: 1,
+    pageBudgetMs: 15_000,
+    ...more,
+  };
+}
+
+export function scan(
+  url: string,
+  options: Partial<ScanOptions> = {},
+  more: Partial<Omit<ScanInput, 'options'>> = {},
+  parts: Partial<ScanParts> = {},
+): Promise<ScanResult> {
+  return runScan(inputOf(url, options, more), { machine, log: quiet, ...parts });
+}
+
+/** Paths and queries of the pages of a scan, in its order. */
+export function paths(pages: readonly ReportPage[]): string[] {
+  return pages.map(({ url }) => new URL(url).pathname + new URL(url).search);
+}
+
+export function testedOf(pages: readonly ReportPage[]): TestedPage[] {
+  return pages.filter((page): page is TestedPage => page.tested);
+}
+
+/** The untested page at a path. @throws where it was tested or is not there */
+export function untested(pages: readonly ReportPage[], path: string): UntestedPage {
+  const page = pages.find(({ url }) => new URL(url).pathname === path);
+  if (page === undefined || page.tested) throw new Error(`${path} is ${page === undefined ? 'not in the scan' : 'tested'}`);
+  return page;
+}
+
+/** Violations of a page as `rule selector` lines, sorted. */
+export function found(page: ReportPage | undefined): string[] {
+  if (page === undefined || !page.tested) throw new Error(`not tested: ${JSON.stringify(page)}`);
+  return page.violations
+    .flatMap(({ rule, nodes }) => nodes.map((node) => `${rule} ${[...node.frame_path, [...node.shadow_path, node.selector].join(' > ')].join(' | ')}`))
+    .sort();
+}
