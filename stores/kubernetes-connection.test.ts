@@ -211,6 +211,22 @@ describe('connection to Kubernetes', () => {
       expect(got).to.deep.equal(['a']);
     });
 
+    it('goes on while a request is slow, if it hears something itself', async () => {
+      const responses = new Map<string, ServerResponse>();
+      const both = Promise.withResolvers<void>();
+      answer = (request, response) => {
+        responses.set(request.url!.split('?')[0]!, response);
+        if (responses.size === 2) both.resolve();
+      };
+      const got = take(watch());
+      const slow = problemOf(connection.request('GET', '/slow', { timeoutMs: 300 }));
+      await both.promise;
+      responses.get('/watched')!.write('{"type":"ADDED","object":{"name":"a"}}\n');
+      await slow;
+      responses.get('/watched')!.end('{"type":"ADDED","object":{"name":"b"}}\n');
+      expect(await got).to.deep.equal(['ADDED a', 'ADDED b']);
+    });
+
     it('throws when not even the headers come', async () => {
       answer = () => {};
       expect(await problemOf(take(watch(undefined, 1000)))).to.be.instanceOf(WatchIdleError);

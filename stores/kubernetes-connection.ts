@@ -28,13 +28,24 @@ export interface ConnectOptions {
   logger?: Logger;
 }
 
+/** The connections that requests go over, until certificates change or they fall silent. */
+interface Pool {
+  dispatcher: Dispatcher;
+  tls: string;
+  /** When anything last came over any of its connections; by `performance.now()`, as `sentAt` is. */
+  heardAt: number;
+  dead: AbortController;
+}
+
 interface Exchange extends RequestOptions {
-  /** The longest silence within an answer; 0 where the request's own time-out bounds it. */
+  signal: AbortSignal;
+  /** The longest silence on a watch; 0 for a request, which has its time-out. */
   idleMs: number;
   /** No waiting for the server goes beyond this, in milliseconds since the epoch. */
   until: number;
-  /** What the request was sent over last. */
-  pool?: Dispatcher;
+  /** What it was sent over last, and when; a watch: when it last said something. */
+  pool?: Pool;
+  sentAt: number;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -50,27 +61,33 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
   const server = parseServer(config.cluster.server);
   const credentials = createCredentials(config);
   const logger = options.logger;
-  let pool: { dispatcher: Dispatcher; tls: string } | null = null;
+  let pool: Pool | null = null;
   const retired = new Set<Dispatcher>();
 
+  /** Sends nothing more over the pool; what still runs on it comes to its end by itself. */
+  function retire(old: Pool) {
+    if (pool === old) pool = null;
+    retired.add(old.dispatcher);
+    const forget = () => retired.delete(old.dispatcher);
+    old.dispatcher.close().then(forget, forget);
+  }
+
   /**
-   * Sends nothing more over the pool's connections; what still runs on them comes to its end by itself. One silence
-   * condemns them all: they go the same way, and each would cost one more request its whole time to find out (client-go
-   * drops its one HTTP/2 connection with all that is on it).
+   * Something sent at `since` met with silence. The idle connections of the pool go the same way, and each would cost
+   * one more request its whole time to find out; so none is used again. If nothing at all was heard on the pool since
+   * then, its watches are dead too, and are told so at once (client-go drops its one HTTP/2 connection with all on it).
    */
-  function retire(dispatcher: Dispatcher | undefined) {
-    if (!pool || pool.dispatcher !== dispatcher) return;
-    pool = null;
-    retired.add(dispatcher);
-    const forget = () => retired.delete(dispatcher);
-    dispatcher.close().then(forget, forget);
+  function suspect(silent: Pool | undefined, since: number) {
+    if (!silent || silent.dead.signal.aborted) return;
+    if (silent === pool) retire(silent);
+    if (silent.heardAt < since) silent.dead.abort();
   }
 
   /** The one pool; a new one when the certificates have been rotated. */
-  function poolFor(tls: Tls): Dispatcher {
+  function poolFor(tls: Tls): Pool {
     const fingerprint = JSON.stringify(tls);
-    if (pool?.tls === fingerprint) return pool.dispatcher;
-    if (pool) retire(pool.dispatcher);
+    if (pool?.tls === fingerprint) return pool;
+    if (pool) retire(pool);
     const secure = {
       ...tls,
       servername: config.cluster['tls-server-name'],
@@ -84,16 +101,19 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const dispatcher = proxy
       ? new ProxyAgent({ ...shared, uri: proxy, requestTls: secure })
       : new Agent({ ...shared, connect: { ...secure, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 } });
-    pool = { dispatcher, tls: fingerprint };
-    return dispatcher;
+    pool = { dispatcher, tls: fingerprint, heardAt: performance.now(), dead: new AbortController() };
+    return pool;
   }
 
   async function send(method: Dispatcher.HttpMethod, path: string, request: Exchange) {
-    const { query, body, contentType = 'application/json', signal, idleMs } = request;
+    const { query, body, contentType = 'application/json', idleMs } = request;
     const { headers, tls } = await credentials.current();
-    signal?.throwIfAborted();
-    request.pool = poolFor(tls);
-    const answer = request.pool.request({
+    const used = poolFor(tls);
+    Object.assign(request, { pool: used, sentAt: performance.now() });
+    // A request has its own time-out; a watch ends with its pool.
+    const signal = idleMs ? AbortSignal.any([request.signal, used.dead.signal]) : request.signal;
+    signal.throwIfAborted();
+    const answer = used.dispatcher.request({
       origin: server.origin,
       method,
       path: server.prefix + path + queryString(query),
@@ -108,7 +128,9 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
       headersTimeout: idleMs,
       bodyTimeout: idleMs,
     });
-    return signal ? unlessAborted(answer, signal) : answer;
+    const response = await unlessAborted(answer, signal);
+    used.heardAt = performance.now();
+    return response;
   }
 
   /** Sends, and sends again where that is known to be safe: the server asked for it, or the credentials were stale. */
@@ -119,7 +141,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
         response = await send(method, path, request);
       } catch (error) {
         // A kept connection that the server closed at this very moment; only a read can be repeated without knowing.
-        if (method === 'GET' && tries === 1 && isReset(error) && !request.signal?.aborted) continue;
+        if (method === 'GET' && tries === 1 && isReset(error) && !request.signal.aborted) continue;
         throw error;
       }
       if (response.statusCode < 300) return response;
@@ -140,9 +162,9 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     const late = new AbortController();
     const signal = request.signal ? AbortSignal.any([request.signal, late.signal]) : late.signal;
-    const sent: Exchange = { ...request, signal, idleMs: 0, until: Date.now() + timeoutMs };
+    const sent: Exchange = { ...request, signal, idleMs: 0, until: Date.now() + timeoutMs, sentAt: 0 };
     const timer = setTimeout(() => {
-      retire(sent.pool);
+      suspect(sent.pool, sent.sentAt);
       late.abort(new Error(`${method} ${path} was not answered within ${timeoutMs / 1000} s`));
     }, timeoutMs);
     try {
@@ -157,16 +179,19 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     path: string,
     { query, signal, idleMs }: { query: RequestOptions['query']; signal: AbortSignal; idleMs: number },
   ): AsyncGenerator<WatchEvent<T>, void> {
-    const sent: Exchange = { query: { ...query, watch: true }, signal, idleMs, until: 0 };
+    const sent: Exchange = { query: { ...query, watch: true }, signal, idleMs, until: 0, sentAt: 0 };
     try {
       const response = await exchange('GET', path, sent);
-      yield* readEvents<T>(response.body);
+      yield* readEvents<T>(response.body, () => {
+        sent.sentAt = sent.pool!.heardAt = performance.now();
+      });
     } catch (error) {
       if (signal.aborted) return;
       const code = (error as { code?: string }).code;
-      if (code !== 'UND_ERR_BODY_TIMEOUT' && code !== 'UND_ERR_HEADERS_TIMEOUT') throw error;
-      retire(sent.pool);
-      throw new WatchIdleError(path, idleMs);
+      const idle = code === 'UND_ERR_BODY_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT';
+      if (!idle && !sent.pool?.dead.signal.aborted) throw error;
+      if (idle) suspect(sent.pool, sent.sentAt);
+      throw new WatchIdleError(path, performance.now() - sent.sentAt);
     }
   }
 
@@ -176,7 +201,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     request,
     watch,
     async close() {
-      retire(pool?.dispatcher);
+      if (pool) retire(pool);
       await Promise.allSettled([...retired].map((dispatcher) => dispatcher.destroy()));
     },
   };

@@ -4,11 +4,13 @@ import type { WatchEvent } from './kubernetes.ts';
 /**
  * Lines may be cut anywhere by the network, within a character too; so bytes are gathered to the newline first and
  * decoded as a whole.
+ * @param onBytes called whenever anything arrives
  * @throws Error if the body ends within a line: the event is lost, and whoever watches must not believe it had them all
  */
-export async function* readEvents<T>(body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent<T>, void> {
+export async function* readEvents<T>(body: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<WatchEvent<T>, void> {
   let pieces: Uint8Array[] = [];
   for await (const chunk of body) {
+    onBytes();
     let start = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
       pieces.push(chunk.subarray(start, end));

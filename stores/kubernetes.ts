@@ -30,7 +30,7 @@ export class KubernetesError extends Error {
 /** A watch on which not a byte came for longer than it may: its connection is taken for dead. */
 export class WatchIdleError extends Error {
   constructor(path: string, idleMs: number) {
-    super(`nothing came on the watch of ${path} for ${idleMs / 1000} s`);
+    super(`nothing came on the watch of ${path} for ${Math.round(idleMs / 1000)} s`);
     this.name = 'WatchIdleError';
   }
 }

@@ -4,9 +4,10 @@
  * Follows client-go's `tools/cache` (Reflector and SharedInformer, v0.36): a paged list, then a watch from the list's
  * resourceVersion with bookmarks; a watch that ends is resumed from the last version seen; a 410 or an ERROR event
  * leads to a new list, whose differences from what was held are emitted as events, deletions too; failures back off
- * from 0.8 s to 30 s with jitter. Differs: a watch on which nothing arrives for `idleMs` is dropped and resumed (client-go
- * leaves that to HTTP/2 pings); listeners are called synchronously and in order, so a slow one belongs behind a queue;
- * objects are raw JSON and frozen, since they are shared.
+ * with jitter. Differs: that back-off ends at 5 s (client-go: 30 s, for which the cache stays behind a server that is
+ * back); a watch on which nothing arrives for `idleMs` is dropped and resumed (client-go leaves that to HTTP/2 pings);
+ * listeners are called synchronously and in order, so a slow one belongs behind a queue; objects are raw JSON and
+ * frozen, since they are shared.
  */
 import type { Logger } from '../../core/logger.ts';
 import type { KubernetesObject } from '../../core/resources.ts';
@@ -59,7 +60,7 @@ export interface CacheOptions<T extends KubernetesObject> {
   idleMs?: number;
   /** Asks the server to end each watch after this, a random part more; spreads watches over servers. Default 300,000. */
   watchMs?: number;
-  /** The first and the longest wait after a failure, in milliseconds. Defaults 800 and 30,000. */
+  /** The first and the longest wait after a failure, in milliseconds. Defaults 800 and 5,000. */
   backOff?: { baseMs: number; maxMs: number };
   random?: () => number;
 }
@@ -84,7 +85,7 @@ interface End {
 
 export function createCache<T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> {
   const { connection, clock, metrics, resource, random = Math.random } = options;
-  const { pageSize = 500, idleMs = 90_000, watchMs = 300_000, backOff = { baseMs: 800, maxMs: 30_000 } } = options;
+  const { pageSize = 500, idleMs = 90_000, watchMs = 300_000, backOff = { baseMs: 800, maxMs: 5_000 } } = options;
   const logger = options.logger.child({ resource: resource.plural });
   const path = connection.path(resource, options.namespace);
   const selectors = { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };

@@ -148,6 +148,26 @@ describe('cache, against a Kubernetes API', () => {
     expect(restarts).to.include('error');
   });
 
+  it('comes to the same end when it watches from a version that is long gone', async () => {
+    const { connection } = cluster;
+    for (let i = 0; i < 3; i++) await maps.create(`m${i}`, '1');
+    let first = true;
+    const forgetful: KubernetesConnection = {
+      ...connection,
+      watch: (path, options) => {
+        const query = first ? { ...options.query, resourceVersion: '1' } : options.query;
+        first = false;
+        return connection.watch(path, { ...options, query });
+      },
+    };
+    const { cache } = follow(forgetful);
+    await cache.synced;
+    await maps.remove('m0');
+    await maps.set('m1', '2');
+    await until('it agrees with the server', () => !cache.get(namespace, 'm0') && cache.get(namespace, 'm1')?.data?.['value'] === '2');
+    expect(cache.list().length).to.equal(2);
+  });
+
   it('watches again when the server ends the watch, without a list', async () => {
     let lists = 0;
     const { connection } = cluster;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { KubernetesError } from '../../stores/kubernetes.ts';
-import { configMaps, CONFIGMAPS, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
+import { WatchIdleError, type KubernetesError } from '../../stores/kubernetes.ts';
+import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 
 describe('connection, against a Kubernetes API', () => {
   let cluster: TestCluster;
@@ -57,6 +57,27 @@ describe('connection, against a Kubernetes API', () => {
     expect(String(await problemOf(connection.request('GET', '/version', { timeoutMs: 1000 })))).to.contain('was not answered within 1 s');
     await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version', { timeoutMs: 5000 })));
     expect(proxy.opened).to.be.greaterThan(before);
+  });
+
+  it('takes a watch for dead when a request finds the way silent, long before the watch itself would', async () => {
+    const { connection, proxy } = await cluster.breakable();
+    const opened = Promise.withResolvers<void>();
+    const watch = (async () => {
+      const options = { query: { resourceVersion: '0' }, signal: new AbortController().signal, idleMs: 600_000 };
+      for await (const { type } of connection.watch(connection.path(CONFIGMAPS), options)) if (type === 'ADDED') opened.resolve();
+    })();
+    watch.catch(opened.reject);
+    await configMaps(cluster.connection, namespace).create('watched', '1');
+    await opened.promise;
+    proxy.freeze();
+    let ended: unknown;
+    watch.catch((error: unknown) => (ended = error));
+    // What was on its way may still arrive after the first request was sent; nothing does after the second.
+    await until('the watch ends', async () => {
+      await problemOf(connection.request('GET', '/version', { timeoutMs: 500 }));
+      return ended;
+    });
+    expect(ended).to.be.instanceOf(WatchIdleError);
   });
 
   it('gives up in time also while it waits for a connection', async () => {

@@ -15,15 +15,13 @@ export interface Proxy {
   refuse(): Promise<void>;
   /** Takes connections again after `refuse`. */
   accept(): Promise<void>;
-  /** Holds back what the server answers, on all connections, until the returned function is called; requests pass. */
-  holdAnswers(): () => void;
   close(): Promise<void>;
 }
 
 export async function startProxy(host: string, port: number): Promise<Proxy> {
   const pairs = new Set<[Socket, Socket]>();
+  const sockets = new Set<Socket>();
   let frozen = false;
-  let answersHeld = false;
   let opened = 0;
   let own = 0;
   let server: Server;
@@ -34,16 +32,17 @@ export async function startProxy(host: string, port: number): Promise<Proxy> {
     const pair: [Socket, Socket] = [client, upstream];
     pairs.add(pair);
     for (const [one, other] of [pair, [upstream, client] as const]) {
+      sockets.add(one);
       one.on('error', () => {});
       one.on('close', () => {
         pairs.delete(pair);
+        sockets.delete(one);
         if (!frozen) other.destroy();
       });
     }
     client.on('data', (chunk) => upstream.write(chunk));
     upstream.on('data', (chunk) => client.write(chunk));
     if (frozen) still(pair);
-    if (answersHeld) upstream.pause();
   }
 
   function still([client, upstream]: [Socket, Socket]) {
@@ -54,8 +53,7 @@ export async function startProxy(host: string, port: number): Promise<Proxy> {
   }
 
   function cut() {
-    for (const pair of pairs) for (const socket of pair) socket.destroy();
-    pairs.clear();
+    for (const socket of sockets) socket.destroy();
   }
 
   async function listen() {
@@ -88,14 +86,6 @@ export async function startProxy(host: string, port: number): Promise<Proxy> {
       await closed;
     },
     accept: listen,
-    holdAnswers() {
-      answersHeld = true;
-      for (const [, upstream] of pairs) upstream.pause();
-      return () => {
-        answersHeld = false;
-        for (const [, upstream] of pairs) upstream.resume();
-      };
-    },
     async close() {
       const closed = unlisten();
       cut();
