@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Db } from 'mongodb';
 import { buildApp } from '../../api/app.ts';
 import type { Api } from '../../api/api.ts';
 import type { AppOptions, Probe, Stores } from '../../api/dependencies.ts';
@@ -55,6 +56,20 @@ async function startStack(): Promise<Stack> {
     startKube({ kubeconfigPath: kubeconfig, namespace: NAMESPACE, crds: CRDS }),
   ]);
   return { folder, documents, objects, kube, kubeconfig, messages: null };
+}
+
+/** The stack's addresses as a process of ours reads them. */
+export async function environmentOf(): Promise<Record<string, string>> {
+  stack ??= startStack();
+  const { documents, objects, kubeconfig } = await stack;
+  return {
+    MONGODB_URL: documents.url,
+    KUBECONFIG: kubeconfig,
+    S3_ENDPOINT: objects.endpoint,
+    S3_BUCKET: 'curbcut',
+    S3_ACCESS_KEY_ID: 'test',
+    S3_SECRET_ACCESS_KEY: 'test-secret',
+  };
 }
 
 /** The real nats-server; started by the first test that asks for it. */
@@ -108,6 +123,7 @@ export interface Request {
   /** Sent as it is. */
   raw?: string;
   headers?: Record<string, string>;
+  signal?: AbortSignal;
 }
 
 /** One replica of the app. */
@@ -132,6 +148,7 @@ export interface Replica {
 export interface World extends Replica {
   stores: AllStores & { reports: Reports };
   kubernetes: KubernetesConnection;
+  db: Db;
   /** Another replica over the same stores. */
   replica(options?: WorldOptions): Promise<Replica>;
   /** A new organisation with a live key. */
@@ -197,6 +214,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...first,
     stores,
     kubernetes,
+    db: opened[0]!.db,
     replica,
     async organisation({ credits = 0, plan = 'team' } = {}) {
       const id = `org-${randomUUID().slice(0, 8)}`;
@@ -296,9 +314,10 @@ async function startReplica(real: Stores, bus: Bus, probes: Record<string, Probe
     calls,
     bus,
     probes,
-    async request(method, path, { key, body, raw, headers = {} } = {}) {
+    async request(method, path, { key, body, raw, headers = {}, signal } = {}) {
       const response = await fetch(url + path, {
         method,
+        signal,
         redirect: 'manual',
         headers: {
           ...(key != null && { 'X-API-Key': key }),

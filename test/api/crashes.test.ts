@@ -1,0 +1,100 @@
+/**
+ * A replica that dies between any two steps of a submission: whatever it left is finished by the sweeper or by the
+ * repeat, in either order, and in the end exactly the credits of the scans that will run are held.
+ */
+import { expect } from 'chai';
+import { createScanResources } from '../../stores/scan-resources.ts';
+import { sweep } from '../../stores/sweep.ts';
+import { eventually, NAMESPACE, startWorld, SUBMISSION, type World } from './world.ts';
+
+const STEPS = [
+  'idempotency.claim',
+  'queueStates.read',
+  'scans.create',
+  'credits.reserve',
+  'scans.mirror',
+  'scanResources.submit',
+  'scans.accept',
+  'idempotency.complete',
+];
+
+describe('a replica that dies', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ dependencyTimeoutMs: 60_000 });
+  });
+  after(() => world?.close());
+  afterEach(() => world.faults.clear());
+
+  const resources = () => createScanResources(world.kubernetes, { namespace: NAMESPACE });
+  const sweepNow = () =>
+    sweep({ ...world.stores, exists: (row) => resources().exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
+
+  /** Sends a submission to a replica that dies at a step, before or after the step took effect. */
+  async function dieAt(step: string, when: 'before' | 'after', key: string): Promise<void> {
+    let died = false;
+    world.faults.set(step, async (real, ...parameters) => {
+      if (when === 'after') await real(...parameters);
+      died = true;
+      return new Promise(() => undefined);
+    });
+    const gone = new AbortController();
+    const request = submit(key, gone.signal).catch(() => undefined);
+    await eventually(`the death at ${step}`, () => died);
+    gone.abort();
+    await request;
+    world.faults.clear();
+  }
+
+  const submit = (key: string, signal?: AbortSignal) =>
+    world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' }, signal });
+  const endLeases = () => world.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
+
+  /** Every hold belongs to an accepted scan that has a resource, and every such scan has its hold. */
+  async function expectExact(organisation: string, scans: number): Promise<void> {
+    const rows = await world.db.collection('scans').find({ organisation }).toArray();
+    expect(rows.map(({ submission }) => submission as string)).to.deep.equal(Array.from({ length: scans }, () => 'accepted'));
+    for (const row of rows)
+      expect(await resources().exists({ resource: row.resource as { namespace: string; name: string } })).to.equal(true);
+    const holds = await world.stores.credits.holds(organisation);
+    expect(holds.map(({ scanId }) => scanId)).to.have.members(rows.map(({ _id }) => String(_id)));
+    const { balance, held, spent } = await world.stores.credits.balance(organisation);
+    expect({ balance, held, spent }).to.deep.equal({ balance: 20 - 5 * scans, held: 5 * scans, spent: 0 });
+  }
+
+  for (const step of STEPS)
+    for (const when of ['before', 'after'] as const) {
+      it(`${when} ${step}, and is never asked again`, async () => {
+        const { id, key } = await world.organisation({ credits: 20 });
+        await dieAt(step, when, key);
+        await sweepNow();
+        const written =
+          STEPS.indexOf(step) > STEPS.indexOf('scanResources.submit') || (step === 'scanResources.submit' && when === 'after');
+        await expectExact(id, written ? 1 : 0);
+      });
+
+      it(`${when} ${step}, and the repeat comes before the sweeper`, async () => {
+        const { id, key } = await world.organisation({ credits: 20 });
+        await dieAt(step, when, key);
+        await endLeases();
+        expect((await submit(key)).status).to.equal(202);
+        await sweepNow();
+        await expectExact(id, 1);
+      });
+
+      it(`${when} ${step}, and the sweeper comes before the repeat`, async () => {
+        const { id, key } = await world.organisation({ credits: 20 });
+        await dieAt(step, when, key);
+        await sweepNow();
+        await endLeases();
+        // A scan that was given up is not taken up again: the first repeat may be told so, the next one starts afresh.
+        const first = await submit(key);
+        expect(first.status).to.be.oneOf([202, 503]);
+        const second = await submit(key);
+        expect(second.status).to.equal(202);
+        if (first.status === 202) expect(second.text).to.equal(first.text);
+        await sweepNow();
+        await expectExact(id, 1);
+      });
+    }
+});
