@@ -45,15 +45,14 @@ export function decodeBody(body: Json, resource: Resource, options: WriteOptions
     );
   }
   const unknown: string[] = [];
-  const object = asObject(structuredClone(pruned(body, resource.schema, '', unknown) ?? null));
+  const given = asObject(structuredClone(pruned(body, resource.schema, '', unknown) ?? null));
+  const { kind: _kind, apiVersion: _version, metadata = {} as KubeObject['metadata'], ...content } = given;
+  const object: KubeObject = { kind: resource.kind, apiVersion: version, metadata, ...content };
   if (unknown.length > 0 && options.fieldValidation !== 'Ignore') {
     const said = unknown.map((path) => `unknown field "${path}"`);
     if (options.fieldValidation === 'Strict') throw cannot(`strict decoding error: ${said.join(', ')}`);
     options.warnings?.push(...said);
   }
-  object.apiVersion = version;
-  object.kind = resource.kind;
-  object.metadata ??= {} as KubeObject['metadata'];
   const mistake = typeMistake(
     asJson(object),
     resource.custom ? { properties: { metadata: resource.schema.properties?.['metadata'] ?? {} } } : resource.schema,
@@ -93,17 +92,21 @@ function typeMistake(value: JsonObject, schema: Schema, typeName: string): strin
         return `illegal base64 data at input byte ${single.search(/[^A-Za-z0-9+/=]/)}`;
       }
       if (typeof single === 'object' && single !== null && !Array.isArray(single)) {
-        const mistake = typeMistake(
-          single,
-          expected,
-          expected.additionalProperties === undefined ? key[0]?.toUpperCase() + key.slice(1) : owner,
-        );
+        const mistake = typeMistake(single, expected, expected.additionalProperties === undefined ? goName(key, typeName) : owner);
         if (mistake !== undefined) return mistake;
       }
     }
   }
   return undefined;
 }
+
+/** The Go type behind a field, as the decoder would name it. */
+const goName = (key: string, owner: string): string =>
+  key === 'metadata'
+    ? 'ObjectMeta'
+    : key === 'spec' || key === 'status'
+      ? `${owner}${key[0]?.toUpperCase()}${key.slice(1)}`
+      : `${key[0]?.toUpperCase()}${key.slice(1)}`;
 
 const goType = (schema: Schema): string =>
   schema.type === 'boolean' ? 'bool' : schema.type === 'integer' ? (schema.format ?? 'int64') : (schema.type ?? 'string');
@@ -123,7 +126,10 @@ export function check(object: KubeObject, resource: Resource, old?: KubeObject, 
   if (resource.custom) {
     const { metadata: _, ...given } = asJson(object);
     const { metadata: __, ...below } = resource.schema.properties ?? {};
-    causes.push(...violations(given, { ...resource.schema, properties: below }, ''));
+    const found = violations(given, { ...resource.schema, properties: below }, '');
+    // On the way through /status the real server leaves the first step of the path out of the sentence.
+    const brief = (cause: Cause): Cause => ({ ...cause, message: cause.message.replace(/: status\.(\S+ in body)/, ': $1') });
+    causes.push(...(subresource === 'status' ? found.map(brief) : found));
     if (hasRules(resource.schema)) {
       if (blocksRules(causes)) {
         const why =

@@ -1,7 +1,7 @@
 /** Evaluates a schema's CEL rules (`x-kubernetes-validations`), with `oldSelf` for transitions. */
 import { Environment } from '@marcbachmann/cel-js';
 import { fieldPath } from './prune.ts';
-import type { Cause } from './status.ts';
+import { shown, type Cause } from './status.ts';
 import type { Json, JsonObject, Schema, ValidationRule } from './types.ts';
 
 type Program = (context: Record<string, unknown>) => unknown;
@@ -116,7 +116,9 @@ function evaluate(rule: ValidationRule, value: Json, old: Json | undefined, sche
     return [{ reason: 'FieldValueInvalid', message: `Invalid value: rule evaluation error: ${rule.rule}: ${why}`, field }];
   }
   const message = expressed(rule, context) ?? rule.message ?? `failed rule: ${rule.rule}`;
-  return [{ reason, message: `${REASONS[reason] ?? ''}${message}`, field }];
+  // Values are shown where they are short.
+  const scalar = reason === 'FieldValueInvalid' && typeof value !== 'object' ? `${shown(value)}: ` : '';
+  return [{ reason, message: `${REASONS[reason] ?? ''}${scalar}${message}`, field }];
 }
 
 function expressed(rule: ValidationRule, context: Record<string, unknown>): string | undefined {

@@ -46,18 +46,18 @@ export function metadataCauses(object: KubeObject, resource: Resource, old?: Kub
         );
     }
   });
-  if (old?.metadata.deletionTimestamp !== undefined) causes.push(...newFinalizers(metadata, old.metadata));
+  if (old?.metadata.deletionTimestamp !== undefined) causes.push(...newFinalizers(metadata, old.metadata, resource));
   return causes;
 }
 
-function newFinalizers(metadata: Meta, old: Meta): Cause[] {
+function newFinalizers(metadata: Meta, old: Meta, resource: Resource): Cause[] {
   const added = (metadata.finalizers ?? []).filter((name) => old.finalizers?.includes(name) !== true);
   if (added.length === 0) return [];
   const list = added.map((name) => JSON.stringify(name)).join(', ');
-  return [
-    forbiddenValue(
-      'metadata.finalizers',
-      `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
-    ),
-  ];
+  const cause = forbiddenValue(
+    'metadata.finalizers',
+    `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
+  );
+  // The real server checks custom resources twice.
+  return resource.custom ? [cause, cause] : [cause];
 }

@@ -105,7 +105,7 @@ export function openObjects(store: Store, now: () => Date): Objects {
       throw status.badRequest('the namespace of the provided object does not match the namespace sent on the request');
     }
     if (given.resourceVersion !== undefined && given.resourceVersion !== '') {
-      throw status.badRequest('resourceVersion should not be set on objects to be created');
+      throw new status.StatusError(500, '', 'resourceVersion should not be set on objects to be created');
     }
     if (!given.name && given.generateName) given.name = `${given.generateName}${suffix()}`;
     given.name ??= '';
@@ -146,7 +146,8 @@ export function openObjects(store: Store, now: () => Date): Objects {
       throw status.conflict(resource, old.metadata.name);
     }
     if (uid !== undefined && uid !== '' && uid !== old.metadata.uid) {
-      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
+      const key = `/registry/${resource.group === '' || !resource.custom ? '' : `${resource.group}/`}${resource.plural}/${namespace ?? old.metadata.namespace ?? ''}/${name}`;
+      const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`;
       throw status.conflict(resource, old.metadata.name, why);
     }
     if (resource.custom && (resourceVersion === undefined || resourceVersion === '')) {
@@ -233,6 +234,7 @@ export function openObjects(store: Store, now: () => Date): Objects {
   }
 
   function remove(resource: Resource, namespace: string, name: string, options: DeleteOptions = {}): Deletion {
+    checkPropagation(options.propagationPolicy);
     const stored = get(resource, namespace, name);
     checkPreconditions(resource, stored, options.preconditions ?? {});
     const grace = graceOf(resource, stored, options);
@@ -291,8 +293,7 @@ function propagationFinalizers(resource: Resource, object: KubeObject, options: 
       return ['orphan'];
     case 'Background':
       return [];
-    case undefined:
-    case '':
+    default:
       if (options.orphanDependents === true) return ['orphan'];
       if (resource.orphansByDefault === true && options.orphanDependents === undefined && !kept.includes('foregroundDeletion')) {
         options.warnings?.push(
@@ -301,13 +302,16 @@ function propagationFinalizers(resource: Resource, object: KubeObject, options: 
         return ['orphan'];
       }
       return [];
-    default:
-      throw status.invalid({ group: 'meta.k8s.io', plural: 'deleteoptions', kind: 'DeleteOptions' }, '', [
-        {
-          reason: 'FieldValueNotSupported',
-          message: `Unsupported value: ${JSON.stringify(options.propagationPolicy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
-          field: 'propagationPolicy',
-        },
-      ]);
   }
+}
+
+function checkPropagation(policy: string | undefined): void {
+  if (['Foreground', 'Background', 'Orphan', '', undefined].includes(policy)) return;
+  throw status.invalid({ group: 'meta.k8s.io', plural: 'deleteoptions', kind: 'DeleteOptions' }, '', [
+    {
+      reason: 'FieldValueNotSupported',
+      message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
+      field: 'propagationPolicy',
+    },
+  ]);
 }

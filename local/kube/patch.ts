@@ -126,7 +126,9 @@ export function strategicPatch(target: Json | undefined, patch: Json | undefined
     else {
       const below =
         schema?.properties?.[key] ?? (typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined);
-      result[key] = Array.isArray(value) ? mergedList(result[key], value, below) : strategicPatch(result[key], value, below);
+      result[key] = Array.isArray(value)
+        ? mergedList(result[key], value, below, patch[`$setElementOrder/${key}`])
+        : strategicPatch(result[key], value, below);
     }
   }
   return result;
@@ -139,20 +141,38 @@ function withoutDirectives(value: Json | undefined): Json | undefined {
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutDirectives(item)]));
 }
 
-function mergedList(target: Json | undefined, patch: Json[], schema: Schema | undefined): Json {
+/** What tells list items apart: the merge key's value, or the item itself. */
+const identity = (item: Json | undefined, key: string | undefined): string =>
+  JSON.stringify(key !== undefined && isObject(item) ? (item[key] ?? null) : (item ?? null));
+
+function mergedList(target: Json | undefined, patch: Json[], schema: Schema | undefined, wantedOrder: Json | undefined): Json {
   const merges = schema?.['x-kubernetes-patch-strategy']?.includes('merge') === true;
   const key = schema?.['x-kubernetes-patch-merge-key'];
-  const directive = patch.some((item) => isObject(item) && item['$patch'] === 'replace' && Object.keys(item).length === 1);
-  if (!merges || directive) return withoutDirectives(patch.filter((item) => !(isObject(item) && item['$patch'] === 'replace'))) ?? [];
-  const list = Array.isArray(target) ? [...target] : [];
-  if (key === undefined) return [...list, ...patch.filter((item) => !list.includes(item))];
+  const replaces = (item: Json): boolean => isObject(item) && item['$patch'] === 'replace';
+  if (!merges || patch.some(replaces)) return withoutDirectives(patch.filter((item) => !replaces(item))) ?? [];
+  const before = Array.isArray(target) ? target : [];
+  const list = [...before];
   for (const item of patch) {
-    if (!isObject(item)) continue;
-    const index = list.findIndex((other) => isObject(other) && other[key] === item[key]);
-    if (item['$patch'] === 'delete') {
+    const index = list.findIndex((other) => identity(other, key) === identity(item, key));
+    if (isObject(item) && item['$patch'] === 'delete') {
       if (index !== -1) list.splice(index, 1);
     } else if (index === -1) list.push(withoutDirectives(item) ?? null);
     else list[index] = strategicPatch(list[index], item, schema?.items) ?? null;
   }
-  return list;
+  return ordered(list, before, Array.isArray(wantedOrder) ? wantedOrder : patch, key);
+}
+
+/** The patch's items in the patch's order, the others where they were among them; new items come first. */
+function ordered(list: Json[], before: Json[], wanted: Json[], key: string | undefined): Json[] {
+  const place = new Map(before.map((item, index) => [identity(item, key), index]));
+  const byId = new Map(list.map((item) => [identity(item, key), item]));
+  const right = wanted.map((item) => identity(item, key)).filter((id) => byId.has(id));
+  const left = [...byId.keys()].filter((id) => !right.includes(id));
+  const result: string[] = [];
+  while (left.length > 0 && right.length > 0) {
+    const at = place.get(right[0] ?? '');
+    const isNext = at === undefined || at < (place.get(left[0] ?? '') ?? 0);
+    result.push((isNext ? right : left).shift() ?? '');
+  }
+  return [...result, ...left, ...right].flatMap((id) => byId.get(id) ?? []);
 }

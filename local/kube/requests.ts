@@ -6,7 +6,7 @@ import { pageOf } from './paging.ts';
 import { decodeProtobuf } from './protobuf.ts';
 import { mergePatch, jsonPatch, strategicPatch } from './patch.ts';
 import { fieldSelector, labelSelector, type Matches } from './selectors.ts';
-import { badRequest, methodNotAllowed, StatusError, unsupportedMediaType } from './status.ts';
+import { badRequest, methodNotAllowed, noSuchResource, notFound, StatusError, unsupportedMediaType } from './status.ts';
 import type { WriteOptions } from './admission.ts';
 import { table, wantsTable } from './tables.ts';
 import { streamWatch } from './watch.ts';
@@ -30,6 +30,12 @@ export interface Answer {
   warnings: string[];
 }
 
+const STRATEGIC = 'application/strategic-merge-patch+json';
+/** Server-side apply is refused: it needs managed fields, and nothing here keeps them. */
+const APPLY = 'application/apply-patch+yaml';
+const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', STRATEGIC, APPLY];
+/** Kinds whose DELETE answers with the object, where others answer with a `Status`. */
+const RETURNED_WHEN_GONE = ['/pods', '/serviceaccounts'];
 const MAX_BODY_BYTES = 3 * 1024 * 1024;
 const DEFAULT_WATCH_MS = 40 * 60_000;
 
@@ -100,7 +106,7 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
     const { resource, query } = wanted;
     const page = pageOf(store, wanted, selector(wanted));
     const metadata: JsonObject = { resourceVersion: String(page.revision) };
-    if (page.continue !== '') metadata['continue'] = page.continue;
+    if (page.continue !== '' || resource.custom) metadata['continue'] = page.continue;
     if (page.remaining !== undefined) metadata['remainingItemCount'] = page.remaining;
     if (wantsTable(request.headers.accept ?? ''))
       return table(resource, page.items, metadata, query.get('includeObject') ?? 'Metadata', now());
@@ -156,12 +162,10 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
   async function patched(wanted: ResourceRequest, request: IncomingMessage): Promise<(old: KubeObject) => Json> {
     const type = mediaType(request);
     const { resource } = wanted;
-    const accepted = [
-      'application/json-patch+json',
-      'application/merge-patch+json',
-      ...(resource.custom ? [] : ['application/strategic-merge-patch+json']),
-    ];
-    if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
+    if (!PATCH_TYPES.includes(type)) throw new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {});
+    if (type === APPLY || (resource.custom && type === STRATEGIC)) {
+      throw unsupportedMediaType(resource.custom ? PATCH_TYPES.filter((known) => known !== STRATEGIC) : PATCH_TYPES);
+    }
     const text = await readBody(request);
     let patch: Json;
     try {
@@ -232,7 +236,7 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
   async function remove(wanted: ResourceRequest, request: IncomingMessage, warnings: string[]): Promise<Json> {
     const { resource, namespace, name } = wanted;
     const { object, gone } = objects.remove(resource, namespace, name, await deleteOptions(request, wanted.query, warnings));
-    if (!gone || resource.storage === '/pods') return shown(resource, object) as unknown as Json;
+    if (!gone || RETURNED_WHEN_GONE.includes(resource.storage)) return shown(resource, object) as unknown as Json;
     const details = { name, ...(resource.group === '' ? {} : { group: resource.group }), kind: resource.plural, uid: object.metadata.uid };
     return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
   }
@@ -241,9 +245,8 @@ export function openRequests(store: Store, objects: Objects, now: () => Date): R
     const { resource, namespace, name, subresource, query } = wanted;
     const warnings: string[] = [];
     const options = { fieldValidation: query.get('fieldValidation') ?? 'Warn', dryRun: query.getAll('dryRun').includes('All'), warnings };
-    if (subresource !== '' && !(subresource === 'status' && resource.statusSubresource)) {
-      throw new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
-    }
+    if (subresource !== '' && !(subresource === 'status' && resource.statusSubresource))
+      throw resource.custom ? notFound(resource, name) : noSuchResource();
     const answer = (body: Json, code = 200): Answer => ({ code, body, warnings });
     const needs = (verb: string): void => {
       if (!resource.verbs.includes(verb) || (subresource !== '' && !['get', 'patch', 'update'].includes(verb))) throw methodNotAllowed();

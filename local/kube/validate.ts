@@ -62,21 +62,20 @@ export function violations(value: Json, schema: Schema, path: string): Cause[] {
   return found;
 }
 
+/** At most one: the real server stops at the first. */
 function stringViolations(value: string, schema: Schema, path: string): Cause[] {
-  const found: Cause[] = [];
   const length = [...value].length;
   if (schema.maxLength !== undefined && length > schema.maxLength) {
-    found.push({ reason: 'FieldValueTooLong', message: `Too long: may not be more than ${schema.maxLength} bytes`, field: path });
+    return [{ reason: 'FieldValueTooLong', message: `Too long: may not be more than ${schema.maxLength} bytes`, field: path }];
   }
   if (schema.minLength !== undefined && length < schema.minLength) {
-    found.push(invalidValue(path, value, `${path} in body should be at least ${schema.minLength} chars long`));
+    return [invalidValue(path, value, `${path} in body should be at least ${schema.minLength} chars long`)];
   }
   if (schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)) {
-    found.push(invalidValue(path, value, `${path} in body should match '${schema.pattern}'`));
+    return [invalidValue(path, value, `${path} in body should match '${schema.pattern}'`)];
   }
   const format = schema.format === undefined ? undefined : FORMATS[schema.format];
-  if (format !== undefined && !format.test(value)) found.push(typeError(path, value, schema.format ?? '', value));
-  return found;
+  return format === undefined || format.test(value) ? [] : [typeError(path, value, schema.format ?? '', value)];
 }
 
 function numberViolations(value: number, schema: Schema, path: string): Cause[] {
