@@ -13,11 +13,12 @@ import type { Intake } from './intake.ts';
 import { buildJob, type Launch, type ScannerSettings } from './job.ts';
 import { admittedAt } from './kinds.ts';
 import type { Memories } from './memory.ts';
+import { attemptsSoFar } from './observe.ts';
 import { optionsOf, reservedPages, secondsToRun, type RunTime } from './options.ts';
 import type { Action, Facts } from './plan.ts';
 import type { ScanBook } from './resource.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
-import { doneStatus, endedStatus, queuedStatus } from './status.ts';
+import { doneStatus, endedStatus, queuedStatus, type StatusPatch } from './status.ts';
 
 export interface ActParts {
   book: ScanBook;
@@ -42,11 +43,16 @@ export type Acts = (actions: readonly Action[], facts: Facts, signal: AbortSigna
 /** Upload links outlive the pod's deadline by so much: an upload may be under way. In seconds. */
 const UPLOAD_MARGIN_SECONDS = 60;
 
+/** Who had the work: the end may come before anything of it was written. */
+function workSoFar({ job, pods }: Facts, scan: AccessibilityScan): StatusPatch {
+  return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
+}
+
 export function createActs(parts: ActParts): Acts {
   const { book, children, intake, ingestion, mirror, memories, recorder } = parts;
 
   async function writeEnd(facts: Facts, scan: AccessibilityScan, end: End, signal: AbortSignal): Promise<AccessibilityScan> {
-    const written = await book.patchStatus(scan, endedStatus(scan, end, facts.now), signal);
+    const written = await book.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(facts, scan) }, signal);
     recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
     tell(written, end.reason);
     return written;
@@ -108,7 +114,11 @@ export function createActs(parts: ActParts): Acts {
       memories.of(scan.metadata.uid!).refused.set(stored.attempt, taken.why);
       return scan;
     }
-    const written = await book.patchStatus(scan, doneStatus(scan, facts.scanId, taken.findings, facts.now), signal);
+    const written = await book.patchStatus(
+      scan,
+      { ...doneStatus(scan, facts.scanId, taken.findings, facts.now), ...workSoFar(facts, scan) },
+      signal,
+    );
     const { score, violations, pages } = taken.findings;
     recorder.event(
       scan,

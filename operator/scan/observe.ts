@@ -59,7 +59,10 @@ function pagesSoFar(status: AccessibilityScanStatus | undefined, said: PageProgr
 }
 
 /** Counts attempts by the pods that were seen; an evicted pod may be gone before the next one comes. */
-function attemptsSoFar(status: AccessibilityScanStatus | undefined, pods: readonly Pod[]): { attempts: number; podName: string | null } {
+export function attemptsSoFar(
+  status: AccessibilityScanStatus | undefined,
+  pods: readonly Pod[],
+): { attempts: number; podName: string | null } {
   const attempts = status?.attempts ?? 0;
   const podName = status?.podName ?? null;
   const newest = pods.at(-1)?.metadata.name;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { PodFailed } from '../../core/pod.ts';
+import { JOBS, PODS } from '../../operator/scan/kinds.ts';
 import { bytesOf, reportOf } from './export.ts';
 import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type Scan, type World } from './world.ts';
 
@@ -146,14 +147,10 @@ describe('operator: how a scan ends without a result', function () {
     const scan = await world.submit();
     await scan.runs(await scan.pod());
     // The Job's own deadline comes 30 s after the pod's; the cluster is told to keep it earlier.
-    await world.connection.request(
-      'PATCH',
-      world.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, scan.namespace, `scan-${scan.id}`),
-      {
-        contentType: 'application/merge-patch+json',
-        body: { spec: { activeDeadlineSeconds: 1 } },
-      },
-    );
+    await world.connection.request('PATCH', world.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
+      contentType: 'application/merge-patch+json',
+      body: { spec: { activeDeadlineSeconds: 1 } },
+    });
     await expectFailed(scan, 'DeadlineExceeded', /not finished within/);
     await operator.stop();
   });
@@ -163,13 +160,9 @@ describe('operator: how a scan ends without a result', function () {
     const scan = await world.submit();
     await scan.pod();
     await scan.reaches('launched', ({ status }) => status?.jobName !== undefined);
-    await world.connection.request(
-      'DELETE',
-      world.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, scan.namespace, `scan-${scan.id}`),
-      {
-        body: { propagationPolicy: 'Background' },
-      },
-    );
+    await world.connection.request('DELETE', world.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
+      body: { propagationPolicy: 'Background' },
+    });
     await expectFailed(scan, 'JobLost', /deleted by somebody else/);
     await operator.stop();
   });
@@ -181,7 +174,7 @@ describe('operator: how a scan ends without a result', function () {
     await scan.runs(first);
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     // Nothing will ever end it: another finalizer holds it, as a kubelet that is away would.
-    const path = world.connection.path({ group: '', version: 'v1', plural: 'pods' }, scan.namespace, first.metadata.name);
+    const path = world.connection.path(PODS, scan.namespace, first.metadata.name);
     const finalizers = [...(first.metadata.finalizers ?? []), 'curbcut.test/node'];
     await world.connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers } } });
     await world.connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } });

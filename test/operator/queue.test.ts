@@ -1,0 +1,92 @@
+import { expect } from 'chai';
+import { openWorld, reasonOf, statusOf, until, type Scan, type World } from './world.ts';
+
+describe('operator: the queue', function () {
+  this.timeout(60_000);
+  let world: World;
+  beforeEach(async () => {
+    world = await openWorld();
+    await world.grant(1000);
+  });
+  afterEach(() => world.close());
+
+  const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
+  const waits = (scan: Scan, message: RegExp) =>
+    scan.reaches(`told ${message}`, (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''));
+
+  it('is made where there is none, open', async () => {
+    world.start();
+    const queue = await until('there is a queue', () => world.queue());
+    expect(queue.spec).to.deep.equal({ paused: false });
+  });
+
+  it('starts nothing while it is paused, says why, tells the front door, and goes on where it was', async () => {
+    world.start();
+    const runs = await world.submit();
+    await admitted(runs);
+    await world.setQueue({ paused: true });
+    await until('the front door knows', async () => (await world.stores.queueStates.read()).paused);
+    const scan = await world.submit();
+    const waiting = await waits(scan, /queue is paused/);
+    expect(waiting.status?.phase).to.equal('queued');
+    expect(reasonOf(waiting, 'Admitted')).to.equal('QueuePaused');
+    expect(statusOf(waiting, 'Succeeded')).to.equal('Unknown');
+    expect(await scan.job()).to.equal(null);
+    await until('the queue says how full it is', async () => {
+      const { status } = (await world.queue())!;
+      return status?.queued === 1 && status.running === 1;
+    });
+    expect((await world.stores.queueStates.read()).live).to.equal(2);
+    // Those that run go on.
+    await runs.runs(await runs.pod());
+    await runs.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+
+    await world.setQueue({ paused: false });
+    await admitted(scan);
+    await scan.pod();
+    await until('the front door knows', async () => !(await world.stores.queueStates.read()).paused);
+  });
+
+  it('runs as many as it may, first come, first served, and tells the others their place', async () => {
+    world.start({ maxRunning: 1 });
+    const first = await world.submit();
+    await admitted(first);
+    const second = await world.submit();
+    await waits(second, /Next in line/);
+    // Creation times are whole seconds; the order within one is not the order of arrival.
+    await new Promise((resolve) => setTimeout(resolve, 1001));
+    const third = await world.submit();
+    await waits(third, /1 scan is ahead/);
+    expect(await second.job()).to.equal(null);
+    await first.patch({ spec: { cancel: true } });
+    await admitted(second);
+    await waits(third, /Next in line/);
+    await world.setQueue({ maxRunning: 2 });
+    await admitted(third);
+  });
+
+  it('never lets in more than it may, whatever comes at once', async () => {
+    world.start({ maxRunning: 3 });
+    const scans = await Promise.all(Array.from({ length: 12 }, () => world.submit()));
+    const counts: number[] = [];
+    for (let left = scans.length; left > 0;) {
+      const now = await Promise.all(scans.map((scan) => scan.read()));
+      const running = now.filter((read) => statusOf(read!, 'Admitted') === 'True' && read!.status?.completionTime === undefined);
+      counts.push(running.length);
+      left = now.filter((read) => read!.status?.completionTime === undefined).length;
+      for (const read of running) await scans.find(({ name }) => name === read!.metadata.name)!.patch({ spec: { cancel: true } });
+    }
+    expect(Math.max(...counts)).to.equal(3);
+  });
+
+  it('ends what waited too long', async () => {
+    world.start({ patience: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
+    await world.setQueue({ paused: true });
+    const scan = await world.submit();
+    const failed = await scan.settles();
+    expect(reasonOf(failed, 'Succeeded')).to.equal('QueueDeadline');
+    expect(reasonOf(failed, 'Admitted')).to.equal('QueueDeadline');
+    expect(failed.status?.message).to.match(/waited .* for its turn/);
+    expect(await world.held()).to.equal(0);
+  });
+});
