@@ -1,0 +1,117 @@
+/** The options that every command shares, and what is done once a scan has ended. */
+import { parseArgs } from 'node:util';
+import type { Client } from '../client.ts';
+import { CannotTell, WrongUse } from '../errors.ts';
+import { followScan } from '../follow.ts';
+import type { Result } from '../messages.ts';
+import { noProgress, showProgress, type ProgressView } from '../progress.ts';
+import { saveReports, type Files } from '../reports.ts';
+import { exitCodeOf, renderSummary } from '../summary.ts';
+import type { Terminal } from '../terminal.ts';
+
+export const OUTPUT_OPTIONS = {
+  pdf: { type: 'string' },
+  export: { type: 'string' },
+  json: { type: 'boolean', default: false },
+  quiet: { type: 'boolean', default: false },
+  'max-wait': { type: 'string', default: '300' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** What a command needs of the world. */
+export interface World {
+  stdout: Terminal;
+  stderr: Terminal;
+  environment: Record<string, string | undefined>;
+  version: string;
+  /** Aborted when the caller interrupts; its reason is the signal's name. */
+  signal: AbortSignal;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  newId(): string;
+}
+
+/** What a caller must know to pick up what was interrupted. */
+export interface Trail {
+  scanId: string | null;
+  /** Sent with the submission. */
+  idempotencyKey: string | null;
+}
+
+export interface Output {
+  files: Files;
+  json: boolean;
+  progress: ProgressView;
+  maxWaitSeconds: number;
+}
+
+/** Parses arguments; a mistake says which option it is. @throws WrongUse */
+export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(
+  command: string,
+  args: readonly string[],
+  options: T,
+) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
+  } catch (error) {
+    throw new WrongUse(error instanceof Error ? error.message.split('. ')[0]! : String(error), command);
+  }
+}
+
+/** A number of an option. @throws WrongUse */
+export function numberOf(command: string, option: string, text: string | undefined, whole: boolean): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
+    throw new WrongUse(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of 0 or more.`, command);
+  return number;
+}
+
+/** What the shared options ask for. */
+export function outputOf(
+  command: string,
+  values: { pdf?: string; export?: string; json: boolean; quiet: boolean; 'max-wait': string },
+  world: World,
+): Output {
+  if (values.json && values.quiet) throw new WrongUse('--json and --quiet cannot be used together.', command);
+  return {
+    files: { pdf: values.pdf, export: values.export },
+    json: values.json,
+    progress: values.json || values.quiet ? noProgress() : showProgress(world.stderr),
+    maxWaitSeconds: numberOf(command, 'max-wait', values['max-wait'], false)!,
+  };
+}
+
+/** The notes of a client, as the progress shows them. */
+export function waitNote(progress: ProgressView): (why: string, seconds: number) => void {
+  return (why, seconds) => progress.note(seconds === 0 ? `${why}.` : `${why}; trying again in ${Number(seconds.toFixed(1))} s.`);
+}
+
+/** Follows a scan, saves its reports, and shows what it found. @returns the exit code */
+export async function seeThrough(client: Client, scanId: string, output: Output, quiet: boolean, world: World): Promise<number> {
+  const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
+  let problem: CannotTell | null = null;
+  const saved: string[] = [];
+  const asked = [output.files.pdf, output.files.export].filter((file) => file !== undefined);
+  if (result.status === 'done') {
+    try {
+      await saveReports(client, scanId, output.files);
+      saved.push(...asked);
+    } catch (error) {
+      // The verdict stands; it is shown before what went wrong.
+      if (!(error instanceof CannotTell)) throw error;
+      problem = error;
+    }
+  } else if (asked.length > 0) problem = new CannotTell('There is no report to save: the scan did not come to its end.');
+  output.progress.end();
+  if (output.json) world.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
+  else if (!quiet) world.stdout.write(renderSummary(result, world.stdout, saved));
+  if (problem !== null) world.stderr.write(`${problem.message}\n`);
+  const code = exitCodeOf(result);
+  return problem !== null && code === 0 ? 2 : code;
+}
+
+/** The result as the API names it, and where its reports were saved. */
+function jsonOf(result: Result, files: Files): Record<string, unknown> {
+  const { event: _event, ...rest } = result as Result & { event?: string };
+  return { ...rest, ...(files.pdf !== undefined && { pdf: files.pdf }), ...(files.export !== undefined && { export: files.export }) };
+}

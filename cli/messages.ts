@@ -1,0 +1,66 @@
+/** What the service answers, as far as the command line needs it; fields that are added later do no harm. */
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { PHASES } from '../core/scan.ts';
+
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+const count = nullable(Type.Integer({ minimum: 0 }));
+
+/** An accepted submission. */
+export const Accepted = Type.Object({
+  scan_id: Type.String({ pattern: '^[0-9a-fA-F-]{36}$' }),
+  message: Type.String(),
+  pages_requested: Type.Integer(),
+  pages_reserved: Type.Integer(),
+});
+export type Accepted = Static<typeof Accepted>;
+
+/** A scan as a poll or the last event tells of it. */
+export const Result = Type.Object({
+  scan_id: Type.String(),
+  status: Type.Enum([...PHASES]),
+  score: nullable(Type.Number()),
+  violations_count: count,
+  violations_critical: count,
+  violations_serious: count,
+  violations_moderate: count,
+  violations_minor: count,
+  passed: nullable(Type.Boolean()),
+  message: nullable(Type.String()),
+  report_url: Type.Optional(nullable(Type.String())),
+});
+export type Result = Static<typeof Result>;
+
+/** A step on the way. */
+export const Progress = Type.Object({
+  event: Type.Literal('progress'),
+  status: Type.Enum([...PHASES]),
+  pages_scanned: Type.Optional(Type.Integer({ minimum: 0 })),
+  pages_total: Type.Optional(Type.Integer({ minimum: 0 })),
+});
+export type Progress = Static<typeof Progress>;
+
+export const Complete = Type.Intersect([Type.Object({ event: Type.Literal('complete') }), Result]);
+
+export const Link = Type.Object({ url: Type.String({ pattern: '^https?://' }) });
+
+const Refusal = Type.Object({ detail: Type.String(), message: Type.Optional(Type.String()) });
+const Invalid = Type.Object({
+  detail: Type.Array(Type.Object({ loc: Type.Array(Type.Union([Type.String(), Type.Number()])), msg: Type.String() })),
+});
+
+/** A refusal's body: a code with one sentence, or a list of fields that are wrong; null where it is neither. */
+export type RefusalBody =
+  | { code: string; message: string; fields: Record<string, unknown> }
+  | { code: 'validation'; message: string; fields: Record<string, unknown> }
+  | null;
+
+/** Reads a refusal. Validation errors are a line for each field. */
+export function readRefusal(body: unknown): RefusalBody {
+  if (Value.Check(Refusal, body)) return { code: body.detail, message: body.message ?? body.detail, fields: body };
+  if (Value.Check(Invalid, body)) {
+    const lines = body.detail.map(({ loc, msg }) => `${loc.slice(1).join('.') || String(loc[0])}: ${msg}`);
+    return { code: 'validation', message: lines.join('\n'), fields: {} };
+  }
+  return null;
+}

@@ -1,0 +1,72 @@
+/** Saves a scan's reports to files. */
+import { createWriteStream } from 'node:fs';
+import { access, constants, rename, rm, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
+import { causeOf, type Client } from './client.ts';
+import { CannotTell } from './errors.ts';
+
+/** Where to save what. Absent: not at all. */
+export interface Files {
+  pdf?: string;
+  export?: string;
+}
+
+/** A link that gives nothing is asked for anew so often: it may have expired. */
+const ATTEMPTS = 3;
+const BETWEEN_ATTEMPTS_MS = 1_000;
+const DOWNLOAD_TIMEOUT_MS = 300_000;
+
+/** Sees to it, before anything is paid, that the files can be written. @throws CannotTell */
+export async function checkFiles(files: Files): Promise<void> {
+  for (const file of [files.pdf, files.export]) {
+    if (file === undefined) continue;
+    const folder = dirname(resolve(file));
+    try {
+      await access(folder, constants.W_OK);
+    } catch {
+      throw new CannotTell(`${file} cannot be written: the folder ${folder} does not exist or is not writable.`);
+    }
+    const existing = await stat(file).catch(() => null);
+    if (existing !== null && !existing.isFile()) throw new CannotTell(`${file} is not a file, so no report can be saved there.`);
+  }
+}
+
+/** Downloads what is asked for. A file is there whole, or not at all. @throws CannotTell */
+export async function saveReports(client: Client, scanId: string, files: Files): Promise<void> {
+  if (files.pdf !== undefined) await save(client, scanId, 'pdf', files.pdf);
+  if (files.export !== undefined) await save(client, scanId, 'json', files.export);
+}
+
+async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: string): Promise<void> {
+  const { signal, sleep } = client.options;
+  const part = `${file}.${process.pid}.part`;
+  for (let attempt = 1; ; attempt += 1) {
+    const link = await client.reportLink(scanId, kind);
+    let why: string;
+    try {
+      // The link is good by itself: the key goes to nobody but the service.
+      const response = await fetch(link, { signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
+      if (response.ok && response.body !== null) {
+        await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(part));
+        await rename(part, file);
+        return;
+      }
+      await response.body?.cancel();
+      why = `the object store answered ${response.status}`;
+    } catch (error) {
+      signal.throwIfAborted();
+      why = causeOf(error);
+    } finally {
+      await rm(part, { force: true });
+    }
+    if (attempt === ATTEMPTS)
+      throw new CannotTell(
+        `The report could not be saved to ${file}: ${why}.`,
+        `Get it later with: curbcut follow ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
+      );
+    await sleep(BETWEEN_ATTEMPTS_MS, signal);
+  }
+}

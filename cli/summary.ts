@@ -1,0 +1,48 @@
+/** What a scan found, in words for people. */
+import { IMPACTS } from '../core/scan.ts';
+import { printable } from './errors.ts';
+import type { Result } from './messages.ts';
+import { paint, type Terminal } from './terminal.ts';
+
+/** 0: passed, or done without thresholds; 1: not passed; 2: nobody can tell. */
+export function exitCodeOf(result: Result): 0 | 1 | 2 {
+  if (result.passed === false) return 1;
+  return result.status === 'done' ? 0 : 2;
+}
+
+/** A message's sentences: each missed threshold is one. */
+const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
+
+/** The result as lines: score, violations by severity, verdict, missed thresholds. */
+export function renderSummary(result: Result, terminal: Pick<Terminal, 'color' | 'unicode'>, saved: readonly string[] = []): string {
+  const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
+  const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
+  const lines = [''];
+  if (result.status === 'done') {
+    const counts = {
+      critical: result.violations_critical,
+      serious: result.violations_serious,
+      moderate: result.violations_moderate,
+      minor: result.violations_minor,
+    };
+    const width = Math.max(...Object.values(counts).map((count) => String(count ?? dash).length));
+    lines.push(row('Score', `${paint(terminal, 'bold', String(result.score ?? dash))} of 100`));
+    lines.push(row('Violations', paint(terminal, 'bold', String(result.violations_count ?? dash))));
+    for (const impact of IMPACTS) lines.push(`  ${impact.padEnd(10)}${String(counts[impact] ?? dash).padStart(width)}`);
+  }
+  lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
+  if (result.message !== null) {
+    const sentences = result.status === 'done' ? sentencesOf(result.message) : [printable(result.message)];
+    for (const sentence of sentences) lines.push(`  ${result.status === 'done' ? `${bad} ` : ''}${sentence}`);
+  }
+  if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
+  return `${lines.join('\n')}\n`;
+}
+
+function verdictOf(result: Result, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
+  if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);
+  if (result.status === 'failed')
+    return paint(terminal, 'red', `${bad} the scan failed${result.passed === false ? ', so it did not pass' : ''}`);
+  if (result.passed === null) return `${dash} none: no thresholds were set`;
+  return result.passed ? paint(terminal, 'green', `${good} passed`) : paint(terminal, 'red', `${bad} did not pass`);
+}
