@@ -28,13 +28,10 @@ export interface ConnectOptions {
   logger?: Logger;
 }
 
-/** The connections that requests go over, until certificates change or they fall silent. */
+/** The connections that requests go over, until certificates change or one falls silent. */
 interface Pool {
   dispatcher: Dispatcher;
   tls: string;
-  /** When anything last came over any of its connections; by `performance.now()`, as `sentAt` is. */
-  heardAt: number;
-  dead: AbortController;
 }
 
 interface Exchange extends RequestOptions {
@@ -43,9 +40,11 @@ interface Exchange extends RequestOptions {
   idleMs: number;
   /** No waiting for the server goes beyond this, in milliseconds since the epoch. */
   until: number;
-  /** What it was sent over last, and when; a watch: when it last said something. */
+  /** What it was sent over last, and when by `performance.now()`; a watch: when it last said something. */
   pool?: Pool;
   sentAt: number;
+  /** Aborts when the way to the server is found dead. */
+  silence?: AbortSignal;
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000;
@@ -63,6 +62,9 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
   const logger = options.logger;
   let pool: Pool | null = null;
   const retired = new Set<Dispatcher>();
+  /** When anything last came from the server, over whatever connection. */
+  let heardAt = 0;
+  let silence = new AbortController();
 
   /** Sends nothing more over the pool; what still runs on it comes to its end by itself. */
   function retire(old: Pool) {
@@ -73,14 +75,15 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
   }
 
   /**
-   * Something sent at `since` met with silence. The idle connections of the pool go the same way, and each would cost
-   * one more request its whole time to find out; so none is used again. If nothing at all was heard on the pool since
-   * then, its watches are dead too, and are told so at once (client-go drops its one HTTP/2 connection with all on it).
+   * What was sent at `since` met with silence. The idle connections of its pool go the same way, and each would cost one
+   * more request its whole time to find out; so none is used again. If the server was not heard at all since then, the
+   * watches are dead too, and are told so at once (client-go drops its one HTTP/2 connection with all that is on it).
    */
-  function suspect(silent: Pool | undefined, since: number) {
-    if (!silent || silent.dead.signal.aborted) return;
-    if (silent === pool) retire(silent);
-    if (silent.heardAt < since) silent.dead.abort();
+  function suspect({ pool: used, sentAt }: Exchange) {
+    if (pool && pool === used) retire(pool);
+    if (heardAt >= sentAt) return;
+    silence.abort();
+    silence = new AbortController();
   }
 
   /** The one pool; a new one when the certificates have been rotated. */
@@ -101,7 +104,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const dispatcher = proxy
       ? new ProxyAgent({ ...shared, uri: proxy, requestTls: secure })
       : new Agent({ ...shared, connect: { ...secure, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 } });
-    pool = { dispatcher, tls: fingerprint, heardAt: performance.now(), dead: new AbortController() };
+    pool = { dispatcher, tls: fingerprint };
     return pool;
   }
 
@@ -109,9 +112,9 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const { query, body, contentType = 'application/json', idleMs } = request;
     const { headers, tls } = await credentials.current();
     const used = poolFor(tls);
-    Object.assign(request, { pool: used, sentAt: performance.now() });
-    // A request has its own time-out; a watch ends with its pool.
-    const signal = idleMs ? AbortSignal.any([request.signal, used.dead.signal]) : request.signal;
+    Object.assign(request, { pool: used, sentAt: performance.now(), silence: silence.signal });
+    // A request has its own time-out.
+    const signal = idleMs ? AbortSignal.any([request.signal, silence.signal]) : request.signal;
     signal.throwIfAborted();
     const answer = used.dispatcher.request({
       origin: server.origin,
@@ -129,7 +132,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
       bodyTimeout: idleMs,
     });
     const response = await unlessAborted(answer, signal);
-    used.heardAt = performance.now();
+    heardAt = performance.now();
     return response;
   }
 
@@ -164,7 +167,7 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     const signal = request.signal ? AbortSignal.any([request.signal, late.signal]) : late.signal;
     const sent: Exchange = { ...request, signal, idleMs: 0, until: Date.now() + timeoutMs, sentAt: 0 };
     const timer = setTimeout(() => {
-      suspect(sent.pool, sent.sentAt);
+      suspect(sent);
       late.abort(new Error(`${method} ${path} was not answered within ${timeoutMs / 1000} s`));
     }, timeoutMs);
     try {
@@ -183,14 +186,14 @@ export function connectKubernetes(options: ConnectOptions = {}): KubernetesConne
     try {
       const response = await exchange('GET', path, sent);
       yield* readEvents<T>(response.body, () => {
-        sent.sentAt = sent.pool!.heardAt = performance.now();
+        sent.sentAt = heardAt = performance.now();
       });
     } catch (error) {
       if (signal.aborted) return;
       const code = (error as { code?: string }).code;
       const idle = code === 'UND_ERR_BODY_TIMEOUT' || code === 'UND_ERR_HEADERS_TIMEOUT';
-      if (!idle && !sent.pool?.dead.signal.aborted) throw error;
-      if (idle) suspect(sent.pool, sent.sentAt);
+      if (!idle && !sent.silence?.aborted) throw error;
+      if (idle) suspect(sent);
       throw new WatchIdleError(path, performance.now() - sent.sentAt);
     }
   }

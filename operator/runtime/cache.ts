@@ -13,16 +13,10 @@ import type { Logger } from '../../core/logger.ts';
 import type { KubernetesObject } from '../../core/resources.ts';
 import { KubernetesError, WatchIdleError, type KubernetesConnection, type ResourceType, type WatchEvent } from '../../stores/kubernetes.ts';
 import { sleep, type Clock } from './clock.ts';
-import { createStore } from './store.ts';
+import { createStore, type CacheEvent } from './store.ts';
 import type { RuntimeMetrics, WatchRestart } from './metrics.ts';
 
-export interface CacheEvent<T> {
-  type: 'added' | 'modified' | 'deleted';
-  /** As it is now; for `deleted`, as it was last seen. */
-  object: T;
-  /** As it was held before; the very same object when a periodic resync repeats it. */
-  previous?: T;
-}
+export type { CacheEvent } from './store.ts';
 
 export interface Cache<T extends KubernetesObject> {
   /** Lists and watches until the signal aborts. Once. */

@@ -6,8 +6,15 @@
  * that a new list shows unchanged is not told at all.
  */
 import type { KubernetesObject } from '../../core/resources.ts';
-import type { CacheEvent } from './cache.ts';
 import { keyOf, toKey } from './key.ts';
+
+export interface CacheEvent<T> {
+  type: 'added' | 'modified' | 'deleted';
+  /** As it is now; for `deleted`, as it was last seen. */
+  object: T;
+  /** As it was held before; the very same object when a periodic resync repeats it. */
+  previous?: T;
+}
 
 export interface Store<T extends KubernetesObject> {
   get(namespace: string, name: string): T | undefined;

@@ -53,8 +53,8 @@ describe('connection, against a Kubernetes API', () => {
     const before = proxy.opened;
     expect(before).to.be.greaterThan(2);
     proxy.freeze();
+    expect(String(await problemOf(connection.request('GET', '/version', { timeoutMs: 500 })))).to.contain('was not answered within 0.5 s');
     proxy.thaw();
-    expect(String(await problemOf(connection.request('GET', '/version', { timeoutMs: 1000 })))).to.contain('was not answered within 1 s');
     await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version', { timeoutMs: 5000 })));
     expect(proxy.opened).to.be.greaterThan(before);
   });
