@@ -9,6 +9,8 @@ import { startDemoSite } from '../../local/demo-site/server.ts';
 import { welcome } from '../../local/newcomer.ts';
 import { startProduct, type Product } from '../../local/product.ts';
 import { CRDS, startStack } from '../../local/stack.ts';
+import { connectMongo } from '../../stores/mongo.ts';
+import { openStores } from '../../stores/open.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -24,13 +26,14 @@ export interface Ran {
 
 export interface WholeProduct {
   url: string;
-  key: string;
   demoUrl: string;
   dir: string;
   namespace: string;
   /** The address that pods and this machine share. */
   host: string;
   processes: Product;
+  /** Issues a new API key, with which all that follows is asked: each key has a limit of its own. */
+  changeKey(): Promise<void>;
   /** A request with the API key. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<Ran>;
@@ -61,7 +64,9 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     return (await child).stdout;
   };
   let processes: Product | undefined;
+  const ends: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
+    for (const end of ends) await end();
     await processes?.close();
     if (ON_CLUSTER) await kubectl(['delete', 'namespace', namespace, '--wait=false']);
     await demo.close();
@@ -74,12 +79,14 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       await kubectl(['create', 'namespace', namespace]);
       await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
     }
-    const key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile: join(dir, 'env'), namespace, logger });
+    let key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile: join(dir, 'env'), namespace, logger });
+    const mongo = connectMongo({ url: environment.MONGODB_URL!, logger });
+    const { keys } = openStores(mongo.db);
+    ends.push(() => mongo.close());
     processes = await startProduct({ environment, logDir: dir });
     const url = processes.url;
     return {
       url,
-      key,
       demoUrl: demo.url,
       dir,
       namespace,
@@ -102,6 +109,9 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
           child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
           child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
         }),
+      async changeKey() {
+        key = (await keys.issue({ organisation: 'demo', name: 'journey', expiresAt: null })).secret;
+      },
       kubectl,
       close,
     };
@@ -125,6 +135,6 @@ export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T)
     const value = await ask();
     if (satisfies(value)) return value;
     if (Date.now() > until) throw new Error(`not so within ${withinMs} ms; the last answer was ${JSON.stringify(value)?.slice(0, 2000)}`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
