@@ -42,8 +42,9 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
 
 /** Headers are documented as they are written, and arrive from Node in lower case. */
 function withLowerCaseNames(schema: TSchema): TSchema {
-  const { properties = {} } = schema as { properties?: Record<string, TSchema> };
-  return { ...schema, properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value])) };
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, TSchema>; required?: string[] };
+  const lowered = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value]);
+  return { ...schema, properties: Object.fromEntries(lowered), required: required.map((name) => name.toLowerCase()) };
 }
 
 /** Ajv's errors as items of the contract, one for each place. */

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import { ConfigurationError } from '../core/configuration.ts';
+import { Environment, readApiConfiguration } from './config.ts';
+
+const LEAST = {
+  MONGODB_URL: 'mongodb://db:27017/curbcut',
+  S3_ENDPOINT: 'https://s3.example.com',
+  S3_BUCKET: 'reports',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'hush',
+};
+const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
+  try {
+    readApiConfiguration(environment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.problems;
+    throw error;
+  }
+};
+
+describe('the configuration of the API', () => {
+  it('needs an address of each store and nothing else', () => {
+    expect(readApiConfiguration(LEAST)).to.deep.equal({
+      ...LEAST,
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      CURBCUT_NAMESPACE: 'curbcut',
+      S3_REGION: 'us-east-1',
+      MAX_PAGES_LIMIT: 500,
+      MAX_LIVE_SCANS: 2000,
+      LOG_LEVEL: 'info',
+      publicBaseUrl: 'http://127.0.0.1:8080',
+      targets: { allow: [], deny: [] },
+    });
+    expect(problemsOf({})).to.have.lengthOf(Object.keys(LEAST).length);
+  });
+
+  const good: [
+    name: string,
+    value: string,
+    read: (configuration: ReturnType<typeof readApiConfiguration>) => unknown,
+    expected: unknown,
+  ][] = [
+    ['HOST', '0.0.0.0', (c) => c.HOST, '0.0.0.0'],
+    ['PORT', '0', (c) => c.PORT, 0],
+    ['PUBLIC_BASE_URL', 'https://curbcut.example.com/', (c) => c.publicBaseUrl, 'https://curbcut.example.com'],
+    ['CURBCUT_NAMESPACE', 'scans', (c) => c.CURBCUT_NAMESPACE, 'scans'],
+    ['KUBECONFIG', '/etc/kube', (c) => c.KUBECONFIG, '/etc/kube'],
+    ['MONGODB_URL', 'mongodb+srv://user:pass@db/', (c) => c.MONGODB_URL, 'mongodb+srv://user:pass@db/'],
+    ['NATS_URL', 'tls://nats:4222', (c) => c.NATS_URL, 'tls://nats:4222'],
+    ['NATS_CREDENTIALS_FILE', '/run/nats.creds', (c) => c.NATS_CREDENTIALS_FILE, '/run/nats.creds'],
+    ['S3_ENDPOINT', 'http://minio:9000', (c) => c.S3_ENDPOINT, 'http://minio:9000'],
+    ['S3_PUBLIC_ENDPOINT', 'https://files.example.com', (c) => c.S3_PUBLIC_ENDPOINT, 'https://files.example.com'],
+    ['S3_REGION', 'eu-west-1', (c) => c.S3_REGION, 'eu-west-1'],
+    ['S3_BUCKET', 'b', (c) => c.S3_BUCKET, 'b'],
+    ['S3_ACCESS_KEY_ID', 'k', (c) => c.S3_ACCESS_KEY_ID, 'k'],
+    ['S3_SECRET_ACCESS_KEY', 's', (c) => c.S3_SECRET_ACCESS_KEY, 's'],
+    [
+      'ALLOW_TARGETS',
+      '127.0.0.0/8, ::1, intranet.example:8080,[fd00::1]:80',
+      (c) => c.targets.allow,
+      ['127.0.0.0/8', '::1', 'intranet.example:8080', '[fd00::1]:80'],
+    ],
+    ['DENY_TARGETS', '203.0.113.0/24,2001:db8::/32', (c) => c.targets.deny, ['203.0.113.0/24', '2001:db8::/32']],
+    ['MAX_PAGES_LIMIT', '1000', (c) => c.MAX_PAGES_LIMIT, 1000],
+    ['MAX_LIVE_SCANS', '1', (c) => c.MAX_LIVE_SCANS, 1],
+    ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
+  ];
+  for (const [name, value, read, expected] of good)
+    it(`takes ${name}=${value}`, () => expect(read(readApiConfiguration({ ...LEAST, [name]: value }))).to.deep.equal(expected));
+
+  it('has a test of every variable', () => {
+    expect(good.map(([name]) => name)).to.have.members(Object.keys(Environment.properties));
+  });
+
+  for (const [name, value] of [
+    ['PORT', '65536'],
+    ['PORT', 'http'],
+    ['PUBLIC_BASE_URL', 'curbcut.example.com'],
+    ['CURBCUT_NAMESPACE', 'Not_A_Name'],
+    ['MONGODB_URL', 'postgres://db'],
+    ['NATS_URL', 'http://nats'],
+    ['S3_ENDPOINT', 's3.example.com'],
+    ['S3_PUBLIC_ENDPOINT', 'ftp://x'],
+    ['ALLOW_TARGETS', '10.0.0.0/33'],
+    ['ALLOW_TARGETS', 'http://intranet/'],
+    ['DENY_TARGETS', 'example.com'],
+    ['MAX_PAGES_LIMIT', '0'],
+    ['MAX_LIVE_SCANS', 'many'],
+    ['LOG_LEVEL', 'loud'],
+  ] as const)
+    it(`refuses ${name}=${value}, and says what it must be`, () => {
+      const problems = problemsOf({ ...LEAST, [name]: value });
+      expect(problems).to.have.lengthOf(1);
+      expect(problems[0]).to.match(new RegExp(`^${name} .*must be .+\\.$`));
+    });
+
+  it('tells every mistake at once, and no secret', () => {
+    const problems = problemsOf({ PORT: 'x', MONGODB_URL: 'oops://user:hush@db', DENY_TARGETS: 'a,b', S3_SECRET_ACCESS_KEY: 'hush' });
+    expect(problems).to.have.lengthOf(7);
+    expect(problems.join()).to.not.include('hush');
+  });
+});
