@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { LOCALES } from '../../core/scan.ts';
 import type { Report } from '../../core/report.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
-import { wordingOf } from '../../scanner-image/report/pdf/texts/texts.ts';
+import { wordingOf } from '../../scanner-image/report/pdf/wording.ts';
 import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';

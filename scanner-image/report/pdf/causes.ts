@@ -7,7 +7,7 @@ import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
 import { severitySign } from './signs.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { Style } from './type.ts';
-import type { Wording } from './texts/texts.ts';
+import type { Wording } from './wording.ts';
 
 /** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
 export const CAUSES_IN_FULL = 50;

@@ -6,7 +6,7 @@ import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
 import { ring, verdictSign } from './signs.ts';
 import { checkedThresholds, drawSeverities, drawThresholds, type Checked } from './tallies.ts';
-import type { Wording } from './texts/texts.ts';
+import type { Wording } from './wording.ts';
 
 /** Draws the first page; `shownInFull` root causes can be jumped to. */
 export function drawCover(flow: Flow, report: Report, wording: Wording, shownInFull: number): void {

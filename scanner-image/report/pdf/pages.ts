@@ -8,7 +8,7 @@ import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './sheet.ts';
 import { severitySign } from './signs.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Wording } from './texts/texts.ts';
+import type { Wording } from './wording.ts';
 
 /** Rows of each table; the rest is in the JSON export. */
 export const TESTED_ROWS = 500;

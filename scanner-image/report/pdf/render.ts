@@ -7,7 +7,7 @@ import { flowOn, type Flow } from './flow.ts';
 import { LINE, TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openSheet } from './sheet.ts';
-import { wordingOf, type Wording } from './texts/texts.ts';
+import { wordingOf, type Wording } from './wording.ts';
 
 /**
  * Renders a report. The same report gives the same bytes. Long lists are cut, and the document says by how much, so that

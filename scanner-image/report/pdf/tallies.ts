@@ -6,7 +6,7 @@ import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './sheet.ts';
 import { severitySign, verdictSign } from './signs.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Wording } from './texts/texts.ts';
+import type { Wording } from './wording.ts';
 
 /** One threshold that was set, measured. */
 export interface Checked {

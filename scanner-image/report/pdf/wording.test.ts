@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { LOCALES } from '../../../../core/scan.ts';
-import { wordingOf } from './texts.ts';
-import { en } from './en.ts';
+import { LOCALES } from '../../../core/scan.ts';
+import { wordingOf } from './wording.ts';
+import { en } from './texts/en.ts';
 
 const places = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
 
