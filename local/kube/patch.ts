@@ -174,5 +174,5 @@ function ordered(list: Json[], before: Json[], wanted: Json[], key: string | und
     const isNext = at === undefined || at < (place.get(left[0] ?? '') ?? 0);
     result.push((isNext ? right : left).shift() ?? '');
   }
-  return [...result, ...left, ...right].flatMap((id) => byId.get(id) ?? []);
+  return [...result, ...left, ...right].map((id) => byId.get(id) ?? null);
 }

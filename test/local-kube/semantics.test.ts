@@ -4,12 +4,10 @@
  */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { startKube, type Kube } from '../../local/kube/kube.ts';
-import { clientOf, eventually, type CallOptions, type Client, type Reply } from './client.ts';
-import { DEFINITION, definitionFile, widget, widgets } from './widgets.ts';
+import type { CallOptions, Client, Reply } from './client.ts';
+import { openTargets, type Targets } from './targets.ts';
+import { DEFINITION, widget, widgets } from './widgets.ts';
 
 const NAMESPACE = `semantics-${randomUUID().slice(0, 8)}`;
 const CORE = `/api/v1/namespaces/${NAMESPACE}`;
@@ -409,30 +407,11 @@ behaves('refuses what pods and Jobs cannot be', async ({ call }) => {
 
 describe('the semantics of a Kubernetes API', function () {
   this.timeout(60_000);
-  const { folder, file } = definitionFile();
-  const realConfig = process.env['KUBECONFIG'];
-  let kube: Kube | undefined;
-  let embedded: Client;
-  let real: Client | undefined;
-
+  let targets: Targets;
   before(async () => {
-    kube = await startKube({ kubeconfigPath: join(folder, 'kubeconfig'), namespace: NAMESPACE, crds: [file] });
-    embedded = clientOf(join(folder, 'kubeconfig'));
-    if (realConfig === undefined) return;
-    real = clientOf(realConfig);
-    await real.call('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } });
-    await real.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', DEFINITION);
-    await eventually('the definition to be served', async () => ((await real?.call('GET', WIDGETS))?.code === 200 ? true : undefined));
+    targets = await openTargets(NAMESPACE);
   });
-
-  after(async () => {
-    embedded.close();
-    await kube?.close();
-    rmSync(folder, { recursive: true, force: true });
-    await real?.call('DELETE', `/api/v1/namespaces/${NAMESPACE}`);
-    await real?.call('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${DEFINITION.metadata.name}`);
-    real?.close();
-  });
+  after(() => targets.close());
 
   /** Runs a case and writes down what was said. */
   async function transcript(client: Client, { run }: Case): Promise<unknown[]> {
@@ -454,9 +433,9 @@ describe('the semantics of a Kubernetes API', function () {
 
   for (const trial of cases) {
     it(trial.name, async () => {
-      const ours = await transcript(embedded, trial);
-      if (real === undefined) return;
-      const theirs = await transcript(real, trial);
+      const ours = await transcript(targets.embedded, trial);
+      if (targets.real === undefined) return;
+      const theirs = await transcript(targets.real, trial);
       expect(ours).to.have.lengthOf(theirs.length);
       const differences = theirs.flatMap((entry, index) =>
         isDeepStrictEqual(entry, ours[index]) ? [] : [{ real: entry, embedded: ours[index] }],

@@ -1,0 +1,269 @@
+/** The Job controller with the test as the kubelet: pods' statuses are patched from outside, on both APIs alike. */
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { eventually, type Client } from './client.ts';
+import { openTargets, type Targets } from './targets.ts';
+
+const NAMESPACE = `jobs-${randomUUID().slice(0, 8)}`;
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`;
+const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
+const MERGE = { type: 'application/merge-patch+json' };
+
+interface Status {
+  active?: number;
+  ready?: number;
+  succeeded?: number;
+  failed?: number;
+  terminating?: number;
+  startTime?: string;
+  completionTime?: string;
+  conditions?: { type: string; status: string; reason: string; message: string }[];
+}
+interface Pod {
+  metadata: {
+    name: string;
+    labels: Record<string, string>;
+    finalizers?: string[];
+    creationTimestamp: string;
+    ownerReferences: object[];
+    deletionTimestamp?: string;
+  };
+  status: { phase: string };
+}
+
+/** Nobody places these pods: the test plays the node. */
+const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'c', image: 'x' }] } };
+const ended = (exitCode: number, more: object = {}): object => ({
+  phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+  containerStatuses: [
+    {
+      name: 'c',
+      image: 'x',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
+      state: { terminated: { exitCode, reason: exitCode === 0 ? 'Completed' : 'Error' } },
+    },
+  ],
+  ...more,
+});
+const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
+
+/** One Job of a test's. */
+interface Trial {
+  status(): Promise<Status>;
+  /** Polls for a status. A real cluster's back-off takes ten seconds. */
+  until(what: string, holds: (status: Status) => boolean): Promise<Status>;
+  /** Oldest first. */
+  pods(): Promise<Pod[]>;
+  /** Waits for a pod that has not ended. */
+  livePod(): Promise<Pod>;
+  report(pod: Pod, status: object): Promise<void>;
+  patch(body: object): Promise<void>;
+  events(): Promise<string[]>;
+  call: Client['call'];
+}
+
+async function trialOf({ call }: Client, name: string, spec: object): Promise<Trial> {
+  const made = await call('POST', JOBS, { metadata: { name }, spec: { template, ...spec } });
+  expect(made.code, made.text).to.equal(201);
+  const status = async (): Promise<Status> => (await call('GET', `${JOBS}/${name}`)).body['status'] as Status;
+  const pods = async (): Promise<Pod[]> => {
+    const { body } = await call('GET', `${PODS}?labelSelector=${encodeURIComponent(`batch.kubernetes.io/job-name=${name}`)}`);
+    return (body['items'] as Pod[]).sort((a, b) => a.metadata.creationTimestamp.localeCompare(b.metadata.creationTimestamp));
+  };
+  return {
+    status,
+    pods,
+    call,
+    async until(what, holds) {
+      const deadline = Date.now() + 30_000;
+      for (;;) {
+        const now = await status();
+        if (holds(now)) return now;
+        if (Date.now() > deadline) throw new Error(`${name}: ${what} did not come, but ${JSON.stringify(now)}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    },
+    livePod: () =>
+      eventually('a live pod', async () =>
+        (await pods()).find((pod) => pod.status.phase === 'Pending' && pod.metadata.deletionTimestamp === undefined),
+      ),
+    async report(pod, next) {
+      expect((await call('PATCH', `${PODS}/${pod.metadata.name}/status`, { status: next }, MERGE)).code).to.equal(200);
+    },
+    async patch(body) {
+      expect((await call('PATCH', `${JOBS}/${name}`, body, MERGE)).code).to.equal(200);
+    },
+    async events() {
+      const { body } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=involvedObject.name%3D${name}`);
+      return (body['items'] as { type: string; reason: string }[]).map((event) => `${event.type} ${event.reason}`).sort();
+    },
+  };
+}
+
+const has =
+  (type: string) =>
+  (status: Status): boolean =>
+    status.conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+const said = (status: Status): string[] =>
+  (status.conditions ?? []).map(({ type, status: truth, reason, message }) => `${type} ${truth} ${reason}: ${message}`);
+
+const scenarios: Record<string, (client: Client) => Promise<void>> = {
+  async completes(client) {
+    const job = await trialOf(client, 'completes', {});
+    const begun = await job.until('a pod', ({ active }) => active === 1);
+    expect(begun).to.deep.include({ active: 1, ready: 0, terminating: 0, uncountedTerminatedPods: {} });
+    const pod = await job.livePod();
+    expect(pod.metadata.name).to.match(/^completes-[a-z0-9]{5}$/);
+    expect(pod.metadata.labels).to.have.all.keys(
+      'batch.kubernetes.io/controller-uid',
+      'batch.kubernetes.io/job-name',
+      'controller-uid',
+      'job-name',
+    );
+    expect(pod.metadata.finalizers).to.deep.equal(['batch.kubernetes.io/job-tracking']);
+    expect(pod.metadata.ownerReferences).to.have.nested.property('[0].blockOwnerDeletion', true);
+    await job.report(pod, running);
+    await job.until('readiness', ({ ready }) => ready === 1);
+    await job.report(pod, ended(0));
+    const status = await job.until('the end', has('Complete'));
+    expect(said(status)).to.deep.equal([
+      'SuccessCriteriaMet True CompletionsReached: Reached expected number of succeeded pods',
+      'Complete True CompletionsReached: Reached expected number of succeeded pods',
+    ]);
+    expect(status).to.include({ succeeded: 1, ready: 0, terminating: 0 }).and.have.property('completionTime');
+    expect(status).not.to.have.any.keys('active', 'failed');
+    expect((await job.pods())[0]?.metadata.finalizers).to.equal(undefined);
+    expect(await job.events()).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
+  },
+
+  async 'tries again, until its limit'(client) {
+    const job = await trialOf(client, 'limited', { backoffLimit: 1 });
+    await job.report(await job.livePod(), ended(1));
+    await job.until('a count', ({ failed }) => failed === 1);
+    await job.until('another pod', ({ active }) => active === 1);
+    await job.report(await job.livePod(), ended(1));
+    const status = await job.until('the end', has('Failed'));
+    expect(said(status)).to.deep.equal([
+      'FailureTarget True BackoffLimitExceeded: Job has reached the specified backoff limit',
+      'Failed True BackoffLimitExceeded: Job has reached the specified backoff limit',
+    ]);
+    expect(status).to.include({ failed: 2 }).and.not.have.property('completionTime');
+    expect(await job.events()).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulCreate', 'Warning BackoffLimitExceeded']);
+  },
+
+  async 'goes by its pod failure policy'(client) {
+    const rules = [
+      { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
+      { action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } },
+    ];
+    const job = await trialOf(client, 'policy', { backoffLimit: 0, podFailurePolicy: { rules } });
+    await job.report(await job.livePod(), ended(137, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] }));
+    await job.until('the pod to be ignored', ({ active, failed }) => active === undefined && failed === undefined);
+    await job.until('another pod', ({ active }) => active === 1);
+    const pod = await job.livePod();
+    await job.report(pod, ended(42));
+    const status = await job.until('the end', has('Failed'));
+    const message = `Container c for pod ${NAMESPACE}/${pod.metadata.name} failed with exit code 42 matching FailJob rule at index 1`;
+    expect(said(status)).to.deep.equal([`FailureTarget True PodFailurePolicy: ${message}`, `Failed True PodFailurePolicy: ${message}`]);
+    expect(status.failed).to.equal(1);
+  },
+
+  async 'fails at its deadline'(client) {
+    const job = await trialOf(client, 'deadline', { activeDeadlineSeconds: 1 });
+    const status = await job.until('the end', has('Failed'));
+    expect(said(status)).to.deep.equal([
+      'FailureTarget True DeadlineExceeded: Job was active longer than specified deadline',
+      'Failed True DeadlineExceeded: Job was active longer than specified deadline',
+    ]);
+    expect(await job.pods()).to.deep.equal([]);
+    expect(await job.events()).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulDelete', 'Warning DeadlineExceeded']);
+  },
+
+  async 'is suspended and resumed'(client) {
+    const job = await trialOf(client, 'suspended', { suspend: true });
+    const held = await job.until('suspension', has('Suspended'));
+    expect(held).not.to.have.any.keys('startTime', 'active');
+    await job.patch({ spec: { suspend: false } });
+    const resumed = await job.until('a pod', ({ active }) => active === 1);
+    expect(said(resumed)).to.deep.equal(['Suspended False JobResumed: Job resumed']);
+    await job.patch({ spec: { suspend: true } });
+    const again = await job.until('suspension', has('Suspended'));
+    expect(again).not.to.have.any.keys('startTime', 'failed');
+    await eventually('the pod to go', async () => ((await job.pods()).length === 0 ? true : undefined));
+  },
+
+  async 'replaces a pod that is going only once it is gone, if told so'(client) {
+    const job = await trialOf(client, 'patient', { podReplacementPolicy: 'Failed' });
+    const pod = await job.livePod();
+    await client.call(
+      'PATCH',
+      `${PODS}/${pod.metadata.name}`,
+      { metadata: { finalizers: ['test.test/hold', ...(pod.metadata.finalizers ?? [])] } },
+      MERGE,
+    );
+    await client.call('DELETE', `${PODS}/${pod.metadata.name}`);
+    const waiting = await job.until('the wait', ({ terminating }) => terminating === 1);
+    expect(waiting).not.to.have.any.keys('active', 'failed');
+    await job.report(pod, ended(143));
+    await job.until('a count', ({ failed }) => failed === 1);
+    await job.until('another pod', ({ active }) => active === 1);
+    await client.call('PATCH', `${PODS}/${pod.metadata.name}`, { metadata: { finalizers: null } }, MERGE);
+  },
+
+  async 'runs several pods at once'(client) {
+    const job = await trialOf(client, 'parallel', { completions: 3, parallelism: 2 });
+    await job.until('two pods', ({ active }) => active === 2);
+    for (const succeeded of [1, 2, 3]) {
+      await job.report(await job.livePod(), ended(0));
+      await job.until('a count', (status) => status.succeeded === succeeded);
+    }
+    expect(await job.until('the end', has('Complete'))).to.include({ succeeded: 3 });
+    expect(await job.pods()).to.have.lengthOf(3);
+  },
+
+  async 'goes some time after its end'(client) {
+    const job = await trialOf(client, 'brief', { ttlSecondsAfterFinished: 0 });
+    await job.report(await job.livePod(), ended(0));
+    await eventually('the Job to go', async () => ((await client.call('GET', `${JOBS}/brief`)).code === 404 ? true : undefined));
+    expect(await job.pods()).to.deep.equal([]);
+  },
+
+  async 'takes its pods along, or leaves them'(client) {
+    const orphaning = await trialOf(client, 'orphaning', {});
+    await orphaning.livePod();
+    const left = await client.call('DELETE', `${JOBS}/orphaning`);
+    expect(left.headers['warning']).to.match(/^299 - "child pods are preserved by default/);
+    const orphan = await eventually('the orphan to be released', async () =>
+      (await orphaning.pods()).find(({ metadata }) => metadata.ownerReferences === undefined && metadata.finalizers === undefined),
+    );
+    await client.call('DELETE', `${PODS}/${orphan.metadata.name}?gracePeriodSeconds=0`);
+    for (const propagationPolicy of ['Background', 'Foreground']) {
+      const name = propagationPolicy.toLowerCase();
+      const job = await trialOf(client, name, {});
+      await job.livePod();
+      await client.call('DELETE', `${JOBS}/${name}`, { propagationPolicy });
+      await eventually(`${name} to take its pod along`, async () =>
+        (await job.pods()).length === 0 && (await client.call('GET', `${JOBS}/${name}`)).code === 404 ? true : undefined,
+      );
+    }
+  },
+};
+
+describe('a Job', function () {
+  this.timeout(90_000);
+  let targets: Targets;
+  before(async () => {
+    targets = await openTargets(NAMESPACE, { jobBackoffMs: 100 });
+  });
+  after(() => targets.close());
+
+  for (const [name, run] of Object.entries(scenarios)) {
+    it(name, () => run(targets.embedded));
+    it(`${name}, on a real cluster`, async function () {
+      if (targets.real === undefined) return this.skip();
+      await run(targets.real);
+    });
+  }
+});
