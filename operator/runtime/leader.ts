@@ -152,7 +152,7 @@ export async function lead(options: LeadOptions): Promise<void> {
     while (!options.signal.aborted) {
       const asked = clock.monotonic();
       try {
-        if (await tryLease({ timeoutMs: renewDeadlineMs, signal: options.signal })) return asked;
+        if (await tryLease({ timeoutMs: renewDeadlineMs / 2, signal: options.signal })) return asked;
         told = '';
       } catch (error) {
         const conflict = error instanceof KubernetesError && error.code === 409;
