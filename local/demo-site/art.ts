@@ -1,6 +1,6 @@
 /** The site's pictures, drawn as SVG: no photograph has to be licensed, and every one is small. */
 import { SCENES } from './scenes.ts';
-import { PALETTES, circle, each, path, rect, svg } from './strokes.ts';
+import { PALETTES, circle, each, path, people, rect, svg } from './strokes.ts';
 
 /** A book's cover: its colours and pattern follow from its place in the catalogue. */
 function cover(place: number): string {

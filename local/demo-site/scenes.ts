@@ -1,5 +1,5 @@
 /** The scenes of the town and its library. */
-import { INK, PALETTES, archedWindow, books, circle, each, house, library, path, rect, svg, tree } from './strokes.ts';
+import { INK, PALETTES, archedWindow, books, circle, each, house, library, path, people, rect, svg, tree } from './strokes.ts';
 
 /** The start page's picture: the library on its square by the river. */
 function town(): string {
@@ -34,11 +34,6 @@ function town(): string {
 const scene = (sky: string, body: string): string => svg(640, 400, rect(0, 0, 640, 400, sky) + body);
 
 const shelf = (y: number): string => books(40, y, 26, 84) + rect(24, y, 592, 12, '#7a5c1e');
-
-const people = (x: number, y: number, fill: string, hair: string): string =>
-  path(`M${x - 34} ${y}q0 -76 34 -76t34 76z`, fill) +
-  circle(x, y - 100, 26, '#e8b98f') +
-  path(`M${x - 27} ${y - 100}a27 27 0 0 1 54 0q-14 -14 -27 -10t-27 10z`, hair);
 
 /** The scenes by name. */
 export const SCENES: Readonly<Record<string, () => string>> = {

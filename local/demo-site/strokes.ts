@@ -63,3 +63,8 @@ export function library(x: number, y: number, scale: number): string {
     rect(-30, -6, 480, 12, '#cdbb95')
   }</g>`;
 }
+
+export const people = (x: number, y: number, fill: string, hair: string): string =>
+  path(`M${x - 34} ${y}q0 -76 34 -76t34 76z`, fill) +
+  circle(x, y - 100, 26, '#e8b98f') +
+  path(`M${x - 27} ${y - 100}a27 27 0 0 1 54 0q-14 -14 -27 -10t-27 10z`, hair);

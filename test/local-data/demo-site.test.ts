@@ -5,6 +5,7 @@ import { XMLParser } from 'fast-xml-parser';
 import { chromium, type Browser, type Page } from 'playwright-core';
 import { axeTags } from '../../core/wcag.ts';
 import { startDemoSite, type DemoSite } from '../../local/demo-site/server.ts';
+import { findChromium } from '../../scanner-image/browser/chromium.ts';
 import { knownFaults } from '../../local/demo-site/site.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -116,7 +117,7 @@ describe('the demo site', () => {
 
     before(async () => {
       browser = await chromium.launch({
-        executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium-headless-shell',
+        executablePath: findChromium({ chromiumPath: process.env.CHROMIUM_PATH, path: process.env.PATH ?? '' }),
         args: ['--no-sandbox'],
       });
       page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
