@@ -13,7 +13,7 @@ import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/scan-resources.ts';
 import type { Scans } from '../stores/scans.ts';
 import type { Timings } from './events.ts';
-import type { LimitName, LimitSize } from './plugins/limits.ts';
+import type { LimitName, LimitSize } from './limits.ts';
 import type { Metrics } from './plugins/metrics.ts';
 import type { Resolver } from './resolver.ts';
 

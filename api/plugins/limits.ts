@@ -1,22 +1,9 @@
-/** The four limits of the contract, and the headers that tell of them. */
+/** Counts requests against their limits, and tells of these in headers. */
 import type { Caller } from '../../core/organisation.ts';
 import type { LimitRule, Limits, LimitState } from '../../stores/limits.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError } from '../errors.ts';
-
-export interface LimitSize {
-  limit: number;
-  windowSeconds: number;
-}
-
-/** Requests in any window of so many seconds. `key` counts every request of a key, the others those of an organisation. */
-export const LIMITS = {
-  key: { limit: 60, windowSeconds: 60 },
-  submissions: { limit: 60, windowSeconds: 60 },
-  reports: { limit: 300, windowSeconds: 60 },
-  'key-creations': { limit: 20, windowSeconds: 60 },
-} as const satisfies Record<string, LimitSize>;
-export type LimitName = keyof typeof LIMITS;
+import type { LimitName, LimitSize } from '../limits.ts';
 
 /** Counts every request of `scope`, in which a key is required, against its key's limit and then its route's. */
 export function limitRequests(scope: Api, limits: Limits, sizes: Readonly<Record<LimitName, LimitSize>>): void {

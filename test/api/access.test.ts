@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { makeKey } from '../../stores/key-format.ts';
-import { startWorld, SUBMISSION, type Response, type World } from './world.ts';
+import { type Response } from './replica.ts';
+import { startWorld, SUBMISSION, type World } from './world.ts';
 
 const KEYED: [method: string, path: string][] = [
   ['POST', '/v1/ci/scans'],

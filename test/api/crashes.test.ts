@@ -5,7 +5,8 @@
 import { expect } from 'chai';
 import { createScanResources } from '../../stores/scan-resources.ts';
 import { sweep } from '../../stores/sweep.ts';
-import { eventually, NAMESPACE, startWorld, SUBMISSION, type World } from './world.ts';
+import { NAMESPACE } from './stack.ts';
+import { eventually, startWorld, SUBMISSION, type World } from './world.ts';
 
 const STEPS = [
   'idempotency.claim',

@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import type { ScanRow } from '../../stores/scans.ts';
-import { down, eventually, startWorld, type Replica, type World, type WorldOptions } from './world.ts';
+import { down, type Replica, type WorldOptions } from './replica.ts';
+import { eventually, startWorld, type World } from './world.ts';
 
 const OUTCOME = {
   score: 99.5,

@@ -2,7 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { environmentOf, eventually } from './world.ts';
+import { environmentOf } from './stack.ts';
+import { eventually } from './world.ts';
 
 const MAIN = join(import.meta.dirname, '../../api/main.ts');
 

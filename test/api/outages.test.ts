@@ -1,14 +1,13 @@
 /** What a submission does when something it stands on fails: 503, nothing charged, and nothing left that nobody will finish. */
 import { expect } from 'chai';
-import type { Logger } from '../../core/logger.ts';
 import { KubernetesError } from '../../stores/kubernetes.ts';
 import { sweep } from '../../stores/sweep.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createLimits, type LimitRule } from '../../stores/limits.ts';
 import { createScanResources } from '../../stores/scan-resources.ts';
-import { down, eventually, NAMESPACE, outage, startWorld, SUBMISSION, type World } from './world.ts';
-
-const QUIET: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => QUIET };
+import { down, outage } from './replica.ts';
+import { NAMESPACE } from './stack.ts';
+import { eventually, SILENT, startWorld, SUBMISSION, type World } from './world.ts';
 
 describe('an outage during a submission', () => {
   let world: World;
@@ -179,7 +178,7 @@ describe('an outage during a submission', () => {
 
   it('limits go on being counted by the replica while their store is away', async () => {
     const { key } = await world.organisation();
-    const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: QUIET });
+    const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: SILENT });
     const alone = createLimits(mongo.db, { onFallback: world.metrics.limitsFallback });
     world.faults.set('limits.admit', (_real, rules) => alone.admit(rules as LimitRule[]));
     const answers = [

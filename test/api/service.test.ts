@@ -3,7 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { ERROR_CODES } from '../../api/errors.ts';
-import { eventually, down, startWorld, SUBMISSION, type World } from './world.ts';
+import { down } from './replica.ts';
+import { eventually, startWorld, SUBMISSION, type World } from './world.ts';
 
 let world: World;
 before(async function () {

@@ -1,0 +1,173 @@
+/** One replica of the real app on a free port: its responses are held against its document, its store calls can be made to fail. */
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Api } from '../../api/api.ts';
+import { buildApp } from '../../api/app.ts';
+import type { AppOptions, Probe, Stores } from '../../api/dependencies.ts';
+import { createMetrics, type Metrics } from '../../api/plugins/metrics.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Bus } from '../../stores/bus.ts';
+import { createContract, remember, type Contract, type OpenApiDocument } from './contract.ts';
+import { NAMESPACE } from './stack.ts';
+
+/** Names that the tests' resolver knows. */
+const ADDRESSES: Readonly<Record<string, string[]>> = {
+  'example.com': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
+  'inside.example.com': ['10.1.2.3'],
+  'mixed.example.com': ['93.184.215.14', '192.168.0.7'],
+};
+
+/** Calls of a store by `store.method`; what stands here is called instead, with the real method first. */
+export type Faults = Map<string, (real: (...parameters: unknown[]) => Promise<unknown>, ...parameters: unknown[]) => Promise<unknown>>;
+
+function interceptable<T extends object>(name: string, store: T, faults: Faults, calls: string[]): T {
+  return new Proxy(store, {
+    get(target, property) {
+      const member: unknown = Reflect.get(target, property);
+      if (typeof member !== 'function') return member;
+      return (...parameters: unknown[]) => {
+        const call = `${name}.${String(property)}`;
+        calls.push(call);
+        const real = (...actual: unknown[]) => Reflect.apply(member, target, actual) as Promise<unknown>;
+        const fault = faults.get(call);
+        return fault ? fault(real, ...parameters) : real(...parameters);
+      };
+    },
+  });
+}
+
+/** An outage as the drivers tell of it. */
+export function outage(): Error {
+  return Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:27017 (secret-host)'), { code: 'ECONNREFUSED' });
+}
+export const down = (): Promise<never> => Promise.reject(outage());
+
+export interface Response {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body, where it is JSON. */
+  body: any; // eslint-disable-line @typescript-eslint/no-explicit-any
+}
+export interface Request {
+  key?: string | null;
+  body?: unknown;
+  /** Sent as it is. */
+  raw?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+/** One replica of the app. */
+export interface Replica {
+  app: Api;
+  url: string;
+  metrics: Metrics;
+  contract: Contract;
+  document: OpenApiDocument;
+  log: { level: string; fields: Record<string, unknown>; message: string }[];
+  faults: Faults;
+  /** Calls of stores, in order, as `store.method`. */
+  calls: string[];
+  bus: Bus;
+  probes: Record<string, Probe>;
+  request(method: string, path: string, request?: Request): Promise<Response>;
+  /** Sends bytes and returns all that comes back. */
+  raw(text: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+export type WorldOptions = Partial<AppOptions> & { messages?: boolean; clock?: () => Date };
+
+const OPTIONS: AppOptions = {
+  publicBaseUrl: 'https://curbcut.example',
+  namespace: NAMESPACE,
+  targets: { allow: [], deny: ['198.18.0.0/15'] },
+  maxPagesLimit: 500,
+  maxLiveScans: 2000,
+  version: '0.0.0-test',
+};
+
+export async function startReplica(real: Stores, bus: Bus, probes: Record<string, Probe>, settings: WorldOptions): Promise<Replica> {
+  const faults: Faults = new Map();
+  const calls: string[] = [];
+  const log: Replica['log'] = [];
+  const logger = recorder(log);
+  const metrics = createMetrics();
+  const names = ['organisations', 'keys', 'credits', 'scans', 'idempotency', 'limits', 'queueStates', 'reports', 'scanResources'] as const;
+  const stores = Object.fromEntries(names.map((name) => [name, interceptable(name, real[name], faults, calls)])) as unknown as Stores;
+  const app = await buildApp(
+    {
+      stores,
+      bus,
+      resolver: { resolve: (hostname) => Promise.resolve([...(ADDRESSES[hostname] ?? [])]) },
+      clock: settings.clock ?? (() => new Date()),
+      logger,
+      metrics,
+      probes,
+    },
+    { ...OPTIONS, ...settings },
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const document = app.swagger() as unknown as OpenApiDocument;
+  const contract = createContract(document);
+
+  return {
+    app,
+    url,
+    metrics,
+    contract,
+    document,
+    log,
+    faults,
+    calls,
+    bus,
+    probes,
+    async request(method, path, { key, body, raw, headers = {}, signal } = {}) {
+      const response = await fetch(url + path, {
+        method,
+        signal,
+        redirect: 'manual',
+        headers: {
+          ...(key != null && { 'X-API-Key': key }),
+          ...((body !== undefined || raw !== undefined) && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        body: raw ?? (body === undefined ? undefined : JSON.stringify(body)),
+      });
+      const text = await response.text();
+      const answer = { status: response.status, headers: response.headers, text };
+      contract.check(method, path, answer);
+      const json = /json/.test(response.headers.get('content-type') ?? '') && text !== '';
+      return { ...answer, body: json ? JSON.parse(text) : undefined };
+    },
+    raw: (text) =>
+      new Promise((resolve, reject) => {
+        let answer = '';
+        const socket = connect(port, '127.0.0.1', () => socket.write(text));
+        socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
+        socket.on('error', reject).on('close', () => {
+          const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
+          if (body.startsWith('{')) remember(JSON.parse(body));
+          resolve(answer);
+        });
+      }),
+    async close() {
+      await app.close();
+      await bus.close();
+    },
+  };
+}
+
+function recorder(log: Replica['log'], shared: object = {}): Logger {
+  const at = (level: string) => (fields: object, message: string) => void log.push({ level, fields: { ...shared, ...fields }, message });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (fields) => recorder(log, { ...shared, ...fields }),
+  };
+}

@@ -1,0 +1,64 @@
+/** The embedded stack that all API tests of a run share; started by the first that needs it, ended after the last. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startDocuments, type Documents } from '../../local/documents/documents.ts';
+import { startKube, type Kube } from '../../local/kube/kube.ts';
+import { startMessages, type Messages } from '../../local/messages/messages.ts';
+import { startObjects } from '../../local/objects/objects.ts';
+import { CRDS } from '../../local/stack.ts';
+
+export const NAMESPACE = 'curbcut';
+
+export interface Stack {
+  folder: string;
+  documents: Documents;
+  objects: Awaited<ReturnType<typeof startObjects>>;
+  kube: Kube;
+  kubeconfig: string;
+  messages: Messages | null;
+}
+let stack: Promise<Stack> | null = null;
+
+async function startStack(): Promise<Stack> {
+  const folder = await mkdtemp(join(tmpdir(), 'curbcut-api-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  const [documents, objects, kube] = await Promise.all([
+    startDocuments(),
+    startObjects({ dataDir: join(folder, 'objects'), accessKeyId: 'test', secretAccessKey: 'test-secret', bucket: 'curbcut' }),
+    startKube({ kubeconfigPath: kubeconfig, namespace: NAMESPACE, crds: CRDS }),
+  ]);
+  return { folder, documents, objects, kube, kubeconfig, messages: null };
+}
+
+/** The one stack of this run. */
+export function sharedStack(): Promise<Stack> {
+  stack ??= startStack();
+  return stack;
+}
+
+/** The stack's addresses as a process of ours reads them. */
+export async function environmentOf(): Promise<Record<string, string>> {
+  const { documents, objects, kubeconfig } = await sharedStack();
+  return {
+    MONGODB_URL: documents.url,
+    KUBECONFIG: kubeconfig,
+    S3_ENDPOINT: objects.endpoint,
+    S3_BUCKET: 'curbcut',
+    S3_ACCESS_KEY_ID: 'test',
+    S3_SECRET_ACCESS_KEY: 'test-secret',
+  };
+}
+
+/** The real nats-server; started by the first test that asks for it. */
+export async function messagesOf(shared: Stack): Promise<Messages> {
+  shared.messages ??= await startMessages({ dataDir: join(shared.folder, 'messages') });
+  return shared.messages;
+}
+
+after('end the embedded stack', async function () {
+  if (stack === null) return;
+  const { folder, documents, objects, kube, messages } = await stack;
+  await Promise.all([documents.close(), objects.close(), kube.close(), messages?.close()]);
+  await rm(folder, { recursive: true, force: true });
+});

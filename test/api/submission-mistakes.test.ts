@@ -1,0 +1,101 @@
+/** What a submission may not say, and how it is told. */
+import { expect } from 'chai';
+import { startWorld, SUBMISSION, type World } from './world.ts';
+
+describe('a submission that is wrong', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
+  });
+  after(() => world?.close());
+  afterEach(async () => {
+    world.faults.clear();
+    await world.stores.queueStates.write({ paused: false, live: 0 });
+  });
+
+  const cases: [what: string, body: unknown, loc: (string | number)[], type: string][] = [
+    ['no url', {}, ['body', 'url'], 'missing_field'],
+    ['a url that is none', { url: 'not a url' }, ['body', 'url'], 'string.uri'],
+    ['a url without a host', { url: 'https://' }, ['body', 'url'], 'string.uri'],
+    ['a url that is no string', { url: 5 }, ['body', 'url'], 'type.string'],
+    ['a url that is null', { url: null }, ['body', 'url'], 'type.string'],
+    ['a url that is too long', { url: `https://example.com/${'a'.repeat(2029)}` }, ['body', 'url'], 'string.max_length'],
+    ['a url that is too long once it is escaped', { url: `https://example.com/${'ü'.repeat(400)}` }, ['body', 'url'], 'string.max_length'],
+    ['a score below 0', { ...SUBMISSION, min_score: -0.1 }, ['body', 'min_score'], 'number.minimum'],
+    ['a score above 100', { ...SUBMISSION, min_score: 100.1 }, ['body', 'min_score'], 'number.maximum'],
+    ['a score as text', { ...SUBMISSION, min_score: '90' }, ['body', 'min_score'], 'type.number'],
+    ['violations below 0', { ...SUBMISSION, max_violations: -1 }, ['body', 'max_violations'], 'number.minimum'],
+    ['violations with a fraction', { ...SUBMISSION, max_violations: 1.5 }, ['body', 'max_violations'], 'type.integer'],
+    ['an unknown severity', { ...SUBMISSION, fail_on_severity: 'fatal' }, ['body', 'fail_on_severity'], 'enum'],
+    ['no page', { ...SUBMISSION, max_pages: 0 }, ['body', 'max_pages'], 'number.minimum'],
+    ['too many pages', { ...SUBMISSION, max_pages: 501 }, ['body', 'max_pages'], 'number.maximum'],
+    ['pages as text', { ...SUBMISSION, max_pages: '5' }, ['body', 'max_pages'], 'type.integer'],
+    ['null pages', { ...SUBMISSION, max_pages: null }, ['body', 'max_pages'], 'type.integer'],
+    ['truncation as text', { ...SUBMISSION, fail_on_truncation: 'yes' }, ['body', 'fail_on_truncation'], 'type.boolean'],
+    ['an unknown level', { ...SUBMISSION, wcag_level: 'aa' }, ['body', 'wcag_level'], 'enum'],
+    ['an unknown version', { ...SUBMISSION, wcag_version: '2.0' }, ['body', 'wcag_version'], 'enum'],
+    ['a version as a number', { ...SUBMISSION, wcag_version: 2.1 }, ['body', 'wcag_version'], 'type.string'],
+    ['an unknown field', { ...SUBMISSION, min_scor: 90 }, ['body', 'min_scor'], 'unexpected_field'],
+    ['a list', [SUBMISSION], ['body'], 'type.object'],
+    ['null', null, ['body'], 'type.object'],
+    ['another scheme', { url: 'ftp://example.com/' }, ['body', 'url'], 'url.scheme'],
+    ['a file', { url: 'file:///etc/passwd' }, ['body', 'url'], 'url.scheme'],
+    ['a script', { url: 'javascript:alert(1)' }, ['body', 'url'], 'url.scheme'],
+    ['credentials', { url: 'https://user:pass@example.com/' }, ['body', 'url'], 'url.credentials'],
+    ['a low port', { url: 'https://example.com:22/' }, ['body', 'url'], 'url.port'],
+    ['loopback', { url: 'http://127.0.0.1/' }, ['body', 'url'], 'url.private_address'],
+    ['loopback as a number', { url: 'http://2130706433/' }, ['body', 'url'], 'url.private_address'],
+    ['loopback of IPv6', { url: 'http://[::1]/' }, ['body', 'url'], 'url.private_address'],
+    ['localhost', { url: 'http://localhost:3000/' }, ['body', 'url'], 'url.private_address'],
+    ['a cloud metadata service', { url: 'http://169.254.169.254/latest/meta-data/' }, ['body', 'url'], 'url.private_address'],
+    ['a range that the operator denies', { url: 'http://198.18.0.1/' }, ['body', 'url'], 'url.private_address'],
+    ['a name of a private address', { url: 'https://inside.example.com/' }, ['body', 'url'], 'url.private_address'],
+    ['a name with one private address', { url: 'https://mixed.example.com/' }, ['body', 'url'], 'url.private_address'],
+    ['a name of nobody', { url: 'https://nobody.example.com/' }, ['body', 'url'], 'url.unresolvable'],
+  ];
+  for (const [what, body, loc, type] of cases) {
+    it(what, async () => {
+      const { id, key } = await world.organisation({ credits: 5 });
+      const response = await world.request('POST', '/v1/ci/scans', { key, body });
+      expect(response.status).to.equal(422);
+      expect(response.body.detail).to.have.lengthOf(1);
+      expect(response.body.detail[0]).to.deep.include({ loc, type });
+      expect(response.body.detail[0].msg).to.match(/^\S.*\.$/);
+      expect((await world.stores.credits.balance(id)).balance).to.equal(5);
+    });
+  }
+
+  it('several mistakes, all at once', async () => {
+    const { key } = await world.organisation();
+    const body = { url: 'x', max_pages: 0, wcag_level: 'B', extra: 1, other: 2 };
+    const { body: answer } = await world.request('POST', '/v1/ci/scans', { key, body });
+    const places = (answer.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.')).sort();
+    expect(places).to.deep.equal(['body.extra', 'body.max_pages', 'body.other', 'body.url', 'body.wcag_level']);
+  });
+
+  it('thousands of mistakes, of which it lists fifty', async () => {
+    const { key } = await world.organisation();
+    const body = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`field${index}`, 1]));
+    expect((await world.request('POST', '/v1/ci/scans', { key, body })).body.detail).to.have.lengthOf(50);
+  });
+
+  for (const [what, raw] of [
+    ['no JSON', '{"url": '],
+    ['JSON that would poison prototypes', '{"url": "https://example.com/", "__proto__": {"admin": true}}'],
+  ] as const)
+    it(what, async () => {
+      const { key } = await world.organisation();
+      const { status, body } = await world.request('POST', '/v1/ci/scans', { key, raw });
+      expect(status).to.equal(422);
+      expect(body.detail[0]).to.deep.include({ loc: ['body'], type: 'json.invalid' });
+    });
+
+  it('no body', async () => {
+    const { key } = await world.organisation();
+    for (const headers of [{}, { 'Content-Type': 'application/json' }] as Record<string, string>[]) {
+      const { status, body } = await world.request('POST', '/v1/ci/scans', { key, headers });
+      expect(status).to.equal(422);
+      expect(body.detail[0]).to.deep.include({ loc: ['body'], type: 'type.object' });
+    }
+  });
+});
