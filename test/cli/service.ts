@@ -1,0 +1,144 @@
+/** A service over real HTTP that answers as it is told to, and a way to run the command line against it. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { run } from '../../cli/run.ts';
+import type { Terminal } from '../../cli/terminal.ts';
+
+export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
+export const KEY = 'svc_live_0123456789abcdefghijABCDEFGHIJ01234567';
+
+/** One request as the service saw it. */
+export interface Seen {
+  method: string;
+  path: string;
+  headers: IncomingMessage['headers'];
+  body: unknown;
+}
+
+/** Answers a request by itself, or says what to answer. */
+export type Answering = (
+  request: Seen,
+  response: ServerResponse,
+) => { status: number; headers?: Record<string, string>; body?: unknown } | void;
+
+export interface Service {
+  url: string;
+  requests: Seen[];
+  /** Requests of one kind. */
+  of(method: string, path: string | RegExp): Seen[];
+  close(): Promise<void>;
+}
+
+/** Starts a service. Whatever `answer` does not answer is a 404. */
+export async function startService(answer: Answering): Promise<Service> {
+  const requests: Seen[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      const seen: Seen = {
+        method: request.method!,
+        path: request.url!,
+        headers: request.headers,
+        body: text === '' ? null : JSON.parse(text),
+      };
+      requests.push(seen);
+      const said = answer(seen, response);
+      if (said === undefined) return;
+      response.writeHead(said.status, { 'Content-Type': 'application/json', ...said.headers });
+      response.end(typeof said.body === 'string' || said.body instanceof Uint8Array ? said.body : JSON.stringify(said.body ?? null));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    of: (method, path) =>
+      requests.filter((seen) => seen.method === method && (typeof path === 'string' ? seen.path === path : path.test(seen.path))),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+export const accepted = {
+  scan_id: SCAN_ID,
+  status: 'queued',
+  status_url: `/v1/ci/scans/${SCAN_ID}`,
+  message: 'The scan is queued.',
+  pages_requested: 5,
+  pages_reserved: 5,
+};
+
+/** A scan's result, good unless something else is said. */
+export const result = (change: Record<string, unknown> = {}) => ({
+  scan_id: SCAN_ID,
+  status: 'done',
+  score: 97.5,
+  violations_count: 3,
+  violations_critical: 0,
+  violations_serious: 1,
+  violations_moderate: 2,
+  violations_minor: 0,
+  passed: true,
+  report_url: `/v1/scans/${SCAN_ID}/report`,
+  message: null,
+  ...change,
+});
+
+const event = (id: number, data: unknown): string => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`;
+export const progress = (id: number, status: string, scanned: number, total: number): string =>
+  event(id, { event: 'progress', status, scan_id: SCAN_ID, pages_scanned: scanned, pages_total: total });
+export const complete = (id: number, change: Record<string, unknown> = {}): string => {
+  const { report_url: _, ...rest } = result(change);
+  return event(id, { event: 'complete', ...rest });
+};
+
+/** Writes a stream's pieces; `end` false leaves it open. */
+export function stream(response: ServerResponse, pieces: readonly string[], end = true): void {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
+  for (const piece of pieces) response.write(piece);
+  if (end) response.end();
+}
+
+export interface Ran {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** What was slept, in milliseconds: no time passes in the tests. */
+  slept: number[];
+}
+
+/** Runs the command line in this process, with a clock of its own. */
+export async function curbcut(
+  args: readonly string[],
+  options: { url?: string; environment?: Record<string, string>; interrupt?: AbortController; live?: boolean; onSleep?: () => void } = {},
+): Promise<Ran> {
+  const ran: Ran = { code: -1, stdout: '', stderr: '', slept: [] };
+  const terminal = (name: 'stdout' | 'stderr'): Terminal => ({
+    live: options.live === true && name === 'stderr',
+    color: false,
+    unicode: true,
+    columns: () => 80,
+    write: (text) => (ran[name] += text),
+  });
+  ran.code = await run(args, {
+    stdout: terminal('stdout'),
+    stderr: terminal('stderr'),
+    environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },
+    version: '1.2.3',
+    signal: (options.interrupt ?? new AbortController()).signal,
+    sleep: async (ms, signal) => {
+      ran.slept.push(ms);
+      options.onSleep?.();
+      signal.throwIfAborted();
+    },
+    newId: () => 'key-of-this-run',
+  });
+  return ran;
+}
