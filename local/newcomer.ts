@@ -7,7 +7,6 @@ import { openStores } from '../stores/open.ts';
 
 const ORGANISATION = 'demo';
 const FIRST_GRANT = 10_000;
-const ACTOR = 'make run';
 
 /**
  * Makes the organisation `demo`, its grant and its key where they are not there yet; a key that the environment file
@@ -18,15 +17,18 @@ export async function welcome(options: {
   mongodbUrl: string;
   environmentFile: string;
   namespace: string;
+  /** Who does it, for the audit log and the key's name. */
+  actor?: string;
   logger: Logger;
 }): Promise<string> {
+  const { actor = 'make run' } = options;
   const mongo = connectMongo({ url: options.mongodbUrl, logger: options.logger });
   try {
     await ensureIndexes(mongo.db);
     const { organisations, credits, keys } = openStores(mongo.db);
     try {
       await organisations.add({ id: ORGANISATION, displayName: 'Demo organisation', plan: 'evaluation', namespaces: [options.namespace] });
-      await organisations.record({ organisation: ORGANISATION, actor: ACTOR, action: 'organisation.add', subject: ORGANISATION });
+      await organisations.record({ organisation: ORGANISATION, actor, action: 'organisation.add', subject: ORGANISATION });
     } catch (error) {
       if (!(error instanceof AlreadyExists)) throw error;
     }
@@ -34,15 +36,15 @@ export async function welcome(options: {
     if (await credits.grant(ORGANISATION, 'welcome', FIRST_GRANT)) {
       await organisations.record({
         organisation: ORGANISATION,
-        actor: ACTOR,
+        actor,
         action: 'organisation.grant',
         subject: `welcome: ${FIRST_GRANT} pages`,
       });
     }
     const kept = await keptKey(options.environmentFile);
     if (kept !== null && (await keys.recognise(kept))?.organisation === ORGANISATION) return kept;
-    const { key, secret } = await keys.issue({ organisation: ORGANISATION, name: 'make run', expiresAt: null });
-    await organisations.record({ organisation: ORGANISATION, actor: ACTOR, action: 'key.issue', subject: key.id });
+    const { key, secret } = await keys.issue({ organisation: ORGANISATION, name: actor, expiresAt: null });
+    await organisations.record({ organisation: ORGANISATION, actor, action: 'key.issue', subject: key.id });
     return secret;
   } finally {
     await mongo.close();

@@ -1,0 +1,58 @@
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { changesOf, keepKey, restoreFiles } from './kept.ts';
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('the secrets of an evaluation', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'curbcut-kept-'));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  /** What the parts leave in the data folder at their start. */
+  function start(identity: string, apiKey: string) {
+    mkdirSync(join(folder, 'messages'), { recursive: true });
+    writeFileSync(join(folder, 'messages/identity.json'), identity);
+    writeFileSync(join(folder, 'objects.secret'), 'a1b2\n');
+    writeFileSync(join(folder, 'messages/service.creds'), 'credentials');
+    keepKey(folder, apiKey);
+    return { apiKey, signingSeed: 'SA1', credentialsFile: join(folder, 'messages/service.creds') };
+  }
+
+  it('writes everything the first time', () => {
+    expect(changesOf(folder, start('{"a":1}', 'key-1'), {})).to.deep.equal({
+      'api-key': base64('key-1'),
+      'api-key.env': base64("export CURBCUT_API_KEY='key-1'"),
+      'identity.json': base64('{"a":1}'),
+      'nats-signing-seed': base64('SA1'),
+      's3-secret-access-key': base64('a1b2'),
+      'service.creds': base64('credentials'),
+    });
+  });
+
+  it('writes nothing where a new pod made the same, though its credentials are new', () => {
+    const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
+    writeFileSync(join(folder, 'messages/service.creds'), 'other credentials');
+    expect(changesOf(folder, start('{"a":1}', 'key-1'), data)).to.deep.equal({});
+  });
+
+  it('writes new credentials with a new identity', () => {
+    const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
+    const made = start('{"a":2}', 'key-1');
+    writeFileSync(join(folder, 'messages/service.creds'), 'other credentials');
+    expect(Object.keys(changesOf(folder, made, data))).to.have.members(['identity.json', 'service.creds']);
+  });
+
+  it('puts files back that a new pod lacks, and leaves those that are there', () => {
+    const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
+    rmSync(join(folder, 'messages'), { recursive: true });
+    writeFileSync(join(folder, 'objects.secret'), 'kept\n');
+    restoreFiles(folder, data);
+    expect(readFileSync(join(folder, 'messages/identity.json'), 'utf8')).to.equal('{"a":1}');
+    expect(readFileSync(join(folder, 'objects.secret'), 'utf8')).to.equal('kept\n');
+  });
+});

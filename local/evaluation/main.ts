@@ -1,0 +1,90 @@
+/**
+ * The evaluation's process: documents, objects, messages and the demo site in one pod, so that the chart makes a whole
+ * product on an empty cluster. Its documents know no users and its data go with their volume: never for production.
+ */
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import pino from 'pino';
+import { ConfigurationError, readConfiguration } from '../../core/configuration.ts';
+import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
+import { startDemoSite } from '../demo-site/server.ts';
+import { startDocuments } from '../documents/documents.ts';
+import { startMessages } from '../messages/messages.ts';
+import { welcome } from '../newcomer.ts';
+import { startObjects } from '../objects/objects.ts';
+import { loadOrMakeSecret } from '../secret.ts';
+import { Environment } from './config.ts';
+import { changesOf, keepKey, restoreFiles, type SecretData } from './kept.ts';
+
+const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
+
+function configuration() {
+  try {
+    return readConfiguration(Environment, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    console.error(error.message);
+    process.exit(1);
+  }
+}
+
+const config = configuration();
+const logger = pino({ base: { process: 'evaluation' } });
+const { HOST: host, DATA_DIR: dataDir } = config;
+const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+const secret = kubernetes.path(SECRETS, config.POD_NAMESPACE, config.EVALUATION_SECRET);
+
+const closers: (() => Promise<unknown>)[] = [() => kubernetes.close()];
+let closing = false;
+async function close(): Promise<void> {
+  if (closing) return;
+  closing = true;
+  for (const end of closers.reverse()) await end();
+  logger.info('closed');
+}
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void close());
+
+try {
+  const { data = {} } = await kubernetes.request<{ data?: SecretData }>('GET', secret);
+  restoreFiles(dataDir, data);
+
+  const documents = await startDocuments({ host, port: config.DOCUMENTS_PORT, dataDir: join(dataDir, 'documents') });
+  closers.push(() => documents.close());
+  const messages = await startMessages({ host, port: config.MESSAGES_PORT, dataDir: join(dataDir, 'messages') });
+  closers.push(() => messages.close());
+  const objects = await startObjects({
+    host,
+    port: config.OBJECTS_PORT,
+    dataDir: join(dataDir, 'objects'),
+    accessKeyId: 'curbcut-evaluation',
+    secretAccessKey: await loadOrMakeSecret(join(dataDir, 'objects.secret')),
+    bucket: 'curbcut',
+  });
+  closers.push(() => objects.close());
+  const demo = await startDemoSite({ host, port: config.DEMO_PORT });
+  closers.push(() => demo.close());
+
+  const apiKey = await welcome({
+    mongodbUrl: `mongodb://127.0.0.1:${config.DOCUMENTS_PORT}/?directConnection=true`,
+    environmentFile: join(dataDir, 'newcomer.env'),
+    namespace: config.CURBCUT_NAMESPACE,
+    actor: 'evaluation',
+    logger,
+  });
+  keepKey(dataDir, apiKey);
+  const changes = changesOf(dataDir, { apiKey, ...messages }, data);
+  if (Object.keys(changes).length > 0) {
+    await kubernetes.request('PATCH', secret, { contentType: 'application/merge-patch+json', body: { data: changes } });
+    logger.info({ secret: config.EVALUATION_SECRET, keys: Object.keys(changes) }, 'wrote the Secret');
+  }
+
+  // Only now: who waits for readiness may count on the Secret.
+  const probes = createServer((_, response) => response.end('ready\n'));
+  await new Promise<void>((resolve, reject) => probes.once('error', reject).listen(config.PROBE_PORT, host, resolve));
+  closers.push(() => new Promise((resolve) => probes.close(resolve)));
+  logger.warn('an evaluation, not for production: documents without users, data that go with their volume');
+} catch (error) {
+  logger.error({ err: error }, 'cannot go on');
+  process.exitCode = 1;
+  await close();
+}

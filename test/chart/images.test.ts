@@ -1,0 +1,96 @@
+/** Each image installs exactly what its programs import, at the versions that the tests ran with. */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { expect } from 'chai';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+interface Package {
+  version: string;
+  license?: string;
+  engines?: object;
+  type?: string;
+  dependencies: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+interface Lock {
+  packages: Record<string, { version?: string; integrity?: string; resolved?: string; dev?: boolean }>;
+}
+const read = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T;
+
+/** The programs of each image; what they import, and what that imports, is what the image needs. */
+const IMAGES: Readonly<Record<string, readonly string[]>> = {
+  service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
+  evaluation: ['local/evaluation/main.ts'],
+};
+
+/** Every file and package that is reached from the given files by imports. */
+function reached(globs: readonly string[]): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const visit = (path: string): void => {
+    if (files.has(path)) return;
+    files.add(path);
+    // Type-only imports are gone when the program runs.
+    const source = readFileSync(path, 'utf8').replace(/^(import|export) type [^;]*;/gm, '');
+    for (const [, name] of source
+      .matchAll(/^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';/gm)
+      .map((match) => [match[0], match[1] ?? match[2] ?? match[3]!] as const)) {
+      if (name.startsWith('node:')) continue;
+      if (name.startsWith('.')) visit(join(dirname(path), name));
+      else
+        packages.add(
+          name
+            .split('/')
+            .slice(0, name.startsWith('@') ? 2 : 1)
+            .join('/'),
+        );
+    }
+  };
+  for (const path of globSync([...globs], { cwd: ROOT, exclude: (name) => name.endsWith('.test.ts') })) visit(join(ROOT, path));
+  return { files, packages };
+}
+
+for (const [image, globs] of Object.entries(IMAGES)) {
+  describe(`the ${image} image`, () => {
+    const own = read<Package>(`${image}-image/package.json`);
+    const root = read<Package>('package.json');
+    const { files, packages } = reached(globs);
+
+    it('installs exactly the packages that its programs import', () => {
+      expect(Object.keys(own.dependencies).sort()).to.deep.equal([...packages].sort());
+    });
+
+    it('installs them, and all that they need, at the versions of the project', () => {
+      for (const [name, version] of Object.entries(own.dependencies)) expect(version, name).to.equal(root.dependencies[name]);
+      expect(own).to.deep.include({ version: root.version, license: root.license, engines: root.engines, type: root.type });
+      expect(own.devDependencies).to.equal(undefined);
+      const locked = read<Lock>(`${image}-image/package-lock.json`).packages;
+      const project = read<Lock>('package-lock.json').packages;
+      expect(locked['']).to.deep.include({ version: root.version, dependencies: own.dependencies });
+      for (const [path, { version, integrity, resolved, dev }] of Object.entries(locked)) {
+        if (path === '') continue;
+        expect({ version, integrity }, path).to.deep.equal({ version: project[path]?.version, integrity: project[path]?.integrity });
+        expect({ resolved, dev }, path).to.deep.equal({ resolved: undefined, dev: undefined });
+      }
+    });
+
+    it('holds every file that its programs import', () => {
+      const dockerfile = readFileSync(join(ROOT, `${image}-image/Dockerfile`), 'utf8');
+      const copied = [...dockerfile.matchAll(/^COPY (?!--|\S+-image\/)(\S+) /gm)].map((match) => match[1]!);
+      const holds = (path: string): boolean =>
+        copied.some((from) => (from.includes('*') ? dirname(path) === dirname(from) : path.startsWith(`${from}/`)));
+      expect([...files].map((path) => relative(ROOT, path)).filter((path) => !holds(path))).to.deep.equal([]);
+      for (const from of copied.filter((path) => !path.includes('*'))) expect(existsSync(join(ROOT, from)), from).to.equal(true);
+    });
+
+    it('is run by a user without rights, without a package manager, and says what it is', () => {
+      const dockerfile = readFileSync(join(ROOT, `${image}-image/Dockerfile`), 'utf8');
+      expect(dockerfile).to.match(/^USER 65532:65532$/m);
+      expect(dockerfile).to.match(/npm ci --omit=dev --ignore-scripts/);
+      expect(dockerfile).to.match(/npm sbom --omit=dev/);
+      expect(dockerfile).to.contain(`org.opencontainers.image.version="${root.version}"`);
+      expect(dockerfile.split('FROM scratch')).to.have.length(2);
+    });
+  });
+}
