@@ -143,11 +143,11 @@ export function settingsOf(config: Configuration): OperatorSettings {
       pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
       stuckMs: config.STUCK_SECONDS * 1000,
     },
-    // An export as objects needs several times the memory of its text.
+    // The text, its strings and about 130 bytes for each of the values that `isParseable` lets through: below ten times the size.
     ingest: {
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
       pdfMaxBytes: Number.MAX_SAFE_INTEGER,
-      memoryMib: 128 + 12 * config.EXPORT_MAX_MIB,
+      memoryMib: 256 + 12 * config.EXPORT_MAX_MIB,
     },
     retentionDays: config.REPORT_RETENTION_DAYS,
   };

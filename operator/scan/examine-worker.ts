@@ -1,4 +1,4 @@
-/** Examines one export in a thread of its own, whose memory is bounded: what a hostile pod stored can exhaust the thread, not the operator. */
+/** Examines one export in a thread of its own: while it is parsed and counted again, the operator goes on renewing its lease. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { examine, type Expectation } from './examine.ts';
 

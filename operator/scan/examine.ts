@@ -9,6 +9,7 @@ import { Report, type TestedPage } from '../../core/report.ts';
 import type { Counts, ScanOptions } from '../../core/scan.ts';
 import { SCORE_VERSION, countViolations, pageScore, scanScore, sumCounts } from '../../core/score.ts';
 import { judge } from '../../core/verdict.ts';
+import { isParseable } from './json-shape.ts';
 
 const schema = Compile(Report);
 
@@ -34,6 +35,7 @@ const refuse = (why: string): Judgement => ({ accepted: false, why });
 
 /** Judges an export's bytes. `why` ends the sentence "The scanner's results were refused: …". */
 export function examine(bytes: Uint8Array, expected: Expectation): Judgement {
+  if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
     report = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

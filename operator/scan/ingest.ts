@@ -8,7 +8,7 @@ import type { Findings } from './status.ts';
 
 export type Ingested = { accepted: true; findings: Findings } | { accepted: false; why: string };
 
-/** What is taken in at most, in bytes, and how much memory the look at an export may use, in MiB. */
+/** What is taken in at most, in bytes, and how much heap the look at an export may use, in MiB: more than any that `isParseable` needs. */
 export interface IngestBounds {
   exportMaxBytes: number;
   pdfMaxBytes: number;
@@ -66,7 +66,10 @@ export function createIngestion({ reports, bounds }: { reports: Reports; bounds:
   return { ingest: (stored, expected) => inTurn(() => look(stored, expected)) };
 }
 
-/** Examines an export in a thread with a memory of its own, so that neither its size nor its shape can stop the operator. */
+/** Within so many milliseconds an export must have been examined. */
+const EXAMINE_WITHIN_MS = 60_000;
+
+/** Examines an export in a thread of its own, so that the operator goes on meanwhile, and for so long only. */
 function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Judgement> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./examine-worker.ts', import.meta.url), {
@@ -74,11 +77,15 @@ function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: numbe
       resourceLimits: { maxOldGenerationSizeMb: memoryMib },
       env: {},
     });
+    const late = setTimeout(() => {
+      resolve({ accepted: false, why: 'the export takes too long to be read.' });
+      void worker.terminate();
+    }, EXAMINE_WITHIN_MS);
     worker.once('message', (judgement: Judgement) => resolve(judgement));
-    worker.once('error', (error: Error & { code?: string }) => {
-      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') resolve({ accepted: false, why: 'the export is too large to be read.' });
-      else reject(error);
+    worker.once('error', reject);
+    worker.once('exit', () => {
+      clearTimeout(late);
+      reject(new Error('the export was not examined'));
     });
-    worker.once('exit', () => reject(new Error('the export was not examined')));
   });
 }

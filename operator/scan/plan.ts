@@ -184,7 +184,8 @@ function stored(facts: Facts): Plan | null {
   const words = storedWords(facts);
   const fresh = words.findLast(({ attempt }) => !refused.has(attempt));
   // Each look costs a download; a pod that keeps making up attempts must not keep the operator busy.
-  if (fresh !== undefined && refused.size < LOOKS_MAX) return act({ do: 'ingest', stored: fresh });
+  if (refused.size >= LOOKS_MAX) return end(ends.resultsRefused([...refused.values()].at(-1)!));
+  if (fresh !== undefined) return act({ do: 'ingest', stored: fresh });
   const last = words.findLast(({ attempt }) => refused.has(attempt));
   if (last === undefined) return null;
   // A later attempt may be writing over the reports of an earlier one right now: its own word counts.

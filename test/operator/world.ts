@@ -2,7 +2,7 @@
  * The real operator over real stores, on the cluster of KUBECONFIG or the embedded Kubernetes, for tests. The test plays
  * the pod: no node takes the Job's pod, so it stays pending, and the test says of it what a kubelet would.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,6 +37,7 @@ import type { ScanRow } from '../../stores/scans.ts';
 import { createFakeLogger, type Line } from '../runtime/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
 import { openDatabase, silent } from '../stores/database.ts';
+import { PDF, digestOf } from './digest.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
@@ -119,9 +120,6 @@ export interface Scan {
   /** Every status message so far. */
   messages: StatusMessage[];
 }
-
-export const digestOf = (bytes: Uint8Array) => ({ bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') });
-export const PDF = Buffer.from('%PDF-1.7\n% a report\n%%EOF\n');
 
 /** How the tests' scanners run. */
 export const SCANNER: OperatorSettings['scanner'] = {

@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { ConfigurationError } from '../core/configuration.ts';
+import { readOperatorConfiguration, settingsOf } from './config.ts';
+
+const least = {
+  MONGODB_URL: 'mongodb://localhost/curbcut',
+  S3_ENDPOINT: 'http://localhost:9000',
+  S3_BUCKET: 'curbcut',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'secret-key',
+  SCANNER_IMAGE: 'scanner:1',
+};
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readOperatorConfiguration(environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return error.problems;
+  }
+}
+
+describe('operator configuration', () => {
+  it('needs no more than its addresses', () => {
+    const settings = settingsOf(readOperatorConfiguration(least));
+    expect(settings).to.deep.include({ namespace: 'curbcut', watchNamespaces: [], maxRunning: 10, maxPagesLimit: 500, retentionDays: 90 });
+    expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
+  });
+
+  it('always watches its own namespace', () => {
+    const settings = settingsOf(readOperatorConfiguration({ ...least, WATCH_NAMESPACES: 'web, shop' }));
+    expect(settings.watchNamespaces).to.deep.equal(['curbcut', 'web', 'shop']);
+  });
+
+  it('tells of every mistake at once, and of no secret', () => {
+    const problems = problemsOf({
+      ...least,
+      SCANNER_IMAGE: '',
+      REPORT_RETENTION_DAYS: '6',
+      SCANNER_MEMORY_LIMIT: 'much',
+      NATS_SIGNING_SEED: 'SUsecret',
+      DENY_TARGETS: '10.0.0.0/99',
+    });
+    expect(problems).to.have.length(5);
+    expect(problems.join('\n'))
+      .to.match(/SCANNER_IMAGE is not set/)
+      .and.match(/REPORT_RETENTION_DAYS is "6"; it must be .* from 7/);
+    expect(problems.join('\n')).not.to.match(/SUsecret/);
+  });
+});

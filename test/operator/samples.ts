@@ -1,0 +1,151 @@
+/** Scans, Jobs and pods in given states, for tests of the pure parts. */
+import type { PodFailed, PodProgress, PodStored } from '../../core/pod.ts';
+import { SETTLE_FINALIZER, type AccessibilityScan, type AccessibilityScanStatus, type Condition } from '../../core/resources.ts';
+import type { Job, Pod } from '../../operator/scan/kinds.ts';
+import type { Facts, Patience } from '../../operator/scan/plan.ts';
+import { SILENCE } from '../../operator/scan/pod-message.ts';
+
+export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
+export const NOW = new Date('2026-03-02T10:00:00Z');
+/** A moment so many seconds before NOW. */
+export const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString().replace('.000Z', 'Z');
+
+export const PATIENCE: Patience = {
+  queueMs: 3_600_000,
+  pendingMs: 300_000,
+  stuckMs: 120_000,
+  lostPodMs: 60_000,
+  lingerMs: 60_000,
+  lateNewsMs: 5_000,
+  statusEveryMs: 5_000,
+  mirrorEveryMs: 500,
+};
+
+export function condition(type: string, status: Condition['status'], reason: string, seconds = 60): Condition {
+  return { type, status, reason, message: reason, lastTransitionTime: ago(seconds), observedGeneration: 1 };
+}
+
+/** A claimed scan that was made ten minutes ago. */
+export function scanWith(status?: AccessibilityScanStatus, rest: { spec?: object; metadata?: object } = {}): AccessibilityScan {
+  return {
+    apiVersion: 'curbcut.dev/v1',
+    kind: 'AccessibilityScan',
+    metadata: {
+      name: `scan-${SCAN_ID}`,
+      namespace: 'curbcut',
+      uid: 'scan-uid',
+      resourceVersion: '1',
+      generation: 1,
+      creationTimestamp: ago(600),
+      finalizers: [SETTLE_FINALIZER],
+      ...rest.metadata,
+    },
+    spec: { url: 'https://example.com/', maxPages: 5, ...rest.spec },
+    ...(status && { status }),
+  };
+}
+
+/** The status of a scan whose Job was made a minute ago. */
+export const launched = (more: AccessibilityScanStatus = {}): AccessibilityScanStatus => ({
+  phase: 'queued',
+  attempts: 0,
+  jobName: `scan-${SCAN_ID}`,
+  pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 },
+  conditions: [condition('Admitted', 'True', 'Admitted'), condition('Succeeded', 'Unknown', 'Launching')],
+  ...more,
+});
+
+export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; seconds?: number }): Job {
+  const conditions = ended && [
+    { type: 'FailureTarget', status: 'True', reason: ended.reason },
+    { type: ended.type, status: 'True', reason: ended.reason, lastTransitionTime: ago(ended.seconds ?? 10) },
+  ];
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: `scan-${SCAN_ID}`, namespace: 'curbcut', uid: 'job-uid', creationTimestamp: ago(60) },
+    spec: { activeDeadlineSeconds: 630 },
+    status: { conditions },
+  };
+}
+
+/** A pod that was made so many seconds ago. */
+export function podWith(name: string, status: Pod['status'], seconds = 50, metadata: object = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'curbcut', uid: `${name}-uid`, creationTimestamp: ago(seconds), ...metadata },
+    status,
+  };
+}
+
+export const pendingPod = (name: string, seconds = 50): Pod =>
+  podWith(name, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes are available' }] }, seconds);
+export const runningPod = (name: string, seconds = 50, metadata: object = {}): Pod =>
+  podWith(name, { phase: 'Running', containerStatuses: [{ name: 'scanner', state: { running: {} } }] }, seconds, metadata);
+export const endedPod = (name: string, exitCode: number, message?: object | string, seconds = 50): Pod =>
+  podWith(
+    name,
+    {
+      phase: exitCode === 0 ? 'Succeeded' : 'Failed',
+      containerStatuses: [
+        {
+          name: 'scanner',
+          state: {
+            terminated: {
+              exitCode,
+              ...(message !== undefined && { message: typeof message === 'string' ? message : JSON.stringify(message) }),
+            },
+          },
+        },
+      ],
+    },
+    seconds,
+  );
+
+const ZERO = { scanned: 0, failed: 0, total: 0 };
+export const progress = (attempt: string, more: Partial<PodProgress> = {}): PodProgress => ({
+  kind: 'progress',
+  scanId: SCAN_ID,
+  attempt,
+  sequence: 1,
+  phase: 'scanning',
+  pages: ZERO,
+  ...more,
+});
+export const storedBy = (attempt: string): PodStored => ({
+  kind: 'stored',
+  scanId: SCAN_ID,
+  attempt,
+  pages: { scanned: 2, failed: 0, total: 2 },
+  export: { bytes: 10, sha256: 'a'.repeat(64) },
+  pdf: { bytes: 10, sha256: 'b'.repeat(64) },
+});
+export const failedBy = (attempt: string): PodFailed => ({
+  kind: 'failed',
+  scanId: SCAN_ID,
+  attempt,
+  reason: 'target_not_html',
+  message: 'It is an image.',
+  pages: ZERO,
+});
+
+/** Facts about a scan of which nothing else is known. */
+export function factsOf(more: Partial<Facts> = {}): Facts {
+  return {
+    scan: scanWith(),
+    scanId: SCAN_ID,
+    now: NOW,
+    job: null,
+    pods: [],
+    trouble: null,
+    noPodSince: null,
+    heard: SILENCE,
+    busSince: null,
+    refused: new Map(),
+    mirrored: null,
+    mirroredAt: null,
+    statusAt: null,
+    ...more,
+  };
+}
