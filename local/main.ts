@@ -135,7 +135,8 @@ try {
       join(state, 'report.json'),
     );
   }
-  say(`
+  if (closing === undefined)
+    say(`
 Curbcut goes on serving until Ctrl-C. From another terminal, in this folder:
   . .curbcut/env                                                  # CURBCUT_URL, CURBCUT_API_KEY, KUBECONFIG
   bin/curbcut scan ${demo.url}/ --min-score 90 --fail-on critical
