@@ -1,0 +1,39 @@
+// `helm test`: waits until the API is ready, then scans one page and follows it to its verdict.
+const { API_URL, API_KEY, TARGET } = process.env;
+const until = Date.now() + 240_000;
+const pause = () => new Promise((resolve) => setTimeout(resolve, 500));
+const ask = (path, init) => fetch(`${API_URL}${path}`, { ...init, headers: { 'X-API-Key': API_KEY, ...init?.headers }, signal: AbortSignal.timeout(10_000) });
+function fail(message) {
+  console.error(message);
+  process.exit(1);
+}
+
+for (;;) {
+  const told = await fetch(`${API_URL}/readyz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
+  if (told === '') break;
+  if (Date.now() > until) fail(`The API is not ready: ${told}`);
+  await pause();
+}
+console.log('The API is ready.');
+if (!API_KEY || !TARGET) {
+  console.log('There is no key (test.apiKeySecret) or no URL (test.url): nothing is scanned.');
+  process.exit(0);
+}
+
+const submitted = await ask('/v1/ci/scans', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ url: TARGET, max_pages: 1 }) });
+const answer = await submitted.json();
+if (submitted.status !== 202) fail(`The scan was refused (${submitted.status}): ${JSON.stringify(answer)}`);
+console.log(`Submitted ${answer.scan_id} for ${TARGET}`);
+let result;
+do {
+  if (Date.now() > until) fail(`The scan did not end: ${JSON.stringify(result)}`);
+  await pause();
+  const polled = await ask(answer.status_url).catch(() => null);
+  result = polled === null ? result : { http: polled.status, ...(await polled.json()) };
+} while (result === undefined || result.http === 202 || result.http >= 500);
+if (result.status !== 'done') fail(`The scan is ${result.status}: ${result.message}`);
+for (const path of [`/v1/scans/${answer.scan_id}/report`, `/v1/scans/${answer.scan_id}/report/json`]) {
+  const link = await ask(path);
+  if (link.status !== 200) fail(`${path} answered ${link.status}`);
+}
+console.log(`Done: score ${result.score}, ${result.violations_count} violations; PDF and JSON are stored.`);

@@ -1,0 +1,199 @@
+{{/* Names and labels. */}}
+{{- define "curbcut.name" -}}
+{{- if contains "curbcut" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-curbcut" (.Release.Name | trunc 32 | trimSuffix "-") }}{{ end }}
+{{- end }}
+
+{{- define "curbcut.selector" -}}
+app.kubernetes.io/name: curbcut
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "curbcut.labels" -}}
+{{ include "curbcut.selector" . }}
+app.kubernetes.io/part-of: curbcut
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{- define "curbcut.scansNamespace" -}}
+{{ .Values.scans.namespace | default (printf "%s-scans" .Release.Namespace) }}
+{{- end }}
+
+{{/* Every namespace whose scans are known to be run, as a JSON list. */}}
+{{- define "curbcut.scanNamespaces" -}}
+{{ concat (list (include "curbcut.scansNamespace" .)) .Values.scans.extraNamespaces | uniq | toJson }}
+{{- end }}
+
+{{/* An image: (dict "root" . "name" "service"). */}}
+{{- define "curbcut.image" -}}
+{{- $whole := index .root.Values.images .name -}}
+{{- $whole | default (printf "%s/%s:%s" .root.Values.images.prefix .name (.root.Values.images.tag | default .root.Chart.AppVersion)) -}}
+{{- end }}
+
+{{- define "curbcut.evaluationName" -}}
+{{ include "curbcut.name" . }}-evaluation
+{{- end }}
+
+{{- define "curbcut.demoHost" -}}
+{{ include "curbcut.name" . }}-demo.{{ .Release.Namespace }}.svc
+{{- end }}
+
+{{/* The Secret with the plain values of mongodb, nats and s3. */}}
+{{- define "curbcut.connectionsName" -}}
+{{ include "curbcut.name" . }}-connections
+{{- end }}
+
+{{/* Where things are: an evaluation's own, else what the values say. */}}
+{{- define "curbcut.mongodbUrl" -}}
+{{ if .Values.evaluation.enabled }}mongodb://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:27017/curbcut?directConnection=true{{ else }}{{ .Values.mongodb.url }}{{ end }}
+{{- end }}
+{{- define "curbcut.natsUrl" -}}
+{{ if .Values.evaluation.enabled }}nats://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.url }}{{ end }}
+{{- end }}
+{{- define "curbcut.s3Endpoint" -}}
+{{ if .Values.evaluation.enabled }}http://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:9000{{ else }}{{ .Values.s3.endpoint }}{{ end }}
+{{- end }}
+
+{{- define "curbcut.publicBaseUrl" -}}
+{{- if .Values.api.publicBaseUrl }}{{ .Values.api.publicBaseUrl -}}
+{{- else if .Values.api.ingress.enabled }}{{ ternary "https" "http" (ne .Values.api.ingress.tlsSecret "") }}://{{ .Values.api.ingress.host -}}
+{{- else if .Values.evaluation.enabled }}http://localhost:8080
+{{- else }}http://{{ include "curbcut.name" . }}.{{ .Release.Namespace }}.svc:{{ .Values.api.service.port }}
+{{- end }}
+{{- end }}
+
+{{- define "curbcut.allowTargets" -}}
+{{ concat .Values.targets.allow (ternary (list (include "curbcut.demoHost" .)) (list) .Values.evaluation.enabled) | join "," }}
+{{- end }}
+
+{{/* The name of the Secret and of the key that hold NATS' .creds file, as "name key", or nothing. */}}
+{{- define "curbcut.natsCredentials" -}}
+{{- if .Values.evaluation.enabled }}{{ include "curbcut.evaluationName" . }} service.creds
+{{- else if and .Values.nats.existingSecret.name .Values.nats.existingSecret.credentialsKey }}{{ .Values.nats.existingSecret.name }} {{ .Values.nats.existingSecret.credentialsKey }}
+{{- else if .Values.nats.credentials }}{{ include "curbcut.connectionsName" . }} nats.creds
+{{- end }}
+{{- end }}
+
+{{/* One variable from a Secret: (dict "name" … "secret" … "key" …). */}}
+{{- define "curbcut.secretEnv" -}}
+- name: {{ .name }}
+  valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
+{{- end }}
+
+{{/* What API and operator both read. */}}
+{{- define "curbcut.commonEnv" -}}
+{{- $evaluation := .Values.evaluation.enabled }}
+{{- $own := include "curbcut.connectionsName" . }}
+- { name: HOST, value: 0.0.0.0 }
+- { name: CURBCUT_NAMESPACE, value: {{ include "curbcut.scansNamespace" . | quote }} }
+{{- if $evaluation }}
+- { name: MONGODB_URL, value: {{ include "curbcut.mongodbUrl" . | quote }} }
+{{- else if .Values.mongodb.existingSecret.name }}
+{{ include "curbcut.secretEnv" (dict "name" "MONGODB_URL" "secret" .Values.mongodb.existingSecret.name "key" .Values.mongodb.existingSecret.key) }}
+{{- else }}
+{{ include "curbcut.secretEnv" (dict "name" "MONGODB_URL" "secret" $own "key" "mongodb-url") }}
+{{- end }}
+{{- with include "curbcut.natsUrl" . }}
+- { name: NATS_URL, value: {{ . | quote }} }
+{{- end }}
+{{- if include "curbcut.natsCredentials" . }}
+- { name: NATS_CREDENTIALS_FILE, value: /run/nats/user.creds }
+{{- end }}
+- { name: S3_ENDPOINT, value: {{ include "curbcut.s3Endpoint" . | quote }} }
+- { name: S3_REGION, value: {{ .Values.s3.region | quote }} }
+- { name: S3_BUCKET, value: {{ ternary "curbcut" .Values.s3.bucket $evaluation | quote }} }
+{{- if $evaluation }}
+- { name: S3_ACCESS_KEY_ID, value: curbcut-evaluation }
+{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" (include "curbcut.evaluationName" .) "key" "s3-secret-access-key") }}
+{{- else if .Values.s3.existingSecret.name }}
+{{ include "curbcut.secretEnv" (dict "name" "S3_ACCESS_KEY_ID" "secret" .Values.s3.existingSecret.name "key" .Values.s3.existingSecret.accessKeyIdKey) }}
+{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" .Values.s3.existingSecret.name "key" .Values.s3.existingSecret.secretAccessKeyKey) }}
+{{- else }}
+{{ include "curbcut.secretEnv" (dict "name" "S3_ACCESS_KEY_ID" "secret" $own "key" "s3-access-key-id") }}
+{{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" $own "key" "s3-secret-access-key") }}
+{{- end }}
+- { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
+- { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
+- { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }
+{{- end }}
+
+{{/* The .creds file as a volume. In an evaluation its Secret is filled a moment after the start: the mount waits for it. */}}
+{{- define "curbcut.volumeMounts" -}}
+{{- if include "curbcut.natsCredentials" . }}
+volumeMounts:
+  - { name: nats, mountPath: /run/nats, readOnly: true }
+{{- end }}
+{{- end }}
+{{- define "curbcut.volumes" -}}
+{{- with include "curbcut.natsCredentials" . }}
+{{- $parts := splitList " " . }}
+volumes:
+  - name: nats
+    secret:
+      secretName: {{ first $parts }}
+      defaultMode: 0o440
+      items: [{ key: {{ last $parts }}, path: user.creds }]
+{{- end }}
+{{- end }}
+
+{{- define "curbcut.podSecurity" -}}
+securityContext:
+  runAsNonRoot: true
+  runAsUser: 65532
+  runAsGroup: 65532
+  fsGroup: 65532
+  seccompProfile: { type: RuntimeDefault }
+{{- end }}
+{{- define "curbcut.containerSecurity" -}}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "curbcut.pullSecrets" -}}
+{{- with .Values.images.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Where a process runs: (dict "root" . "component" "api" "values" .Values.api). */}}
+{{- define "curbcut.placement" -}}
+topologySpreadConstraints:
+  {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector: { matchLabels: { {{ include "curbcut.selector" $ | trim | replace "\n" ", " }} } }
+    matchLabelKeys: [pod-template-hash]
+  {{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end }}
+
+{{/* What must be configured and is not. */}}
+{{- define "curbcut.check" -}}
+{{- if not .Values.evaluation.enabled }}
+{{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut keeps its scans in MongoDB. To try Curbcut out without one: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: reports are kept in an S3-compatible object store. To try Curbcut out without one: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name a bucket that exists" }}{{ end }}
+{{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
+{{- end }}
+{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
+{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS and S3: leave theirs unset, or the evaluation off" }}{{ end }}
+{{- end }}

@@ -1,0 +1,274 @@
+/** The chart as helm renders it, without a cluster: what it refuses, what it makes, and that the processes understand it. */
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { expect } from 'chai';
+import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
+import { readConfiguration } from '../../core/configuration.ts';
+import { Environment as EvaluationEnvironment } from '../../local/evaluation/config.ts';
+import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
+import {
+  CHART,
+  EVALUATION,
+  hasHelm,
+  helm,
+  PLAIN,
+  podsOf,
+  refusalOf,
+  render,
+  ROOT,
+  SECRETS,
+  type Container,
+  type Rendered,
+} from './rendered.ts';
+
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+
+const VARIANTS = {
+  evaluation: EVALUATION,
+  'plain values': PLAIN,
+  'existing Secrets': SECRETS,
+  'every namespace': { ...PLAIN, 'scans.clusterWide': true },
+};
+
+const one = (objects: readonly Rendered[], kind: string, name: string): Rendered => {
+  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+  if (found.length !== 1) throw new Error(`${found.length} of ${kind}/${name}`);
+  return found[0]!;
+};
+const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
+const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
+
+/** The environment as the process would read it; what comes from a Secret is given by the variable's name. */
+function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
+}
+const FROM_SECRETS = {
+  MONGODB_URL: 'mongodb://db/curbcut',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'secret',
+  NATS_SIGNING_SEED: `SA${'A'.repeat(56)}`,
+};
+
+describe('the custom resource definitions of the chart', () => {
+  const names = (folder: string) => globSync('*.yaml', { cwd: folder }).sort();
+  it('are those of crds/ (tools/chart copies them)', () => {
+    const [source, copy] = [join(ROOT, 'crds'), join(CHART, 'crds')];
+    expect(names(copy)).to.deep.equal(names(source));
+    for (const name of names(source))
+      expect(readFileSync(join(copy, name), 'utf8'), name).to.equal(readFileSync(join(source, name), 'utf8'));
+  });
+});
+
+describe('the chart', function () {
+  this.timeout(60_000);
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (left out: there is no helm on this machine)');
+    this.skip();
+  });
+
+  it('has nothing that helm lint objects to', () => {
+    expect(helm('lint', '--strict', CHART)).to.match(/0 chart\(s\) failed/);
+    expect(helm('lint', '--strict', CHART, '--set', 'evaluation.enabled=true')).to.not.match(/WARNING|ERROR/);
+  });
+
+  it('has the version of the project, and carries the definitions when it is packaged', () => {
+    const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+    const folder = mkdtempSync(join(tmpdir(), 'curbcut-chart-'));
+    try {
+      helm('package', CHART, '--destination', folder);
+      const crds = helm('show', 'crds', join(folder, `curbcut-${version}.tgz`));
+      for (const path of globSync('crds/*.yaml', { cwd: ROOT })) expect(crds).to.contain(`name: ${basename(path, '.yaml')}.curbcut.dev`);
+      expect(helm('show', 'chart', CHART)).to.match(new RegExp(`^appVersion: ${version}$`, 'm'));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('refuses what is misspelt or out of range, and says where', () => {
+    expect(refusalOf({ ...EVALUATION, 'evaluation.enable': true })).to.match(/evaluation.*enable/s);
+    expect(refusalOf({ ...EVALUATION, 'scans.retentionDays': 3 })).to.match(/retentionDays/);
+    expect(refusalOf({ ...EVALUATION, 'targets.deny': ['10.0.0.0'] })).to.match(/targets.*deny/s);
+  });
+
+  it('names what is missing, and the evaluation as a way without it', () => {
+    expect(refusalOf({})).to.match(/mongodb\.url .*evaluation\.enabled=true/s);
+    expect(refusalOf({ ...PLAIN, 's3.endpoint': '' })).to.match(/s3\.endpoint is not set/);
+    expect(refusalOf({ ...PLAIN, 's3.secretAccessKey': '' })).to.match(/s3\.secretAccessKey .*not set/);
+    expect(refusalOf({ ...PLAIN, ...EVALUATION })).to.match(/brings its own MongoDB/);
+    expect(refusalOf({ ...EVALUATION, 'api.ingress.enabled': true })).to.match(/api\.ingress\.host is not set/);
+  });
+
+  for (const [name, values] of Object.entries(VARIANTS)) {
+    describe(`with ${name}`, () => {
+      let objects: Rendered[];
+      before(() => {
+        objects = render(values);
+      });
+
+      it('gives each process only variables that it knows, with values that it takes', () => {
+        const api = environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS);
+        expect(Object.keys(ApiEnvironment.properties)).to.include.members(Object.keys(api));
+        expect(readApiConfiguration(api)).to.include({ HOST: '0.0.0.0', PORT: 8080, CURBCUT_NAMESPACE: 'prod-scans' });
+        const operator = environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS);
+        expect(Object.keys(OperatorEnvironment.properties)).to.include.members(Object.keys(operator));
+        const config = readOperatorConfiguration(operator);
+        expect(config).to.include({ HOST: '0.0.0.0', METRICS_PORT: 9090, SCANNER_HOST_USERS: false });
+        expect(config.WATCH_NAMESPACES).to.equal(name === 'every namespace' ? '' : 'prod-scans');
+      });
+
+      it('makes pods that Pod Security lets into a restricted namespace, with a read-only root and limits', () => {
+        const pods = [...podsOf(objects)];
+        expect(pods.map(([pod]) => pod)).to.include.members(['curbcut-api', 'curbcut-operator', 'curbcut-test']);
+        for (const [pod, spec] of pods) {
+          expect(spec.securityContext, pod).to.deep.include({
+            runAsNonRoot: true,
+            runAsUser: 65532,
+            seccompProfile: { type: 'RuntimeDefault' },
+          });
+          expect(spec.enableServiceLinks, pod).to.equal(false);
+          for (const { securityContext, resources, image } of spec.containers) {
+            expect(securityContext, pod).to.deep.equal({
+              allowPrivilegeEscalation: false,
+              readOnlyRootFilesystem: true,
+              capabilities: { drop: ['ALL'] },
+            });
+            expect(resources.limits.memory, pod).to.be.a('string');
+            expect(image, pod).to.match(/^curbcut\.dev\/(service|evaluation):0\.1\.0$/);
+          }
+        }
+        expect(podsOf(objects).get('curbcut-test')!.automountServiceAccountToken).to.equal(false);
+      });
+
+      it('replaces replicas one by one and keeps one while nodes are drained', () => {
+        for (const process of ['api', 'operator']) {
+          const { spec } = one(objects, 'Deployment', `curbcut-${process}`) as unknown as { spec: { strategy: object } };
+          expect(spec.strategy).to.deep.equal({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
+          expect(one(objects, 'PodDisruptionBudget', `curbcut-${process}`).spec).to.deep.include({ maxUnavailable: 1 });
+          const container = containerOf(objects, `curbcut-${process}`);
+          expect(container).to.include.keys('startupProbe', 'livenessProbe', 'readinessProbe');
+        }
+      });
+
+      it('grants no wildcard, and reads no Secret but the one that the evaluation fills', () => {
+        const roles = objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
+        expect(roles.some(({ kind }) => kind === 'ClusterRole')).to.equal(name === 'every namespace');
+        for (const role of roles) {
+          for (const rule of rulesOf(role)) {
+            expect([...rule.apiGroups, ...rule.resources, ...rule.verbs], role.metadata.name).to.not.include('*');
+            if (!rule.resources.includes('secrets')) continue;
+            if (role.metadata.name === 'curbcut-evaluation')
+              expect(rule).to.deep.include({ resourceNames: ['curbcut-evaluation'], verbs: ['get', 'patch'] });
+            else expect(rule.verbs).to.deep.equal(['create']);
+          }
+        }
+      });
+
+      it('keeps what would lose scans when the release is removed', () => {
+        const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
+        expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members(['Namespace/prod-scans', 'ScanQueue/default']);
+        expect(kept.find(({ kind }) => kind === 'Namespace')!.metadata.labels).to.include({
+          'pod-security.kubernetes.io/enforce': 'restricted',
+        });
+      });
+    });
+  }
+
+  it("gives the evaluation's pod only variables that it knows", () => {
+    const environment = environmentOf(containerOf(render(EVALUATION), 'curbcut-evaluation'), {});
+    expect(Object.keys(EvaluationEnvironment.properties)).to.include.members(Object.keys(environment));
+    expect(readConfiguration(EvaluationEnvironment, environment)).to.include({ CURBCUT_NAMESPACE: 'prod-scans', POD_NAMESPACE: 'prod' });
+  });
+
+  it('puts secrets into Secrets and nowhere else', () => {
+    const objects = render(PLAIN);
+    const secret = one(objects, 'Secret', 'curbcut-connections');
+    expect(Object.keys(secret.data as object)).to.have.members([
+      'mongodb-url',
+      'nats-signing-seed',
+      'nats.creds',
+      's3-access-key-id',
+      's3-secret-access-key',
+    ]);
+    const others = JSON.stringify(objects.filter((object) => object !== secret));
+    for (const value of ['mongo-password', 'nats-credentials', PLAIN['nats.signingSeed'], 's3-password'])
+      expect(others).to.not.contain(value);
+  });
+
+  it('makes no Secret where existing ones are named, and reads those', () => {
+    const objects = render(SECRETS);
+    expect(objects.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
+    const refs = containerOf(objects, 'curbcut-operator').env!.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : []));
+    expect(refs).to.deep.equal([
+      { name: 'mongo', key: 'url' },
+      { name: 'minio', key: 'access-key-id' },
+      { name: 'minio', key: 'secret-access-key' },
+      { name: 'nats', key: 'signing-seed' },
+    ]);
+  });
+
+  it('rolls the processes out anew when a plain secret changes', () => {
+    const checksum = (password: string) =>
+      (
+        one(render({ ...PLAIN, 's3.secretAccessKey': password }), 'Deployment', 'curbcut-api') as unknown as {
+          spec: { template: Rendered };
+        }
+      ).spec.template.metadata.annotations!['checksum/connections'];
+    expect(checksum('one')).to.not.equal(checksum('two'));
+  });
+
+  it('grants the same in every namespace that is named, and asks for no more', () => {
+    const objects = render({ ...PLAIN, 'scans.extraNamespaces': ['team-a'] });
+    const roles = objects.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'curbcut-operator');
+    expect(roles.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
+    expect(roles[0]!.rules).to.deep.equal(roles[1]!.rules);
+    const policies = objects.filter(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === 'curbcut-scanner');
+    expect(policies.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
+  });
+
+  it('lets a cluster whose pods have public addresses keep them from scanners', () => {
+    const objects = render({ ...PLAIN, clusterRanges: ['100.0.0.0/16', '2a00:1::/48'] });
+    const policy = JSON.stringify(one(objects, 'NetworkPolicy', 'curbcut-scanner'));
+    expect(policy).to.match(/"cidr":"0\.0\.0\.0\/0","except":\[[^\]]*"100\.0\.0\.0\/16"\]/);
+    expect(policy).to.contain('"cidr":"2000::/3","except":["2a00:1::/48"]');
+    expect(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS).DENY_TARGETS).to.equal('100.0.0.0/16,2a00:1::/48');
+  });
+
+  it('works out from addresses what the processes may reach', () => {
+    const egress = (name: string, values: Record<string, unknown>) =>
+      (one(render(values), 'NetworkPolicy', name).spec as { egress: { to?: unknown; ports: { port: number }[] }[] }).egress
+        .slice(1)
+        .map(({ to, ports }) => ({ to, ports: ports.map(({ port }) => port) }));
+    const namespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
+    expect(egress('curbcut-api', PLAIN)).to.deep.equal([
+      { to: undefined, ports: [443, 6443] },
+      { to: [namespace('data')], ports: [27017, 27018] },
+      { to: undefined, ports: [443] },
+      { to: [{ ipBlock: { cidr: '10.1.2.3/32' } }], ports: [4222] },
+    ]);
+    expect(egress('curbcut-scanner', SECRETS).slice(0, -1)).to.deep.equal([
+      { to: [namespace('messages')], ports: [4222] },
+      { to: [namespace('objects')], ports: [9000] },
+    ]);
+    const own = { 'networkPolicy.s3.to': [{ ipBlock: { cidr: '10.9.0.0/16' } }], 'networkPolicy.s3.ports': [9001] };
+    expect(egress('curbcut-scanner', { ...SECRETS, ...own })).to.deep.include({
+      to: [{ ipBlock: { cidr: '10.9.0.0/16' } }],
+      ports: [9001],
+    });
+  });
+
+  it('is called from outside by the ingress that is asked for', () => {
+    const objects = render({ ...PLAIN, 'api.ingress': { enabled: true, className: 'nginx', host: 'scan.example.com', tlsSecret: 'tls' } });
+    expect(one(objects, 'Ingress', 'curbcut').spec).to.deep.include({
+      ingressClassName: 'nginx',
+      tls: [{ secretName: 'tls', hosts: ['scan.example.com'] }],
+    });
+    expect(environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS).PUBLIC_BASE_URL).to.equal('https://scan.example.com');
+  });
+});

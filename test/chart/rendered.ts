@@ -1,0 +1,108 @@
+/** Renders the chart with helm and no cluster. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+export const CHART = join(ROOT, 'helm');
+
+export interface Rendered {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels: Record<string, string>; annotations?: Record<string, string> };
+  [field: string]: unknown;
+}
+export interface Container {
+  name: string;
+  image: string;
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[];
+  securityContext: Record<string, unknown>;
+  resources: { requests: object; limits: { memory?: string } };
+  [field: string]: unknown;
+}
+export interface PodSpec {
+  containers: Container[];
+  securityContext: Record<string, unknown>;
+  automountServiceAccountToken: boolean;
+  enableServiceLinks: boolean;
+  volumes?: { name: string; secret?: { secretName: string } }[];
+}
+
+/** False where there is no helm on this machine. */
+export function hasHelm(): boolean {
+  try {
+    execFileSync('helm', ['version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What helm says. @throws with what it said on stderr where it refuses */
+export function helm(...args: string[]): string {
+  // What the chart looks up in a cluster must not depend on the machine that the test runs on.
+  return execFileSync('helm', args, {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, KUBECONFIG: '/dev/null' },
+  });
+}
+
+/** What helm says when it refuses. */
+export function refusal(...args: string[]): string {
+  try {
+    helm(...args);
+  } catch (error) {
+    return String((error as { stderr: string }).stderr);
+  }
+  throw new Error(`helm ${args.join(' ')} did not refuse`);
+}
+
+const settings = (values: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
+
+/** The chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). */
+export function render(values: Readonly<Record<string, unknown>>, ...args: string[]): Rendered[] {
+  const text = helm('template', 'curbcut', CHART, '--namespace', 'prod', ...settings(values), ...args);
+  return parseAllDocuments(text).flatMap((document) => {
+    const [problem] = document.errors;
+    if (problem) throw problem;
+    const object = document.toJS() as Rendered | null;
+    return object === null ? [] : [object];
+  });
+}
+
+export function refusalOf(values: Readonly<Record<string, unknown>>): string {
+  return refusal('template', 'curbcut', CHART, ...settings(values));
+}
+
+export const EVALUATION = { 'evaluation.enabled': true };
+export const PLAIN = {
+  'mongodb.url': 'mongodb://user:mongo-password@db-0.data.svc:27017,db-1.data.svc:27018/curbcut',
+  'nats.url': 'nats://10.1.2.3:4222',
+  'nats.credentials': 'nats-credentials',
+  'nats.signingSeed': `SA${'A'.repeat(56)}`,
+  's3.endpoint': 'https://s3.example.com',
+  's3.bucket': 'reports',
+  's3.accessKeyId': 'key-id',
+  's3.secretAccessKey': 's3-password',
+};
+export const SECRETS = {
+  'mongodb.existingSecret.name': 'mongo',
+  'nats.url': 'nats://nats.messages.svc:4222',
+  'nats.existingSecret.name': 'nats',
+  's3.endpoint': 'http://minio.objects.svc:9000',
+  's3.bucket': 'reports',
+  's3.existingSecret.name': 'minio',
+};
+
+/** Every pod that the manifests make, by the name of what makes it. */
+export function podsOf(objects: readonly Rendered[]): Map<string, PodSpec> {
+  return new Map(
+    objects.flatMap((object) => {
+      if (object.kind === 'Pod') return [[object.metadata.name, object.spec as PodSpec] as const];
+      if (object.kind !== 'Deployment') return [];
+      return [[object.metadata.name, (object.spec as { template: { spec: PodSpec } }).template.spec] as const];
+    }),
+  );
+}
