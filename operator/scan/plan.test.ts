@@ -271,7 +271,6 @@ describe('plan', () => {
   it("keeps a pod's words to one line that no terminal obeys", () => {
     const word = { ...failedBy('a'), message: `bad\n\u001b[31mred\u202e ${'x'.repeat(2000)}` };
     const { message } = endOf(running({ heard: { progress: null, at: NOW, words: [word] } }))!;
-    // eslint-disable-next-line no-control-regex -- that is what is looked for
     expect(message).not.to.match(/[\u0000-\u001f\u202e]/);
     expect(message.length).to.be.at.most(1000);
   });
