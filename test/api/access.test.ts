@@ -146,16 +146,14 @@ describe('the limits', () => {
   });
 
   it('let exactly 300 report links of an organisation through', async () => {
-    const { id } = await world.organisation();
-    const keys = await Promise.all(
-      Array.from({ length: 6 }, () => world.stores.keys.issue({ organisation: id, name: 'x', expiresAt: null })),
-    );
+    const { id, key } = await world.organisation();
     const row = await world.scan(id);
+    // All but five at the store itself, for the key's own limit is lower.
+    const rule = { policy: 'reports', subject: id, limit: 300, windowSeconds: 60 };
+    for (let count = 0; count < 295; count += 1) expect((await world.stores.limits.admit([rule])).allowed).to.equal(true);
     let turn = 0;
-    const tally = await burst(310, () =>
-      world.request('GET', `/v1/scans/${row.id}/report${turn % 2 ? '/json' : ''}`, { key: keys[turn++ % 6]!.secret }),
-    );
-    expect(tally).to.deep.equal({ 409: 300, 429: 10 });
+    const tally = await burst(10, () => world.request('GET', `/v1/scans/${row.id}/report${turn++ % 2 ? '/json' : ''}`, { key }));
+    expect(tally).to.deep.equal({ 409: 5, 429: 5 });
   });
 
   it('accept a request that is sent after exactly Retry-After', async () => {

@@ -3,10 +3,13 @@
  * repeat, in either order, and in the end exactly the credits of the scans that will run are held.
  */
 import { expect } from 'chai';
+import { GROUP, SCANS_PLURAL, VERSION } from '../../core/resources.ts';
 import { createScanResources } from '../../stores/scan-resources.ts';
 import { sweep } from '../../stores/sweep.ts';
 import { NAMESPACE } from './stack.ts';
 import { eventually, startWorld, SUBMISSION, type World } from './world.ts';
+
+const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 const STEPS = [
   'idempotency.claim',
@@ -98,4 +101,19 @@ describe('a replica that dies', () => {
         await expectExact(id, 1);
       });
     }
+
+  it('before it kept the answer of a scan that has come to its end since: the repeat gets that scan, and starts none', async () => {
+    const { id, key } = await world.organisation({ credits: 20 });
+    await dieAt('idempotency.complete', 'before', key);
+    const [row] = await world.db.collection<{ _id: string }>('scans').find({ organisation: id }).toArray();
+    const scanId = row!._id;
+    await world.stores.scans.mirror(scanId, { phase: 'done', finishedAt: new Date() });
+    await world.stores.credits.settle(id, scanId, 3);
+    await world.kubernetes.request('DELETE', world.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
+    await endLeases();
+    const repeat = await submit(key);
+    expect([repeat.status, repeat.body.scan_id]).to.deep.equal([202, scanId]);
+    expect(await resources().exists({ resource: { namespace: NAMESPACE, name: `scan-${scanId}` } })).to.equal(false);
+    expect(await world.stores.credits.balance(id)).to.include({ balance: 17, held: 0, spent: 3 });
+  });
 });

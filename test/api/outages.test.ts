@@ -100,6 +100,8 @@ describe('an outage during a submission', () => {
     expect((await submit(key)).status).to.equal(503);
     expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     await sweepNow();
+    // What runs all the same has a row, so that the operator can tell how it ended.
+    expect(await world.db.collection('scans').countDocuments({ organisation: id, submission: 'accepted' })).to.equal(1);
     expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 

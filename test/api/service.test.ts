@@ -134,6 +134,20 @@ describe('GET /metrics', () => {
     expect(text).to.match(/curbcut_submissions_total\{outcome="accepted"\} [1-9]/);
     for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(name).to.match(/^curbcut_/);
   });
+
+  it('tells of each dependency as the last readiness probe found it', async () => {
+    const up = async (): Promise<string[]> => {
+      await world.request('GET', '/readyz');
+      const { text } = await world.request('GET', '/metrics');
+      return [...text.matchAll(/^curbcut_dependency_up\{dependency="(\w+)"\} 1$/gm)].map(([, name]) => name!).sort();
+    };
+    expect(await up()).to.deep.equal(['kubernetes', 'mongodb', 'objects']);
+    const real = world.probes.objects!;
+    world.probes.objects = { required: true, check: down };
+    const without = await up();
+    world.probes.objects = real;
+    expect(without).to.deep.equal(['kubernetes', 'mongodb']);
+  });
 });
 
 describe('what is not there', () => {
