@@ -15,6 +15,7 @@ export interface Users {
   add(user: { email: string; organisation: string; password: string }): Promise<User>;
   /** @returns the user if the password is right, else null; takes the same time for an unknown address */
   verify(email: string, password: string): Promise<User | null>;
+  find(email: string): Promise<User | null>;
   resetPassword(email: string, password: string): Promise<boolean>;
   remove(email: string): Promise<User | null>;
   list(organisation: string): Promise<User[]>;
@@ -51,6 +52,11 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       const document = await users.findOne({ _id: idOf(email) });
       const right = await matchesPassword(password, document?.password ?? (await (nobody ??= hashPassword('nobody at all'))));
       return document !== null && right ? toUser(document) : null;
+    },
+
+    async find(email) {
+      const document = await users.findOne({ _id: idOf(email) });
+      return document && toUser(document);
     },
 
     async resetPassword(email, password) {

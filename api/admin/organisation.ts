@@ -1,0 +1,171 @@
+/** `curbcut-admin organisation …`: who is charged, with how many credits, and for which namespaces. */
+import { ACTOR, Refused, argument, columns, existing, noMore, option, type Command } from './command.ts';
+
+/** A Kubernetes namespace: a DNS label. */
+const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const AUDIT_SHOWN = 10;
+
+const namespacesOf = (text: readonly string[]): string[] => {
+  const names = [...new Set(text.flatMap((part) => part.split(',')).filter((name) => name !== ''))];
+  const wrong = names.find((name) => !NAMESPACE.test(name));
+  if (wrong !== undefined) throw new Refused(`${wrong} is no Kubernetes namespace.`);
+  return names;
+};
+const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
+
+export const ORGANISATION: Record<string, Command> = {
+  add: {
+    usage: 'ID [--name TEXT] [--plan TEXT] [--namespaces A,B]',
+    summary: 'a new organisation; ID is of a-z, 0-9 and -',
+    options: { name: { type: 'string' }, plan: { type: 'string' }, namespaces: { type: 'string' } },
+    async run(given, { stores }) {
+      const id = argument(given, 0, 'The ID');
+      noMore(given, 1);
+      const organisation = await stores.organisations.add({
+        id,
+        displayName: option(given, 'name') ?? id,
+        plan: option(given, 'plan') ?? 'standard',
+        namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
+      });
+      await stores.credits.open(id);
+      await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
+      return { data: organisation, lines: [`Added organisation ${id}. Give it credits: curbcut-admin organisation grant ${id} PAGES`] };
+    },
+  },
+
+  list: {
+    usage: '',
+    summary: 'all organisations',
+    async run(given, { stores }) {
+      noMore(given, 0);
+      const all = await stores.organisations.list();
+      const rows = await Promise.all(all.map(async (one) => ({ ...one, balance: (await stores.credits.balance(one.id)).balance })));
+      const table = rows.map((one) => [
+        one.id,
+        one.displayName,
+        one.plan,
+        String(one.balance),
+        one.blocked ? 'blocked' : 'open',
+        listed(one.namespaces),
+      ]);
+      return {
+        data: rows,
+        lines:
+          all.length === 0
+            ? ['There is no organisation yet.']
+            : columns([['ID', 'NAME', 'PLAN', 'CREDITS', 'STATE', 'NAMESPACES'], ...table]),
+      };
+    },
+  },
+
+  show: {
+    usage: 'ID',
+    summary: 'one organisation: credits, keys, people, last changes',
+    async run(given, world) {
+      const { stores } = world;
+      const organisation = await existing(world, argument(given, 0, 'The ID'));
+      noMore(given, 1);
+      const { id } = organisation;
+      const [balance, keys, users, audit] = await Promise.all([
+        stores.credits.balance(id),
+        stores.keys.list(id),
+        stores.users.list(id),
+        stores.organisations.audit(id, AUDIT_SHOWN),
+      ]);
+      return {
+        data: { ...organisation, credits: balance, keys, users, audit },
+        lines: [
+          ...columns([
+            ['ID', id],
+            ['Name', organisation.displayName],
+            ['Plan', organisation.plan],
+            ['State', organisation.blocked ? 'blocked' : 'open'],
+            ['Namespaces', listed(organisation.namespaces)],
+            ['Credits', `${balance.balance} to reserve, ${balance.held} held, ${balance.spent} spent, ${balance.granted} granted`],
+            ['Keys', String(keys.length)],
+            ['People', users.length === 0 ? 'none' : users.map(({ email }) => email).join(', ')],
+            ['Created', organisation.createdAt.toISOString()],
+          ]),
+          ...(audit.length === 0 ? [] : ['', 'Last changes']),
+          ...columns(audit.map((entry) => [`  ${entry.at.toISOString()}`, entry.actor, entry.action, entry.subject ?? ''])),
+        ],
+      };
+    },
+  },
+
+  grant: {
+    usage: 'ID PAGES [--id GRANT]',
+    summary: 'adds credits, one a page; the same GRANT is added once',
+    options: { id: { type: 'string' } },
+    async run(given, world) {
+      const { stores } = world;
+      const organisation = await existing(world, argument(given, 0, 'The ID'));
+      const text = argument(given, 1, 'The number of PAGES');
+      noMore(given, 2);
+      const pages = Number(text);
+      if (!/^\d+$/.test(text) || pages < 1 || pages > 1_000_000_000)
+        throw new Refused(`${text} is not a number of pages from 1 to 1000000000.`);
+      const grant = option(given, 'id') ?? world.randomWord();
+      const added = await stores.credits.grant(organisation.id, grant, pages);
+      if (added)
+        await stores.organisations.record({
+          organisation: organisation.id,
+          actor: ACTOR,
+          action: 'organisation.grant',
+          subject: `${grant}: ${pages} pages`,
+        });
+      const { balance } = await stores.credits.balance(organisation.id);
+      return {
+        data: { organisation: organisation.id, grant, pages, added, balance },
+        lines: [
+          added
+            ? `Granted ${pages} pages (${grant}); ${balance} can be reserved now.`
+            : `${grant} was granted before; ${balance} can be reserved now.`,
+        ],
+      };
+    },
+  },
+
+  block: blocking(true, 'refuses its keys (403) until it is unblocked'),
+  unblock: blocking(false, 'takes its keys again'),
+
+  namespaces: {
+    usage: 'ID [NAMESPACE…] [--none]',
+    summary: 'replaces the Kubernetes namespaces whose scans are charged to it; without any, shows them',
+    options: { none: { type: 'boolean' } },
+    async run(given, world) {
+      const { stores } = world;
+      const organisation = await existing(world, argument(given, 0, 'The ID'));
+      const names = namespacesOf(given.positionals.slice(1));
+      const none = given.values.none === true;
+      if (none && names.length > 0) throw new Refused('--none goes without namespaces.', true);
+      if (!none && names.length === 0) {
+        const { id, namespaces } = organisation;
+        return { data: { organisation: id, namespaces }, lines: [`Charged to ${id}: ${listed(namespaces)}.`] };
+      }
+      await stores.organisations.setNamespaces(organisation.id, names);
+      await stores.organisations.record({
+        organisation: organisation.id,
+        actor: ACTOR,
+        action: 'organisation.namespaces',
+        subject: listed(names),
+      });
+      return { data: { organisation: organisation.id, namespaces: names }, lines: [`Charged to ${organisation.id}: ${listed(names)}.`] };
+    },
+  },
+};
+
+function blocking(blocked: boolean, summary: string): Command {
+  return {
+    usage: 'ID',
+    summary,
+    async run(given, world) {
+      const { id } = await existing(world, argument(given, 0, 'The ID'));
+      noMore(given, 1);
+      await world.stores.organisations.setBlocked(id, blocked);
+      const action = blocked ? 'organisation.block' : 'organisation.unblock';
+      await world.stores.organisations.record({ organisation: id, actor: ACTOR, action, subject: id });
+      return { data: { organisation: id, blocked }, lines: [`Organisation ${id} is ${blocked ? 'blocked' : 'open'}.`] };
+    },
+  };
+}
