@@ -56,7 +56,11 @@ const prepare = async (): Promise<void> => {
 
 const app = await buildApp(
   {
-    stores: { ...openStores(mongo.db, { logger, onLimitFallback: metrics.limitsFallback }), reports, scanResources },
+    stores: {
+      ...openStores(mongo.db, { logger, onLimitFallback: metrics.limitsFallback, onCredits: metrics.credits }),
+      reports,
+      scanResources,
+    },
     bus,
     resolver: createResolver(),
     clock: () => new Date(),

@@ -19,6 +19,8 @@ export async function serveProbes(options: {
   port: number;
   probes: Probes;
   metrics: { contentType: string; metrics(): Promise<string> };
+  /** Is told of each dependency at every look at readiness. */
+  onDependency: (name: string, up: boolean) => void;
 }): Promise<ProbeServer> {
   const server = createServer((request, response) => {
     void answer(request.url ?? '/', response).catch(() => reply(response, 500, { status: 'error' }));
@@ -36,6 +38,7 @@ export async function serveProbes(options: {
     const names = Object.keys(options.probes);
     const outcomes = await Promise.allSettled(names.map((name) => inTime(options.probes[name]!.check())));
     const missing = names.filter((_, index) => outcomes[index]!.status === 'rejected');
+    for (const name of names) options.onDependency(name, !missing.includes(name));
     const ok = missing.every((name) => !options.probes[name]!.required);
     reply(response, ok ? 200 : 503, { status: ok ? 'ready' : 'not_ready', missing });
   }

@@ -90,6 +90,7 @@ const server = await serveProbes({
   host: config.HOST,
   port: config.METRICS_PORT,
   metrics: metrics.registry,
+  onDependency: metrics.stores.dependency,
   probes: {
     kubernetes: { required: true, check: () => resources.ping() },
     mongodb: { required: true, check: checkDatabase },
@@ -106,7 +107,7 @@ try {
   await runOperator(
     {
       connection,
-      stores: openStores(mongo.db, { logger }),
+      stores: openStores(mongo.db, { logger, onCredits: metrics.stores.credits }),
       reports,
       bus,
       resolve,

@@ -1,6 +1,9 @@
 /** Counts what the operator does, for Prometheus. Labels are bounded: reasons and phases, never names or ids. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { createStoreMetrics, type StoreMetrics } from '../stores/metrics.ts';
 import type { RuntimeMetrics } from './runtime/metrics.ts';
+import type { PageVisit } from './scan/page-visits.ts';
+import type { StageMove } from './scan/stages.ts';
 import type { SweepResult } from './scan/sweeper.ts';
 
 const PREFIX = 'curbcut_';
@@ -8,14 +11,21 @@ const PREFIX = 'curbcut_';
 export interface OperatorMetrics {
   registry: Registry;
   runtime: RuntimeMetrics;
-  /** A scan ended. */
-  ended(phase: string, reason: string, seconds: number): void;
+  stores: StoreMetrics;
+  /** A scan came to another stage of its life. */
+  moved(move: StageMove): void;
+  /** A scan ended. `passed` is its verdict, if thresholds were set. */
+  ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
+  /** What became of the pages of a scan whose results were accepted. */
+  visited(visits: readonly PageVisit[]): void;
   /** A pod's message came: `news`, `repeat`, `refused`, or `unknown` where no living scan has its id. */
   heard(result: string): void;
   queue(look: { queued: number; running: number; live: number; paused: boolean; oldestWaitSeconds: number }): void;
   /** A pod's results were looked at. */
   ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
   swept(result: SweepResult | null): void;
+  /** This replica leads no more: what it knows of the scans is another's to tell. */
+  resigned(): void;
 }
 
 export function createOperatorMetrics(): OperatorMetrics {
@@ -36,6 +46,23 @@ export function createOperatorMetrics(): OperatorMetrics {
     [5, 10, 30, 60, 120, 300, 900, 3600, 14400],
     ['phase'],
   );
+  const verdicts = counter('scan_verdicts_total', 'Verdicts on scans that are done: `passed`, `failed`, or `none` without thresholds.', [
+    'verdict',
+  ]);
+  const stages = gauge('scans', 'Scans that have not ended, by phase; `starting` is admitted and waits for its pod.', ['phase']);
+  const stageTook = histogram(
+    'scan_phase_duration_seconds',
+    'Time that scans were in a phase, told when they leave it.',
+    [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 14400],
+    ['phase'],
+  );
+  const pages = counter('pages_total', 'Pages of accepted results: `tested`, or why they were not.', ['outcome']);
+  const pageTook = histogram(
+    'page_duration_seconds',
+    'Time that a page took, navigation and rules together; `outcome` is `tested` or `untested`.',
+    [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60],
+    ['outcome'],
+  );
   const heard = counter('pod_messages_total', 'Messages of scanner pods on the bus, by what became of them.', ['result']);
   const live = gauge('scans_live', 'Scans that have not ended.');
   const running = gauge('scans_running', 'Scans that have their place among the running.');
@@ -54,6 +81,7 @@ export function createOperatorMetrics(): OperatorMetrics {
 
   return {
     registry,
+    stores: createStoreMetrics(registry, PREFIX),
     runtime: {
       reconciled: (controller, result, seconds) => reconciles.observe({ controller, result }, seconds),
       queueDepth: (queue, value) => depth.set({ queue }, value),
@@ -62,9 +90,21 @@ export function createOperatorMetrics(): OperatorMetrics {
       listed: (resource, _objects, seconds) => lists.observe({ resource }, seconds),
       leading: (lease, value) => leads.set({ lease }, value ? 1 : 0),
     },
-    ended(phase, reason, seconds) {
+    moved({ from, to, seconds }) {
+      if (from !== null) stages.dec({ phase: from });
+      if (to !== null) stages.inc({ phase: to });
+      if (from !== null && seconds !== null) stageTook.observe({ phase: from }, seconds);
+    },
+    ended(phase, reason, seconds, passed) {
       ended.inc({ phase, reason });
       took.observe({ phase }, seconds);
+      if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
+    },
+    visited(visits) {
+      for (const { outcome, seconds } of visits) {
+        pages.inc({ outcome });
+        pageTook.observe({ outcome: outcome === 'tested' ? outcome : 'untested' }, seconds);
+      }
     },
     heard: (result) => heard.inc({ result }),
     queue(look) {
@@ -78,6 +118,9 @@ export function createOperatorMetrics(): OperatorMetrics {
     swept(result) {
       sweeps.inc({ result: result === null ? 'error' : 'done' });
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) mended.inc({ what }, count as number);
+    },
+    resigned() {
+      for (const told of [stages, live, running, queued, oldest, paused, depth]) told.reset();
     },
   };
 }

@@ -29,6 +29,7 @@ import { createVoices } from './scan/pod-message.ts';
 import { createReconcile } from './scan/reconcile.ts';
 import { createScanBook } from './scan/resource.ts';
 import type { PodSettings } from './scan/secret.ts';
+import { createStages } from './scan/stages.ts';
 import { hasEnded } from './scan/status.ts';
 import { createSweeper } from './scan/sweeper.ts';
 import { watch } from './watched.ts';
@@ -134,6 +135,7 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
   const recorder = createRecorder({ connection, component: 'curbcut-operator', instance: parts.identity, logger, clock });
   const voices = createVoices();
   const memories = createMemories();
+  const stages = createStages({ now, onMove: metrics.moved });
   const book = createScanBook(connection, scanCache);
   const children = createChildren(connection);
   const mirror = createMirror({ scans, credits, bus });
@@ -142,7 +144,9 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
 
   scanCache.onChange(({ type, object }) => {
     book.seen(object, type === 'deleted');
-    if (type === 'deleted') {
+    if (type !== 'deleted') stages.seen(object);
+    else {
+      stages.gone(object);
       memories.forget(object.metadata.uid!);
       voices.forget(scanIdOf(object, apiNamespace));
     }
@@ -177,7 +181,7 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
       targets: settings.targets,
       now,
     });
-    const ingestion = createIngestion({ reports, bounds: settings.ingest });
+    const ingestion = createIngestion({ reports, bounds: settings.ingest, onPages: metrics.visited });
     const reconcile = createReconcile({
       book,
       gather: createGather({ jobs: jobCache, pods: podCache, children, memories, voices, busSince, apiNamespace, now }),
@@ -251,6 +255,7 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
     silence();
     await Promise.allSettled(caches.map((cache) => cache.stopped));
     if (!lost.aborted) await recorder.flush();
+    metrics.resigned();
   }
 }
 

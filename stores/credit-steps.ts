@@ -25,6 +25,8 @@ export interface Operation {
 export interface Answer {
   outcome: 'done' | 'repeated' | 'settled' | 'late' | 'insufficient' | 'unknown';
   pages: number;
+  /** Of a settle: pages that were held and given back. */
+  released?: number;
 }
 
 /** One organisation's account. `available + Σheld + spent = granted`, always. */
@@ -163,6 +165,7 @@ export function settleStep(scanId: string, pages: number): Document[] {
         answer: {
           outcome: { $cond: [{ $gt: [held, 0] }, 'done', 'unknown'] },
           pages: { $cond: [{ $lt: [held, pages] }, held, { $literal: pages }] },
+          released: { $cond: [{ $lt: [held, pages] }, 0, { $subtract: [held, pages] }] },
         },
       },
     },

@@ -42,6 +42,9 @@ export interface LedgerEntry {
   at: Date;
 }
 
+/** Credits that one call moved: a repeat moves none. */
+export type CreditMove = { operation: 'reserve'; pages: number } | { operation: 'settle'; pages: number; released: number };
+
 export interface Credits {
   /** Opens an organisation's account, empty. Idempotent. */
   open(organisation: string): Promise<void>;
@@ -84,8 +87,12 @@ function toEntry(organisation: string, { id, operation, scanId, pages, released,
 /**
  * Credits in MongoDB: `accounts` is the truth, `ledger` its append-only copy.
  * @param options.relayDelayMs how long operations are gathered before they are copied to the ledger, in the background
+ * @param options.onMove is told of every reserve and settle that moved credits
  */
-export function createCredits(db: Db, { relayDelayMs = 1_000, logger }: { relayDelayMs?: number; logger?: Logger } = {}): Credits {
+export function createCredits(
+  db: Db,
+  { relayDelayMs = 1_000, logger, onMove }: { relayDelayMs?: number; logger?: Logger; onMove?: (move: CreditMove) => void } = {},
+): Credits {
   const accounts = db.collection<Account>('accounts');
   const entries = db.collection<LedgerDocument>('ledger');
   const gathering = new Set<string>();
@@ -166,6 +173,7 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger }: { relayD
       const { outcome, pages: reserved } = account.answer!;
       if (outcome === 'late' || outcome === 'settled') throw new DeadlinePassed();
       if (outcome === 'insufficient') return { reserved: 0, insufficient: true, balance: account.available };
+      if (outcome === 'done') onMove?.({ operation: 'reserve', pages: reserved });
       relaySoon(organisation);
       return { reserved, balance: account.available };
     },
@@ -175,6 +183,7 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger }: { relayD
       checkPages(pages, 0);
       const account = await step(organisation, settleStep(scanId, pages));
       if (account?.answer?.outcome !== 'done') return false;
+      onMove?.({ operation: 'settle', pages: account.answer.pages, released: account.answer.released ?? 0 });
       relaySoon(organisation);
       return true;
     },

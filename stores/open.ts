@@ -1,7 +1,7 @@
 /** Opens everything that the API, the operator and the command line keep in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../core/logger.ts';
-import { createCredits, type Credits } from './credits.ts';
+import { createCredits, type CreditMove, type Credits } from './credits.ts';
 import { createIdempotency, type Idempotency } from './idempotency.ts';
 import { createKeys, type Keys } from './keys.ts';
 import { createLimits, type Limits } from './limits.ts';
@@ -24,11 +24,15 @@ export interface Stores {
 /**
  * Every store over one database.
  * @param options.onLimitFallback is told of each request whose limits were counted locally because the database is down
+ * @param options.onCredits is told of every reserve and settle that moved credits
  */
-export function openStores(db: Db, options: { logger?: Logger; onLimitFallback?: (error: unknown) => void } = {}): Stores {
+export function openStores(
+  db: Db,
+  options: { logger?: Logger; onLimitFallback?: (error: unknown) => void; onCredits?: (move: CreditMove) => void } = {},
+): Stores {
   return {
     scans: createScans(db),
-    credits: createCredits(db, { logger: options.logger }),
+    credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
     limits: createLimits(db, { onFallback: options.onLimitFallback }),
     keys: createKeys(db),
     organisations: createOrganisations(db),

@@ -1,9 +1,11 @@
-/** Writes the pages of docs/ that are made from the code: every setting of every process, every error of the API. */
+/** Writes the pages of docs/ that are made from the code: every setting, every error of the API, every metric. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
+import { createMetrics } from '../api/plugins/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
+import { createOperatorMetrics } from '../operator/metrics.ts';
 import { ScannerConfiguration } from '../scanner-image/config.ts';
 
 interface Property {
@@ -32,6 +34,37 @@ function settingsTable(schema: Settings): string {
     return `| \`${name}\` | ${cell(property.description ?? '')}${property.secret ? ' (secret: never shown)' : ''} | ${fallback} |`;
   });
   return ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** A metric as its module declares it. */
+interface Metric {
+  name: string;
+  help: string;
+  type: string;
+  labels: readonly string[];
+}
+
+interface Registered {
+  name: string;
+  help: string;
+  type: string;
+  labelNames?: readonly string[];
+}
+
+/** Every metric of each process but those of Node.js itself. */
+export function metrics(): { api: Metric[]; operator: Metric[] } {
+  const of = (registry: { getMetricsAsArray(): unknown }): Metric[] =>
+    (registry.getMetricsAsArray() as Registered[])
+      .map(({ name, help, type, labelNames = [] }) => ({ name, help, type, labels: labelNames }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1));
+  return { api: of(createMetrics().registry), operator: of(createOperatorMetrics().registry) };
+}
+
+function metricsTable(list: readonly Metric[]): string {
+  const rows = list.map(
+    ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |`,
+  );
+  return ['| metric | type | labels | what |', '|---|---|---|---|', ...rows].join('\n');
 }
 
 /** The pages by file name. */
@@ -63,6 +96,31 @@ ${settingsTable(ScannerConfiguration as unknown as Settings)}
 Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\` and \`S3_ENDPOINT\`: a part whose address is set is not started but used.
 \`PORT\` is the API's port (default 8080, else any free one). \`ALLOW_TARGETS\` is loopback where it is not set. It writes
 \`.curbcut/env\`, shell lines for \`CURBCUT_URL\`, \`CURBCUT_API_KEY\` and \`KUBECONFIG\` of what is running.
+`,
+    'metrics.md': `# Metrics
+
+API (port 8080) and operator (port 9090) answer Prometheus at \`/metrics\`. Times are in seconds. Labels are bounded: route
+patterns, phases, reasons and outcomes, never an id, a name or a URL. What concerns single scans is in their status, in
+Kubernetes events and in the logs.
+
+This page is made from the code by \`make docs\`; a test sees that it is up to date.
+
+## API
+
+${metricsTable(metrics().api)}
+
+## Operator
+
+Every replica answers, but only the one that leads knows of scans: take the \`max\` of gauges and the \`sum\` of counters
+over replicas. Counters of scans and pages are told once a scan, or again where the operator was killed in between; the
+credits' truth is the ledger in MongoDB.
+
+${metricsTable(metrics().operator)}
+
+## Both processes
+
+\`curbcut_process_*\` and \`curbcut_nodejs_*\`: CPU, memory, open files, event loop lag and garbage collection of the
+process, as the Prometheus client for Node.js tells them.
 `,
     'errors.md': `# Errors
 

@@ -53,7 +53,7 @@ export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteParts):
     }),
   );
 
-  const look = shared(() => readiness(probes));
+  const look = shared(() => readiness(probes, metrics));
   app.get(
     '/readyz',
     {
@@ -84,9 +84,10 @@ const service = (operationId: string, summary: string, response: Record<number, 
 });
 
 /** Asks every dependency at once. */
-async function readiness(probes: Readonly<Record<string, Probe>>) {
+async function readiness(probes: Readonly<Record<string, Probe>>, metrics: Pick<Metrics, 'dependency'>) {
   const names = Object.keys(probes);
   const present = await Promise.all(names.map((name) => answers(probes[name]!)));
+  names.forEach((name, index) => metrics.dependency(name, present[index]!));
   const missing = names.filter((_, index) => !present[index]);
   return {
     ready: missing.every((name) => !probes[name]!.required),

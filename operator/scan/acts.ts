@@ -35,7 +35,7 @@ export interface ActParts {
   pod: PodSettings;
   runTime: RunTime;
   /** Is told of each scan that ends, once in most cases. */
-  onEnd: (phase: string, reason: string, seconds: number) => void;
+  onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
 }
 
 export type Acts = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
@@ -59,9 +59,9 @@ export function createActs(parts: ActParts): Acts {
   }
 
   function tell(scan: AccessibilityScan, reason: string): void {
-    const { phase = 'failed', completionTime } = scan.status ?? {};
+    const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
     const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
-    parts.onEnd(phase, reason, Math.max(0, took / 1000));
+    parts.onEnd(phase, reason, Math.max(0, took / 1000), passed);
   }
 
   async function vet({ scanId, now }: Facts, scan: AccessibilityScan): Promise<AccessibilityScan | End> {

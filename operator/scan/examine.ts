@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
 import { groupViolations } from '../../core/groups.ts';
-import { Report, type TestedPage } from '../../core/report.ts';
+import { Report, type ReportPage, type TestedPage } from '../../core/report.ts';
 import type { Counts, ScanOptions } from '../../core/scan.ts';
 import { SCORE_VERSION, countViolations, pageScore, scanScore, sumCounts } from '../../core/score.ts';
 import { judge } from '../../core/verdict.ts';
@@ -33,8 +33,11 @@ const ROUNDING = 0.1;
 
 const refuse = (why: string): Judgement => ({ accepted: false, why });
 
-/** Judges an export's bytes. `why` ends the sentence "The scanner's results were refused: …". */
-export function examine(bytes: Uint8Array, expected: Expectation): Judgement {
+/**
+ * Judges an export's bytes. `why` ends the sentence "The scanner's results were refused: …".
+ * @param onPages is shown the pages of an export that is accepted
+ */
+export function examine(bytes: Uint8Array, expected: Expectation, onPages?: (pages: readonly ReportPage[]) => void): Judgement {
   if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
@@ -46,7 +49,9 @@ export function examine(bytes: Uint8Array, expected: Expectation): Judgement {
     const [first] = schema.Errors(report);
     return refuse(`the export is not of its schema (${first?.instancePath || 'the whole'} ${first?.message ?? 'does not match'}).`);
   }
-  return misfit(report, expected) ?? recount(report, expected);
+  const judgement = misfit(report, expected) ?? recount(report, expected);
+  if (judgement.accepted) onPages?.(report.pages);
+  return judgement;
 }
 
 /** What the export is about must be what was asked for. */

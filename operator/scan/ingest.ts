@@ -4,6 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodStored } from '../../core/pod.ts';
 import { reportKeys, type Reports } from '../../stores/reports.ts';
 import type { Expectation, Judgement } from './examine.ts';
+import type { PageVisit } from './page-visits.ts';
 import type { Findings } from './status.ts';
 
 export type Ingested = { accepted: true; findings: Findings } | { accepted: false; why: string };
@@ -23,7 +24,14 @@ export interface Ingestion {
   ingest(stored: PodStored, expected: Expectation): Promise<Ingested>;
 }
 
-export function createIngestion({ reports, bounds }: { reports: Reports; bounds: IngestBounds }): Ingestion {
+export interface IngestionParts {
+  reports: Reports;
+  bounds: IngestBounds;
+  /** Is told what became of the pages of each export that is accepted. */
+  onPages?: (visits: readonly PageVisit[]) => void;
+}
+
+export function createIngestion({ reports, bounds, onPages }: IngestionParts): Ingestion {
   let turn: Promise<unknown> = Promise.resolve();
 
   /** One after the other: two large exports at once would need twice the memory. */
@@ -57,8 +65,9 @@ export function createIngestion({ reports, bounds }: { reports: Reports; bounds:
     if (Buffer.from(pdf.subarray(0, 5)).toString('latin1') !== '%PDF-') return { accepted: false, why: 'the PDF is none.' };
     const bytes = await fetch('export', keys.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
     if (typeof bytes === 'string') return { accepted: false, why: bytes };
-    const judgement = await examineApart(bytes, expected, bounds.memoryMib);
+    const { judgement, visits } = await examineApart(bytes, expected, bounds.memoryMib);
     if (!judgement.accepted) return judgement;
+    onPages?.(visits);
     const { score, violations, pages } = judgement;
     return { accepted: true, findings: { score, violations, pages, export: stored.export, pdf: stored.pdf } };
   }
@@ -69,8 +78,13 @@ export function createIngestion({ reports, bounds }: { reports: Reports; bounds:
 /** Within so many milliseconds an export must have been examined. */
 const EXAMINE_WITHIN_MS = 60_000;
 
+interface Examined {
+  judgement: Judgement;
+  visits: PageVisit[];
+}
+
 /** Examines an export in a thread of its own, so that the operator goes on meanwhile, and for so long only. */
-function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Judgement> {
+function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Examined> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./examine-worker.ts', import.meta.url), {
       workerData: { bytes, expected },
@@ -78,10 +92,10 @@ function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: numbe
       env: {},
     });
     const late = setTimeout(() => {
-      resolve({ accepted: false, why: 'the export takes too long to be read.' });
+      resolve({ judgement: { accepted: false, why: 'the export takes too long to be read.' }, visits: [] });
       void worker.terminate();
     }, EXAMINE_WITHIN_MS);
-    worker.once('message', (judgement: Judgement) => resolve(judgement));
+    worker.once('message', (examined: Examined) => resolve(examined));
     worker.once('error', reject);
     worker.once('exit', () => {
       clearTimeout(late);

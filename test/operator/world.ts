@@ -24,7 +24,7 @@ import { startKube } from '../../local/kube/kube.ts';
 import { startMessages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
-import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorSettings } from '../../operator/operator.ts';
 import { EVENTS, JOBS, PODS, QUEUES, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kinds.ts';
 import { optionsOf } from '../../operator/scan/options.ts';
@@ -67,7 +67,7 @@ export interface World {
   /** Starts an operator. @param parts what is different about it */
   start(
     settings?: Partial<OperatorSettings>,
-    parts?: { connection?: KubernetesConnection; stores?: Stores; bus?: Bus; reports?: Reports },
+    parts?: { connection?: KubernetesConnection; stores?: Stores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
   ): RunningOperator;
   /** Submits as the front door does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createCredits, DeadlinePassed, type Credits } from '../../stores/credits.ts';
+import { createCredits, DeadlinePassed, type CreditMove, type Credits } from '../../stores/credits.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const soon = (): Date => new Date(Date.now() + 30_000);
@@ -135,6 +135,28 @@ describe('credits', () => {
     await credits.settle(organisation, scanIds[0]!, 1);
     const account = await database.db.collection<{ _id: string; ops: { id: string }[] }>('accounts').findOne({ _id: organisation });
     expect(account!.ops.map((op) => op.id)).to.deep.equal([`settle:${scanIds[0]}`]);
+  });
+
+  it('tells of each move of credits once, however often it is asked for', async () => {
+    const moves: CreditMove[] = [];
+    const told = createCredits(database.db, { relayDelayMs: 5, onMove: (move) => moves.push(move) });
+    await told.grant(organisation, 'g', 20);
+    const [part, over, none] = [randomUUID(), randomUUID(), randomUUID()];
+    for (const scanId of [part, part, over]) await told.reserve({ organisation, scanId, pages: 5, partial: false, deadline: soon() });
+    await told.reserve({ organisation, scanId: none, pages: 50, partial: false, deadline: soon() });
+    for (const [scanId, pages] of [
+      [part, 2],
+      [part, 2],
+      [over, 9],
+      [none, 0],
+    ] as const)
+      await told.settle(organisation, scanId, pages);
+    expect(moves).to.deep.equal([
+      { operation: 'reserve', pages: 5 },
+      { operation: 'reserve', pages: 5 },
+      { operation: 'settle', pages: 2, released: 3 },
+      { operation: 'settle', pages: 5, released: 0 },
+    ]);
   });
 
   it('refuses amounts that are no whole numbers and ids that reach elsewhere', async () => {

@@ -1,0 +1,85 @@
+/** What Prometheus reads of an operator through a scan's whole life. */
+import { expect } from 'chai';
+import { serveProbes, type ProbeServer } from '../../operator/http.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { bytesOf, reportOf } from './export.ts';
+import { openWorld, until, type World } from './world.ts';
+
+describe('operator: its metrics', function () {
+  this.timeout(60_000);
+  let world: World;
+  let server: ProbeServer;
+  const metrics = createOperatorMetrics();
+  let up = true;
+  before(async () => {
+    world = await openWorld();
+    await world.grant(100);
+    server = await serveProbes({
+      host: '127.0.0.1',
+      port: 0,
+      metrics: metrics.registry,
+      onDependency: metrics.stores.dependency,
+      probes: { mongodb: { required: true, check: () => (up ? Promise.resolve() : Promise.reject(new Error('away'))) } },
+    });
+  });
+  after(async () => {
+    await server?.close();
+    await world?.close();
+  });
+
+  /** Samples by `name{labels}`, as a scrape gets them. */
+  async function scrape(): Promise<Map<string, number>> {
+    const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
+    const samples = [...text.matchAll(/^(curbcut_\S+(?:\{[^}]*\})?) (\S+)$/gm)];
+    return new Map(samples.map(([, name, value]) => [name!, Number(value)]));
+  }
+  const has = (name: string, value: number) => until(`${name} is ${value}`, async () => (await scrape()).get(name) === value);
+
+  it('follow a scan from the queue to its verdict, page by page', async () => {
+    const operator = world.start({}, { metrics });
+    await has('curbcut_leader{lease="curbcut-operator"}', 1);
+    await world.setQueue({ paused: true });
+    await has('curbcut_queue_paused', 1);
+    const scan = await world.submit({ maxPages: 5, thresholds: { maxViolations: 0 } });
+    await has('curbcut_scans{phase="queued"}', 1);
+    await has('curbcut_scans_queued', 1);
+    await world.setQueue({ paused: false });
+    await has('curbcut_scans{phase="starting"}', 1);
+    const pod = await scan.pod();
+    await scan.runs(pod);
+    await has('curbcut_scans{phase="crawling"}', 1);
+    await has('curbcut_scans_running', 1);
+    const report = reportOf(await scan.input());
+    await scan.says(await scan.stores(pod, bytesOf(report)));
+    await scan.settles();
+    await has('curbcut_scans{phase="crawling"}', 0);
+
+    const samples = await scrape();
+    expect(samples.get('curbcut_scans_ended_total{phase="done",reason="Done"}')).to.equal(1);
+    expect(samples.get('curbcut_scan_verdicts_total{verdict="failed"}')).to.equal(1);
+    for (const phase of ['queued', 'starting', 'crawling'])
+      expect(samples.get(`curbcut_scan_phase_duration_seconds_count{phase="${phase}"}`), phase).to.equal(1);
+    const tested = report.pages.filter((page) => page.tested);
+    expect(samples.get('curbcut_pages_total{outcome="tested"}')).to.equal(tested.length);
+    expect(samples.get('curbcut_page_duration_seconds_count{outcome="tested"}')).to.equal(tested.length);
+    const seconds = tested.reduce((sum, { duration_ms }) => sum + duration_ms / 1000, 0);
+    expect(samples.get('curbcut_page_duration_seconds_sum{outcome="tested"}')).to.be.closeTo(seconds, 1e-9);
+    expect(samples.get('curbcut_ingest_duration_seconds_count{result="accepted"}')).to.equal(1);
+    expect(samples.get('curbcut_reconcile_duration_seconds_count{controller="scan",result="requeue"}')).to.be.at.least(1);
+    expect(samples.get('curbcut_workqueue_depth{queue="scans"}')).to.equal(0);
+    expect([...samples.keys()].filter((name) => name.includes(scan.id) || name.includes(scan.name))).to.deep.equal([]);
+
+    await operator.stop();
+    const resigned = await scrape();
+    expect(resigned.get('curbcut_leader{lease="curbcut-operator"}')).to.equal(0);
+    expect([...resigned.keys()].filter((name) => name.startsWith('curbcut_scans{'))).to.deep.equal([]);
+  });
+
+  it('tell of each dependency as the last readiness probe found it', async () => {
+    await fetch(`http://127.0.0.1:${server.port}/readyz`);
+    expect((await scrape()).get('curbcut_dependency_up{dependency="mongodb"}')).to.equal(1);
+    up = false;
+    expect((await fetch(`http://127.0.0.1:${server.port}/readyz`)).status).to.equal(503);
+    expect((await scrape()).get('curbcut_dependency_up{dependency="mongodb"}')).to.equal(0);
+  });
+});
