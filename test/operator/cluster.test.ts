@@ -1,0 +1,120 @@
+/** What only a real cluster has: quotas and rights. Needs KUBECONFIG; the second test needs helm too. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import type { KubernetesObject } from '../../core/resources.ts';
+import { PODS } from '../../operator/scan/kinds.ts';
+import type { ResourceType } from '../../stores/kubernetes.ts';
+import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
+import { bytesOf, reportOf } from './export.ts';
+import { openWorld, reasonOf, until, type World } from './world.ts';
+
+const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
+const ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
+const KUBECONFIG = process.env['KUBECONFIG'];
+
+describe('operator: on a real cluster', function () {
+  this.timeout(120_000);
+  let world: World;
+  before(async function () {
+    if (!KUBECONFIG) return this.skip();
+    world = await openWorld();
+    await world.grant(100);
+  });
+  after(() => world?.close());
+
+  it('says that a quota keeps a scan from its pod, and gives up in time', async () => {
+    const spec = { hard: { pods: '0' } };
+    await world.connection.request('POST', world.connection.path(QUOTAS, world.team), {
+      body: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec },
+    });
+    // The quota holds once its controller has counted.
+    await until('the quota is counted', async () => {
+      const { status } = await world.connection.request<{ status?: { hard?: object } }>(
+        'GET',
+        world.connection.path(QUOTAS, world.team, 'none'),
+      );
+      return status?.hard;
+    });
+    const operator = world.start({ patience: { pendingMs: 13_000, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await world.apply(world.team);
+    const told = await scan.reaches('told of the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
+    expect(told.status?.phase).to.be.oneOf(['queued', 'failed']);
+    const failed = await scan.settles();
+    expect(failed.status?.message).to.match(
+      /could not start within 13 s: the namespace's quota does not allow its pod \(.*exceeded quota: none/,
+    );
+    await operator.stop();
+  });
+
+  it('needs no more rights than the chart gives it', async () => {
+    const { connection, namespace, team } = world;
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'curbcut-operator' } };
+    await connection.request('POST', connection.path(ACCOUNTS, namespace), { body: account });
+    const release = [
+      'template',
+      'curbcut',
+      join(import.meta.dirname, '../../helm'),
+      '--namespace',
+      namespace,
+      '--show-only',
+      'templates/rbac.yaml',
+    ];
+    const values = ['evaluation.enabled=true', `scans.namespace=${namespace}`, `scans.extraNamespaces={${team}}`].flatMap((value) => [
+      '--set',
+      value,
+    ]);
+    for (const document of parseAllDocuments(execFileSync('helm', [...release, ...values], { encoding: 'utf8' }))) {
+      const body = document.toJS() as KubernetesObject | null;
+      if (body === null) continue;
+      const type = { group: 'rbac.authorization.k8s.io', version: 'v1', plural: `${body.kind.toLowerCase()}s` };
+      await connection.request('POST', connection.path(type, body.metadata.namespace), { body });
+    }
+    const { status } = await connection.request<{ status: { token: string } }>(
+      'POST',
+      connection.path(ACCOUNTS, namespace, 'curbcut-operator', 'token'),
+      {
+        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
+      },
+    );
+    const config = parse(readFileSync(KUBECONFIG!, 'utf8')) as { users: { user: object }[] };
+    for (const user of config.users) user.user = { token: status.token };
+    const path = join(tmpdir(), `curbcut-rights-${randomUUID()}`);
+    writeFileSync(path, stringify(config), { mode: 0o600 });
+    const own = connectKubernetes({ kubeconfig: path });
+    try {
+      const operator = world.start({ watchNamespaces: [namespace, team] }, { connection: own });
+      const scan = await world.submit({ ttlSecondsAfterFinished: 0 });
+      const pod = await scan.pod();
+      await scan.runs(pod);
+      // A pod that its node does not end: the one thing that it writes of a pod.
+      const of = connection.path(PODS, scan.namespace, pod.metadata.name);
+      const finalizers = [...(pod.metadata.finalizers ?? []), 'curbcut.test/node'];
+      const contentType = 'application/merge-patch+json';
+      await connection.request('PATCH', of, { contentType, body: { metadata: { finalizers } } });
+      await connection.request('DELETE', of, { body: { gracePeriodSeconds: 0 } });
+      const second = await scan.pod(2);
+      await connection.request('PATCH', of, { contentType, body: { metadata: { finalizers: [] } } }).catch(() => undefined);
+      await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
+      await until('it is kept no longer', async () => (await scan.read()) === null);
+      expect((await scan.row())?.phase).to.equal('done');
+      const canceled = await world.submit();
+      await canceled.pod();
+      await canceled.patch({ spec: { cancel: true } });
+      await canceled.settles();
+      await until('its Job is gone', async () => (await canceled.job()) === null);
+      await operator.stop();
+      const refused = operator.lines.filter(
+        ({ level, fields }) => level !== 'info' && /forbidden/i.test(String((fields as { err?: unknown }).err)),
+      );
+      expect(refused).to.deep.equal([]);
+    } finally {
+      await own.close();
+      rmSync(path);
+    }
+  });
+});
