@@ -11,6 +11,8 @@
   axe.frameMessenger({ open: () => () => undefined, post: () => false });
 
   let changed = performance.now();
+  let loaded = document.readyState === 'complete' ? changed : null;
+  addEventListener('load', () => (loaded = performance.now()), { once: true });
   // Style is left out: scripted motion would keep the page from ever being quiet.
   new MutationObserver(() => (changed = performance.now())).observe(document, {
     subtree: true,
@@ -21,23 +23,24 @@
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  /** Resolves when the document has not changed for `quietMs` or `capMs` are over. Pages without scripts are quiet at once. */
-  async function quiet(quietMs, capMs) {
-    const end = performance.now() + capMs;
-    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return true;
+  /**
+   * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet at once.
+   * It is over before a meta refresh (or a Refresh header, in seconds) takes the document away; one without delay is a
+   * redirect, and is let go.
+   */
+  async function settle(quietMs, capMs, refreshHeader) {
+    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return;
+    const delay = Math.min(...[refreshDelay(), refreshHeader].filter((seconds) => seconds !== null && seconds > 0));
+    const began = performance.now();
+    const end = began + Math.min(capMs, delay * 500);
+    // What a script asks for when the page has loaded, or when an answer came, must have time to be seen.
+    const earliest = Math.max(began, loaded ?? 0) + quietMs / 2;
     for (;;) {
       const now = performance.now();
-      const left = changed + quietMs - now;
-      if (left <= 0) return true;
-      if (now >= end) return false;
+      const left = Math.max(changed + quietMs, earliest) - now;
+      if (left <= 0 || now >= end) return;
       await later(Math.min(left, end - now));
     }
-  }
-
-  /** `quiet`, but over before a meta refresh (or a Refresh header, in seconds) takes the document away. One of no delay is a redirect, and is let go. */
-  async function settle(quietMs, capMs, refreshHeader) {
-    const delay = Math.min(...[refreshDelay(), refreshHeader].filter((seconds) => seconds !== null && seconds > 0));
-    return quiet(quietMs, Math.min(capMs, delay * 500));
   }
 
   /** Waits for fonts (contrast and size depend on them) and brings every animation to its end. */
@@ -143,6 +146,14 @@
     }
   }
 
+  /** Options for this document: axe-core waits for media that start by themselves, but for a broken file it would wait in vain. */
+  function optionsFor(options) {
+    const waits = [...document.querySelectorAll('audio[autoplay], video[autoplay]')].some(
+      ({ readyState, error, networkState, NETWORK_NO_SOURCE }) => readyState === 0 && error === null && networkState !== NETWORK_NO_SOURCE,
+    );
+    return waits ? options : { ...options, preload: false };
+  }
+
   let frames = [];
 
   globalThis.curbcut = {
@@ -151,11 +162,11 @@
     forget,
     facts: () => JSON.stringify(facts()),
     /** Tests a document that has no frames. */
-    run: async (options) => slim(await axe.run(document, options)),
+    run: async (options) => slim(await axe.run(document, optionsFor(options))),
     /** Tests one of several documents; `context` is the parent's word on this frame, null for the page itself. */
     partial: async (context, options) => {
       frames = axe.utils.getFrameContexts(context ?? document, options);
-      const partial = await axe.runPartial(context ?? document, options);
+      const partial = await axe.runPartial(context ?? document, optionsFor(options));
       return JSON.stringify({ partial, contexts: frames.map(({ frameContext }) => frameContext) });
     },
     frameElement: (index) => axe.utils.shadowSelect(frames[index].frameSelector),

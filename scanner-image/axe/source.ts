@@ -15,12 +15,13 @@ export const AXE_VERSION: string = (require('axe-core/package.json') as { versio
 
 /** The script for one language of findings. Reads axe-core's files; call it once a scan. */
 export async function axeSource(locale: Locale): Promise<string> {
-  const [axe, ours, words] = await Promise.all([
+  const [before, axe, ours, words] = await Promise.all([
+    readFile(join(import.meta.dirname, 'before.js'), 'utf8'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     readFile(join(import.meta.dirname, 'in-page.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
   ]);
-  return [axe, words === null ? '' : `axe.configure({ locale: ${words} });`, ours].join('\n;');
+  return [before, axe, words === null ? '' : `axe.configure({ locale: ${words} });`, ours].join('\n;');
 }
 
 /** What axe-core is asked for. */

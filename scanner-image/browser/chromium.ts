@@ -40,8 +40,9 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): s
 }
 
 const FLAGS = [
-  // Of all WebRTC flags the one that works: without it a page reaches any address by UDP.
+  // Without it a page reaches any address by UDP. Chromium listens to the first name alone, the headless shell to the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
+  '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
   '--disable-background-networking',
   '--disable-client-side-phishing-detection',

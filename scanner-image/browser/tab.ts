@@ -68,6 +68,8 @@ export interface Tab {
 const QUIET_MS = 50;
 /** The longest that is waited for a page to be quiet. */
 const SETTLE_MS = 3000;
+/** How long a document whose navigation was stopped has to say that it is loaded. */
+const KEPT_MS = 1000;
 /** A page that sends itself elsewhere more often than this never arrives. */
 const MAX_HOPS = 8;
 
@@ -95,7 +97,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   const page = await context.newPage();
   const cdp = await context.newCDPSession(page);
   const watched = createWatched();
-  const shown = { loaderId: '', url: 'about:blank', parsed: false, loaded: false };
+  const shown = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
   let gone: string | null = null;
   const lost = (why: string): void => {
     gone ??= why;
@@ -109,7 +111,8 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
 
   const mainFrame = (await cdp.send('Page.getFrameTree')).frameTree.frame.id;
   cdp.on('Page.frameNavigated', ({ frame }) => {
-    if (frame.id === mainFrame) Object.assign(shown, { loaderId: frame.loaderId, url: frame.url, parsed: false, loaded: false });
+    if (frame.id === mainFrame)
+      Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url: frame.url, parsed: false, loaded: false });
     watched.changed();
   });
   cdp.on('Page.lifecycleEvent', (event) => {
@@ -144,10 +147,15 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
       throw new Ended('refused', `Only http and https pages are opened, not ${request.url.protocol}`);
     if (parts.cookies === undefined) await alive(cdp.send('Network.clearBrowserCookies'), left());
     traffic.begin(request.mayGoTo);
+    const before = shown.documents;
     const sent = await alive(cdp.send('Page.navigate', { url: request.url.href }), left());
     if (traffic.stopped() !== null) return;
     if (sent.isDownload === true) throw new Ended('download', 'The URL is a download, not a web page.');
-    if (sent.errorText === undefined) return;
+    if (sent.errorText === undefined) {
+      // The answer may come before the word that the document changed.
+      await watched.until(() => gone !== null || shown.documents > before, left());
+      return;
+    }
     const problem = parts.problemOf(request.url);
     if (problem !== undefined) {
       const { reason, message } = fromProblem(problem);
@@ -160,7 +168,11 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   async function arrive(left: () => number): Promise<Place> {
     for (let hop = 0; hop <= MAX_HOPS; hop++) {
       const stop = (): boolean => gone !== null || traffic.stopped() !== null;
-      await watched.until(() => stop() || (shown.loaded && !traffic.leaving()), Math.max(0, left() * 0.6));
+      await watched.until(() => stop() || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null, Math.max(0, left() * 0.6));
+      if (traffic.keptAt() !== null && !stop()) {
+        await watched.until(() => stop() || shown.loaded, KEPT_MS);
+        shown.parsed = true;
+      }
       if (gone !== null) throw new Ended('crashed', gone, true);
       if (traffic.stopped() !== null) return Promise.reject(new Ended('navigation_failed', ''));
       if (!shown.parsed) throw new TooLong('loading');

@@ -34,6 +34,8 @@ export interface Traffic {
   stopped(): Stopped | null;
   /** The answer of the document that is shown. */
   answer(): Answer | null;
+  /** When a navigation was last stopped that the shown document began; the browser may never say that such a document is loaded. */
+  keptAt(): number | null;
   /** How many scripts and data requests wait for their answer, the long waiting ones aside. */
   pending(): number;
 }
@@ -66,6 +68,9 @@ export async function watchTraffic(
   const asked = new Set<string>();
   let held = true;
   let leaving = false;
+  /** True once a document of this visit is shown. */
+  let shown = false;
+  let kept: number | null = null;
   let mayGoTo: (url: URL) => WrongPage | null = () => null;
   let stopped: Stopped | null = null;
   let answer: Answer | null = null;
@@ -93,6 +98,7 @@ export async function watchTraffic(
   }
 
   async function mainAnswer(event: Paused): Promise<void> {
+    const before = answer;
     const { status, headers } = (answer = answerOf(event));
     if (held) return abort(event);
     if (event.responseErrorReason !== undefined) {
@@ -117,8 +123,15 @@ export async function watchTraffic(
       return stop(event, judgeError(answer, body), status, retryAfterMs(headers['retry-after'], now()));
     }
     const wrong = judgeHead(answer);
-    if (wrong !== null) return stop(event, wrong, status);
-    goOn(event);
+    if (wrong === null) return goOn(event);
+    if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) {
+      // The document that is shown would stay: what its script asked for here is no page, and it is one.
+      leaving = false;
+      answer = before;
+      kept = now();
+      return abort(event);
+    }
+    stop(event, wrong, status);
   }
 
   cdp.on('Fetch.requestPaused', (event: Paused) => {
@@ -151,7 +164,10 @@ export async function watchTraffic(
       .catch(() => undefined);
   });
   cdp.on('Page.frameNavigated', ({ frame }: { frame: { id: string } }) => {
-    if (frame.id === mainFrame) leaving = false;
+    if (frame.id === mainFrame) {
+      leaving = false;
+      shown = true;
+    }
     watched.changed();
   });
   await cdp.send('Fetch.enable', {
@@ -169,6 +185,8 @@ export async function watchTraffic(
       mayGoTo = judge;
       held = false;
       leaving = false;
+      shown = false;
+      kept = null;
       stopped = null;
       answer = null;
       open.clear();
@@ -180,6 +198,7 @@ export async function watchTraffic(
     leaving: () => leaving,
     stopped: () => stopped,
     answer: () => answer,
+    keptAt: () => kept,
     pending() {
       const since = now() - PATIENCE_MS;
       let count = 0;

@@ -30,7 +30,8 @@ interface Parts {
 
 export function createForward(parts: Parts): { pass(request: IncomingMessage, response: ServerResponse): Promise<void>; close(): void } {
   const { limits, note } = parts;
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64, timeout: limits.idleMs });
+  // No time-out here: a socket that is used again would keep the short one that its server's Keep-Alive hint gave it.
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());

@@ -36,7 +36,9 @@ describe('the crawl', () => {
   });
 
   it('gives the same pages in the same order whatever the number of workers', async () => {
-    const routes: Record<string, Route> = { '/sitemap.xml': file('application/xml', '<urlset><url><loc>http://HOST/s1</loc></url></urlset>') };
+    const routes: Record<string, Route> = {
+      '/sitemap.xml': file('application/xml', '<urlset><url><loc>http://HOST/s1</loc></url></urlset>'),
+    };
     const size = 40;
     for (let at = 0; at < size; at++) {
       const to = [at * 2 + 1, at * 2 + 2, (at * 7) % size, (at * 3) % size].filter((next) => next < size).map((next) => `/p${next}`);
@@ -59,7 +61,18 @@ describe('the crawl', () => {
 
   it('folds what is one page: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
     await open({
-      '/': links('/a#x', '/a?utm_source=mail&gclid=1', '/a/', '/moved', '/q?b=2&a=1', '/q?a=1&b=2', '/view?sort=up', '/view?sort=down', '/print', '/original'),
+      '/': links(
+        '/a#x',
+        '/a?utm_source=mail&gclid=1',
+        '/a/',
+        '/moved',
+        '/q?b=2&a=1',
+        '/q?a=1&b=2',
+        '/view?sort=up',
+        '/view?sort=down',
+        '/print',
+        '/original',
+      ),
       '/a': links('#top'),
       '/moved': redirect('/a', 301),
       '/q': html('query'),
@@ -73,7 +86,11 @@ describe('the crawl', () => {
 
   it('does not believe canonical links that name one page for a whole site', async () => {
     const head = '<link rel="canonical" href="/">';
-    await open({ '/': html('<a href="/a">a</a><a href="/b">b</a>', { title: 'Home', head }), '/a': html('', { title: 'A', head }), '/b': html('', { title: 'B', head }) });
+    await open({
+      '/': html('<a href="/a">a</a><a href="/b">b</a>', { title: 'Home', head }),
+      '/a': html('', { title: 'A', head }),
+      '/b': html('', { title: 'B', head }),
+    });
     expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/b']);
   });
 
@@ -104,12 +121,16 @@ describe('the crawl', () => {
 
   it('reads sitemaps: from robots.txt, indexed, compressed, and leaves other sites out', async () => {
     const self: { origin: string } = { origin: '' };
-    const map = (...urls: string[]): string => `<?xml version="1.0"?><urlset xmlns="x">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
+    const map = (...urls: string[]): string =>
+      `<?xml version="1.0"?><urlset xmlns="x">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
     await open({
       '/robots.txt': (_request, response) => response.end(`Sitemap: ${self.origin}/index.xml\n`),
       '/index.xml': (_request, response) =>
-        response.end(`<sitemapindex><sitemap><loc>${self.origin}/one.xml</loc></sitemap><sitemap><loc>/two.xml.gz</loc></sitemap></sitemapindex>`),
-      '/one.xml': (_request, response) => response.end(map(`${self.origin}/x?a=1&amp;b=2`, 'http://other.test/y', `${self.origin}/file.pdf`)),
+        response.end(
+          `<sitemapindex><sitemap><loc>${self.origin}/one.xml</loc></sitemap><sitemap><loc>/two.xml.gz</loc></sitemap></sitemapindex>`,
+        ),
+      '/one.xml': (_request, response) =>
+        response.end(map(`${self.origin}/x?a=1&amp;b=2`, 'http://other.test/y', `${self.origin}/file.pdf`)),
       '/two.xml.gz': (_request, response) => response.end(gzipSync(map(`${self.origin}/z`, `${self.origin}/a`))),
       '/': links('/a'),
       '/a': html(''),
@@ -121,7 +142,13 @@ describe('the crawl', () => {
   });
 
   it('keeps to include and exclude, and only passes through a first page that is not included', async () => {
-    await open({ '/': links('/docs/a', '/docs/old/b', '/blog'), '/docs/a': links('/docs/c'), '/docs/c': html(''), '/docs/old/b': html(''), '/blog': html('') });
+    await open({
+      '/': links('/docs/a', '/docs/old/b', '/blog'),
+      '/docs/a': links('/docs/c'),
+      '/docs/c': html(''),
+      '/docs/old/b': html(''),
+      '/blog': html(''),
+    });
     const crawl = { include: ['/docs/**'], exclude: ['/docs/old/*'], sitemap: false, respectRobots: true };
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/docs/a', '/docs/c']);
   });
@@ -160,11 +187,18 @@ describe('the crawl', () => {
 
   it('waits as long as robots.txt asks between two pages', async () => {
     const times: number[] = [];
-    const page = (body: string): Route => (_request, response) => {
-      times.push(Date.now());
-      response.writeHead(200, { 'content-type': 'text/html' }).end(body);
-    };
-    await open({ '/robots.txt': file('text/plain', 'User-agent: *\nCrawl-delay: 0.4'), '/': page(links('/a', '/b')), '/a': page(html('a')), '/b': page(html('b')) });
+    const page =
+      (body: string): Route =>
+      (_request, response) => {
+        times.push(Date.now());
+        response.writeHead(200, { 'content-type': 'text/html' }).end(body);
+      };
+    await open({
+      '/robots.txt': file('text/plain', 'User-agent: *\nCrawl-delay: 0.4'),
+      '/': page(links('/a', '/b')),
+      '/a': page(html('a')),
+      '/b': page(html('b')),
+    });
     await scan(`${site.origin}/`, {}, { workers: 2 });
     expect(times).to.have.length(3);
     expect((times[2] ?? 0) - (times[0] ?? 0)).to.be.at.least(700);

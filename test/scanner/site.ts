@@ -129,6 +129,8 @@ export function untested(pages: readonly ReportPage[], path: string): UntestedPa
 export function found(page: ReportPage | undefined): string[] {
   if (page === undefined || !page.tested) throw new Error(`not tested: ${JSON.stringify(page)}`);
   return page.violations
-    .flatMap(({ rule, nodes }) => nodes.map((node) => `${rule} ${[...node.frame_path, [...node.shadow_path, node.selector].join(' > ')].join(' | ')}`))
+    .flatMap(({ rule, nodes }) =>
+      nodes.map((node) => `${rule} ${[...node.frame_path, [...node.shadow_path, node.selector].join(' > ')].join(' | ')}`),
+    )
     .sort();
 }

@@ -1,0 +1,273 @@
+/** Nothing that a page does reaches an address that the rule forbids: an internal server counts every attempt. */
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { request as httpRequest } from 'node:http';
+import { createSocket } from 'node:dgram';
+import { expect } from 'chai';
+import { createGuardedFetch } from '../../scanner-image/egress/fetch.ts';
+import { openEgress, type Egress } from '../../scanner-image/egress/proxy.ts';
+import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
+import { html, machine, openSite, quiet, redirect, scan, type Site } from './site.ts';
+
+/** A server that nobody may reach; it counts connections and datagrams. */
+async function internal(): Promise<{ port: number; hits(): number; close(): Promise<void> }> {
+  let hits = 0;
+  const tcp = createTcpServer((socket) => {
+    hits += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve));
+  const { port } = tcp.address() as AddressInfo;
+  const udp = createSocket('udp4', () => (hits += 1));
+  await new Promise<void>((resolve) => udp.bind(port, '127.0.0.1', resolve));
+  return {
+    port,
+    hits: () => hits,
+    close: async () => {
+      await new Promise<void>((resolve) => udp.close(() => resolve()));
+      await new Promise((resolve) => tcp.close(resolve));
+    },
+  };
+}
+
+describe('the way out', () => {
+  let site: Site;
+  let secret: Awaited<ReturnType<typeof internal>>;
+  beforeEach(async () => (secret = await internal()));
+  afterEach(async () => {
+    await site.close();
+    await secret.close();
+  });
+
+  it('of a hostile page leads nowhere that the rule forbids', async () => {
+    const at = `127.0.0.1:${secret.port}`;
+    const attempts = `
+      const at = '${at}', port = ${secret.port};
+      for (const host of [at, 'localhost:' + port, 'x.localhost:' + port, '2130706433:' + port, '0x7f.1:' + port, '[::1]:' + port, '[::ffff:127.0.0.1]:' + port, 'rebind.test:' + port, '169.254.169.254', 'metadata.google.internal']) {
+        fetch('http://' + host + '/fetch', { mode: 'no-cors' }).catch(() => 0);
+        new Image().src = 'http://' + host + '/image';
+        try { new WebSocket('ws://' + host + '/socket'); } catch {}
+        try { new EventSource('http://' + host + '/events'); } catch {}
+        navigator.sendBeacon('http://' + host + '/beacon', 'x');
+        const frame = document.createElement('iframe'); frame.src = 'http://' + host + '/frame'; frame.title = 'f'; document.body.append(frame);
+        for (const rel of ['preconnect', 'dns-prefetch', 'prefetch', 'stylesheet', 'modulepreload']) { const link = document.createElement('link'); link.rel = rel; link.href = 'http://' + host + '/' + rel; document.head.append(link); }
+      }
+      fetch('/redirect').catch(() => 0); new Image().src = '/redirect';
+      open('http://' + at + '/popup'); open('file:///etc/passwd'); open('view-source:http://' + at + '/');
+      const rtc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:' + at }, { urls: 'turn:' + at, username: 'a', credential: 'b' }, { urls: 'turn:' + at + '?transport=tcp', username: 'a', credential: 'b' }] });
+      rtc.createDataChannel('x'); rtc.createOffer().then((offer) => rtc.setLocalDescription(offer));
+      new Worker(URL.createObjectURL(new Blob(['fetch("http://${at}/worker", { mode: "no-cors" }).catch(() => 0)'])));
+      const form = document.createElement('form'); form.action = 'http://' + at + '/form'; form.target = 'aside'; document.body.append(form); form.submit();`;
+    site = await openSite({
+      '/': html(
+        `<a href="/away">away</a><a href="file:///etc/passwd">file</a><a href="view-source:http://${at}/">source</a><a href="http://${at}/link">link</a><script>${attempts}</script>`,
+      ),
+      '/redirect': redirect(`http://${at}/redirected`),
+      '/away': redirect(`http://${at}/away`),
+      '/robots.txt': (_request, response) => response.end(`Sitemap: http://${at}/sitemap.xml\nSitemap: ${'/redirect'}\n`),
+    });
+    const { pages } = await scan(
+      `http://site.test:${site.port}/`,
+      {},
+      // The site itself is let through by its address and port; everything else on loopback is private.
+      { allowTargets: [`site.test:${site.port}`] },
+      {
+        resolve: (name) =>
+          ['rebind.test', 'site.test'].includes(name) ? Promise.resolve(['127.0.0.1']) : Promise.reject(new Error('ENOTFOUND')),
+      },
+    );
+    expect(pages.map(({ url, tested }) => [new URL(url).pathname, tested])).to.deep.equal([
+      ['/', true],
+      ['/away', false],
+    ]);
+    expect(pages[1]).to.include({ reason: 'redirected_away' });
+    expect(secret.hits()).to.equal(0);
+  });
+
+  it('is counted: the same page without the guard does reach the internal server', async () => {
+    // Shows that the server above counts at all: a test that cannot fail proves nothing.
+    const at = `127.0.0.1:${secret.port}`;
+    site = await openSite({ '/': html(`<img alt="" src="http://${at}/image">`) });
+    await scan(`${site.origin}/`, { maxPages: 1 });
+    expect(secret.hits()).to.be.greaterThan(0);
+  });
+
+  it('refuses what a name newly resolves to, and never dials it', async () => {
+    site = await openSite({ '/': html('') });
+    const answers = [['93.184.216.34'], ['127.0.0.1']];
+    const egress = await openEgress({
+      rules: { allow: [], deny: [] },
+      log: quiet,
+      resolve: () => Promise.resolve(answers.shift() ?? ['127.0.0.1']),
+    });
+    try {
+      const url = new URL(`http://rebind.test:${secret.port}/`);
+      expect(await egress.vet(url)).to.deep.equal({ allowed: true, addresses: ['93.184.216.34'] });
+      expect(await egress.vet(url)).to.deep.equal({ allowed: true, addresses: ['93.184.216.34'] });
+      expect(await egress.vet(new URL(`http://rebind.test:${secret.port + 1}/`))).to.include({ allowed: false, reason: 'private_address' });
+    } finally {
+      await egress.close();
+    }
+  });
+});
+
+describe('the egress proxy', () => {
+  let egress: Egress;
+  let site: Site;
+  afterEach(async () => {
+    await egress.close();
+    await site.close();
+  });
+  const through = (
+    url: string,
+    headers: Record<string, string> = {},
+  ): Promise<{ status: number; headers: Record<string, unknown>; body: string }> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(egress.url);
+      const sent = httpRequest({ hostname, port, path: url, headers, agent: false }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+        response.on('error', reject);
+      });
+      sent.on('error', reject);
+      sent.end();
+    });
+  const connect = (target: string): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(egress.url);
+      const sent = httpRequest({ hostname, port, method: 'CONNECT', path: target, agent: false });
+      sent.on('connect', (response, socket) => {
+        socket.destroy();
+        resolve(response.statusCode ?? 0);
+      });
+      sent.on('response', (response) => resolve(response.statusCode ?? 0));
+      sent.on('error', reject);
+      sent.end();
+    });
+
+  it('forwards, leaves out what belongs to one connection, and is the only one to speak for itself', async () => {
+    let seen: Record<string, unknown> = {};
+    site = await openSite({
+      '/': (request, response) => {
+        seen = request.headers;
+        response.writeHead(200, { 'x-curbcut-egress': 'refused', connection: 'x-hop', 'x-hop': '1', 'x-kept': '2' }).end('hello');
+      },
+    });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    const response = await through(`${site.origin}/`, {
+      'proxy-connection': 'keep-alive',
+      'proxy-authorization': 'x',
+      host: 'evil.test',
+      'x-mine': '1',
+    });
+    expect(response).to.deep.include({ status: 200, body: 'hello' });
+    expect(response.headers).to.include({ 'x-kept': '2' }).and.not.have.any.keys('x-curbcut-egress', 'x-hop');
+    expect(seen)
+      .to.include({ host: `127.0.0.1:${site.port}`, 'x-mine': '1' })
+      .and.not.have.any.keys('proxy-connection', 'proxy-authorization');
+  });
+
+  it('denies by default, says why, and remembers it', async () => {
+    site = await openSite({ '/': html('') });
+    egress = await openEgress({
+      rules: { allow: [], deny: ['203.0.113.0/24'] },
+      log: quiet,
+      resolve: () => Promise.resolve(['203.0.113.9']),
+    });
+    const response = await through(`${site.origin}/`);
+    expect(response.status).to.equal(403);
+    expect(response.headers['x-curbcut-egress']).to.equal('refused');
+    expect(await connect(`127.0.0.1:${site.port}`)).to.equal(403);
+    expect(await connect('cluster.example.com:443')).to.equal(403);
+    expect(await connect('example.com:25')).to.equal(403);
+    expect(await connect('example.com')).to.equal(400);
+    expect(await connect('user@example.com:443')).to.equal(400);
+    expect((await through('/')).status).to.equal(400);
+    expect((await through('ftp://example.com/')).status).to.equal(400);
+    expect(site.requests).to.deep.equal([]);
+    expect(egress.problemOf(new URL(site.origin))).to.include({ kind: 'refused', count: 2 });
+    expect(egress.problems().map(({ host, port, kind }) => `${host}:${port} ${kind}`)).to.deep.equal([
+      `127.0.0.1:${site.port} refused`,
+      'cluster.example.com:443 refused',
+      'example.com:25 refused',
+    ]);
+  });
+
+  it('tells a host that cannot be reached from one that is refused', async () => {
+    site = await openSite({});
+    const { port } = site;
+    await site.close();
+    egress = await openEgress({
+      rules: { allow: ['127.0.0.1'], deny: [] },
+      log: quiet,
+      resolve: () => Promise.reject(new Error('ENOTFOUND')),
+    });
+    expect((await through(`http://127.0.0.1:${port}/`)).status).to.equal(502);
+    expect(await connect(`127.0.0.1:${port}`)).to.equal(502);
+    expect(egress.problemOf(new URL(`http://127.0.0.1:${port}/`))).to.include({ kind: 'unreachable' });
+    expect((await through('http://nowhere.example/')).headers['x-curbcut-egress']).to.equal('unresolvable');
+    site = await openSite({});
+  });
+
+  it('cuts a response that is too large', async () => {
+    site = await openSite({ '/': (_request, response) => void response.end(Buffer.alloc(200_000)) });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet, limits: { responseBytes: 100_000 } });
+    const error: unknown = await through(`${site.origin}/`).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(Error);
+    expect(egress.problems()[0]).to.include({ kind: 'cut' });
+  });
+
+  it('fetches files with caps, following redirects only where they may lead', async () => {
+    const secret = await internal();
+    site = await openSite({
+      '/ok': redirect('/file'),
+      '/file': (_request, response) => void response.end('text'),
+      '/inside': redirect(`http://10.0.0.1:${secret.port}/`),
+      '/large': (_request, response) => void response.end('x'.repeat(5000)),
+      '/round': redirect('/round'),
+      '/slow': () => undefined,
+    });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    const files = createGuardedFetch(egress, 'test');
+    const get = (path: string): Promise<unknown> =>
+      files.get(new URL(path, site.origin), { maxBytes: 1000, timeoutMs: 2000 }).then(
+        ({ url, status, body }) => `${url.pathname} ${status} ${Buffer.from(body).toString()}`,
+        (error: Error) => error.message,
+      );
+    try {
+      expect(await get('/ok')).to.equal('/file 200 text');
+      expect(await get('/inside'))
+        .to.include('10.0.0.1')
+        .and.to.include('private');
+      expect(await get('/large')).to.include('larger than 1000 bytes');
+      expect(await get('/round')).to.include('more than 5 times');
+      expect(await get('/slow')).to.include('cannot be fetched');
+    } finally {
+      await files.close();
+      await secret.close();
+    }
+  });
+});
+
+describe('the browser', () => {
+  it('is found by CHROMIUM_PATH first, and says what to install where there is none', () => {
+    expect(findChromium({ chromiumPath: '/opt/chromium', path: '' })).to.equal('/opt/chromium');
+    expect(() => findChromium({ path: '/nowhere' })).to.throw('CHROMIUM_PATH');
+  });
+
+  it('sends everything through the proxy, loopback too', async () => {
+    const secret = await internal();
+    const egress = await openEgress({ rules: { allow: [], deny: [] }, log: quiet });
+    const browser = await launchChromium(machine, egress.url, quiet);
+    try {
+      const page = await browser.newPage();
+      const response = await page.goto(`http://127.0.0.1:${secret.port}/`);
+      expect(response?.status()).to.equal(403);
+      expect(secret.hits()).to.equal(0);
+    } finally {
+      await browser.close();
+      await egress.close();
+      await secret.close();
+    }
+  });
+});

@@ -1,0 +1,169 @@
+/** Pages that hang, crash, run away or get in the way of the tests cost their own budget and no more. */
+import { expect } from 'chai';
+import { file, found, html, openSite, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+
+const FAULT = '<img src="/missing.png" id="fault">';
+const script = (code: string): string => `<script>${code}</script>`;
+
+describe('pages that get in the way', () => {
+  let site: Site;
+  const open = async (bodies: Record<string, Route>): Promise<void> => {
+    site = await openSite({
+      '/': html(
+        Object.keys(bodies)
+          .filter((path) => !path.startsWith('/_'))
+          .map((path) => `<p><a href="${path}">${path}</a></p>`)
+          .join(''),
+      ),
+      ...bodies,
+    });
+  };
+  afterEach(() => site.close());
+
+  it('are tested all the same: own axe, replaced built-ins, CSP, dialogs, popups, printing, closing', async () => {
+    const page = (name: string, head: string, body = ''): string => html(FAULT + body, { title: name, head });
+    await open({
+      '/axe': page('axe', script('window.axe = { run() { throw new Error("not yours") }, _running: true }')),
+      '/built-ins': page(
+        'built-ins',
+        script(
+          'for (const name of ["Set", "Map", "Promise", "WeakMap", "JSON", "Array", "Object"]) window[name] = undefined; Element.prototype.querySelectorAll = () => { throw 1 };',
+        ),
+      ),
+      '/csp': file('text/html', page('csp', '<meta name="viewport" content="width=device-width">'), {
+        'content-security-policy': "default-src 'none'",
+      }),
+      '/dialogs': page('dialogs', '', script('alert(1); confirm(2); prompt(3); onbeforeunload = () => "stay"; setTimeout(() => alert(4))')),
+      '/popups': page('popups', '', script('open("/_popup"); document.querySelector("img").click(); open("about:blank")')),
+      '/print': page('print', '', script('print()')),
+      '/close': page('close', '', script('window.close()')),
+      '/permissions': page(
+        'permissions',
+        '',
+        script(
+          'navigator.geolocation.getCurrentPosition(() => 0); Notification.requestPermission(); navigator.mediaDevices?.getUserMedia({ audio: true }).catch(() => 0)',
+        ),
+      ),
+      '/download': page(
+        'download',
+        '',
+        script(
+          'const a = document.createElement("a"); a.href = "/_file"; a.download = "x.zip"; a.textContent = "get it"; document.body.append(a); a.click(); location = "/_file"',
+        ),
+      ),
+      '/_file': file('application/zip', 'PK', { 'content-disposition': 'attachment' }),
+      '/_popup': html('popup'),
+      '/worker': page(
+        'worker',
+        '',
+        script('navigator.serviceWorker?.register("/_sw.js").catch(() => 0); new Worker(URL.createObjectURL(new Blob(["for(;;);"])))'),
+      ),
+      '/_sw.js': file('text/javascript', ''),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 2 });
+    const told = Object.fromEntries(
+      pages.slice(1).map((page) => [new URL(page.url).pathname, page.tested ? found(page).join() : `${page.reason} ${page.message}`]),
+    );
+    expect(told).to.deep.equal(
+      Object.fromEntries(
+        ['/axe', '/built-ins', '/csp', '/dialogs', '/popups', '/print', '/close', '/permissions', '/download', '/worker'].map((path) => [
+          path,
+          'image-alt #fault',
+        ]),
+      ),
+    );
+    expect(site.hits('/_sw.js')).to.equal(0);
+  });
+
+  it('are held still: refreshes, scripted reloads and endless redirects', async () => {
+    await open({
+      '/refresh': html(FAULT, { title: 'refresh', head: '<meta http-equiv="refresh" content="1;url=/refresh">' }),
+      '/refresh-header': file('text/html', html(FAULT, { title: 'refresh header' }), { refresh: '1' }),
+      '/moves-late': html(
+        FAULT +
+          script(
+            'setInterval(() => { location.href = "/_late" }, 40); setTimeout(() => { for (let end = Date.now() + 100; Date.now() < end;); }, 10)',
+          ),
+        { title: 'late' },
+      ),
+      '/_late': html('<img src="/missing.png" id="late">', { title: 'late arrival' }),
+      '/moved-by-meta': html('', { head: '<meta http-equiv="refresh" content="0;url=/_target">' }),
+      '/moved-by-script': html('', { head: script('location.replace("/_target?2")') }),
+      '/_target': html(FAULT, { title: 'target' }),
+      '/ping': redirect('/_pong'),
+      '/_pong': redirect('/ping'),
+      '/reloads': html(script('location.reload()'), { title: 'reloads' }),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 6000 });
+    const page = (path: string) => pages.find(({ url }) => new URL(url).pathname === path);
+    expect(found(page('/refresh')).join()).to.include('#fault');
+    expect(found(page('/refresh-header'))).to.deep.equal(['image-alt #fault']);
+    expect(found(page('/moves-late'))).to.satisfy(
+      (lines: string[]) => lines.join() === 'image-alt #fault' || lines.join() === 'image-alt #late',
+    );
+    expect(page('/moved-by-meta')?.final_url).to.equal(`${site.origin}/_target`);
+    expect(found(page('/moved-by-meta'))).to.deep.equal(['image-alt #fault']);
+    expect(page('/moved-by-script')?.final_url).to.equal(`${site.origin}/_target?2`);
+    expect(untested(pages, '/ping').reason).to.equal('navigation_failed');
+    expect(untested(pages, '/reloads').reason).to.be.oneOf(['navigation_failed', 'timeout']);
+  });
+
+  it('cost their own budget: hangs at every stage, and crashes', async () => {
+    await open({
+      '/loops': html(script('for (;;);')),
+      '/loops-later': html(script('addEventListener("load", () => setTimeout(() => { for (;;); }, 5))')),
+      '/loops-while-tested': html(
+        `${FAULT.repeat(2000)}${script('addEventListener("load", () => setInterval(() => { for (let end = Date.now() + 2900; Date.now() < end;); }, 0))')}`,
+      ),
+      '/grows': html(script('const kept = []; for (;;) kept.push(new Array(1e5).fill().map(() => ({ n: Math.random() })));')),
+      '/hangs-half': (_request, response) =>
+        void response.writeHead(200, { 'content-type': 'text/html' }).write('<title>half</title><p>half'),
+      '/image-never': html(`${FAULT}<img alt="" src="/_never">`, { title: 'image never' }),
+      '/_never': () => undefined,
+      '/last': html(FAULT, { title: 'last' }),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 2, pageBudgetMs: 6000 });
+    for (const path of ['/loops', '/loops-later', '/hangs-half']) expect(untested(pages, path).reason, path).to.equal('timeout');
+    expect(untested(pages, '/grows').reason).to.be.oneOf(['crashed', 'timeout']);
+    expect(found(pages.find(({ url }) => url.endsWith('/image-never')))).to.deep.equal(['image-alt #fault']);
+    expect(found(pages.find(({ url }) => url.endsWith('/last')))).to.deep.equal(['image-alt #fault']);
+    for (const page of pages) expect(page.duration_ms, page.url).to.be.lessThan(15_000);
+  }).timeout(90_000);
+
+  it('are waited for while their scripts fetch what they show', async () => {
+    await open({
+      '/app': html(
+        `<div id="app"></div>${script('addEventListener("load", async () => { const { show } = await import("/_chunk.js"); show(await (await fetch("/_data")).text()); })')}`,
+        { title: 'app' },
+      ),
+      '/_chunk.js': (_request, response) =>
+        void setTimeout(
+          () =>
+            response
+              .writeHead(200, { 'content-type': 'text/javascript' })
+              .end('export const show = (text) => { document.getElementById("app").innerHTML = text }'),
+          150,
+        ),
+      '/_data': (_request, response) => void setTimeout(() => response.end(`${FAULT}<a href="/found-late">late</a>`), 250),
+      '/found-late': html('', { title: 'found late' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(found(pages[1])).to.deep.equal(['image-alt #fault']);
+    expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/app', '/found-late']);
+  });
+
+  it('are each a first visit: nothing that a page keeps is there for the next', async () => {
+    const body = script(
+      'document.cookie = "seen=1; path=/"; const seen = document.cookie.length + localStorage.length; if (localStorage.kept || sessionStorage.kept) document.body.insertAdjacentHTML("beforeend", \'<img src="/x" id="remembered">\'); localStorage.kept = sessionStorage.kept = 1;',
+    );
+    const page =
+      (title: string): Route =>
+      (request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'server=1; Path=/' })
+          .end(html(`${body}${request.headers.cookie === undefined ? '' : '<img src="/x" id="cookie">'}`, { title }));
+    await open({ '/one': page('one'), '/two': page('two') });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(pages.slice(1).map(found)).to.deep.equal([[], []]);
+  });
+});

@@ -1,0 +1,185 @@
+/** A page that is not what was asked for is never tested, never counts as clean, and says what is wrong. */
+import { expect } from 'chai';
+import { ScanFailed } from '../../scanner-image/failure.ts';
+import { answer, file, html, openSite, redirect, scan, testedOf, untested, type Site } from './site.ts';
+
+describe('wrong pages', () => {
+  let site: Site;
+  let first = 0;
+  before(async () => {
+    const names = [
+      '401',
+      '403',
+      '404',
+      '429',
+      '500',
+      'wall',
+      'wall200',
+      'soft-wall',
+      'members',
+      'image',
+      'type-lies',
+      'attachment',
+      'empty',
+      'login',
+      'later',
+      'never',
+      'dead',
+    ];
+    const drop = (): void => undefined;
+    site = await openSite({
+      '/': html(names.map((name) => `<p><a href="/${name}">${name}</a></p>`).join('')),
+      '/401': answer(401, { 'www-authenticate': 'Basic realm="x"' }),
+      '/403': answer(403),
+      '/404': answer(404),
+      '/429': answer(429, { 'retry-after': '3600' }),
+      '/500': answer(500),
+      '/wall': answer(403, { 'cf-mitigated': 'challenge', server: 'cloudflare' }),
+      '/wall200': html('', { title: 'Just a moment...' }),
+      '/soft-wall': answer(202, { 'x-amzn-waf-action': 'challenge' }),
+      '/members': redirect('/account/login?return=%2Fmembers'),
+      '/account/login': html('<form><label>Password <input type="password"></label></form>', { title: 'Sign in' }),
+      '/login': html('<form><label>Password <input type="password"></label></form>', { title: 'Sign in here' }),
+      '/image': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      '/type-lies': file('application/json', '{}'),
+      '/attachment': file('text/html', html('x'), { 'content-disposition': 'attachment; filename=x.html' }),
+      '/empty': answer(204),
+      '/later': (_request, response) => {
+        first += 1;
+        if (first === 1) response.writeHead(503, { 'retry-after': '1' }).end();
+        else response.writeHead(200, { 'content-type': 'text/html' }).end(html('here I am', { title: 'Later' }));
+      },
+      '/never': drop,
+      '/dead': (request) => request.socket.destroy(),
+    });
+  });
+  after(() => site.close());
+
+  it('says of each page why it was not tested', async () => {
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 20 }, { workers: 2, pageBudgetMs: 5000 });
+    const reasons = Object.fromEntries(pages.flatMap((page) => (page.tested ? [] : [[new URL(page.url).pathname, page.reason]])));
+    expect(reasons).to.deep.equal({
+      '/401': 'http_error',
+      '/403': 'http_error',
+      '/404': 'http_error',
+      '/429': 'http_error',
+      '/500': 'http_error',
+      '/wall': 'bot_wall',
+      '/wall200': 'bot_wall',
+      '/soft-wall': 'bot_wall',
+      '/members': 'sign_in_page',
+      '/image': 'not_html',
+      '/type-lies': 'not_html',
+      '/attachment': 'download',
+      '/empty': 'not_html',
+      '/never': 'timeout',
+      '/dead': 'navigation_failed',
+    });
+    expect(untested(pages, '/404')).to.include({ http_status: 404, message: 'The server answers 404: there is no such page.' });
+    expect(untested(pages, '/wall').message).to.include('Cloudflare');
+    expect(untested(pages, '/members').message).to.include('/account/login');
+    expect(untested(pages, '/never').message).to.equal('The page did not answer within its 5 s.');
+    // A sign-in page that is asked for by its own address is a page like any other, and one polite retry is enough for a 503.
+    expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/login', '/later']);
+    expect(site.hits('/later')).to.equal(2);
+    expect(site.hits('/429')).to.equal(1);
+  });
+
+  const ends: [path: string, reason: string, words: string][] = [
+    ['/404', 'target_unreachable', '404'],
+    ['/401', 'target_unreachable', 'sign-in'],
+    ['/wall', 'no_page_tested', 'Cloudflare'],
+    ['/image', 'target_not_html', 'image/svg+xml'],
+    ['/attachment', 'target_not_html', 'download'],
+    ['/members', 'no_page_tested', 'sign-in'],
+    ['/dead', 'target_unreachable', 'could not'],
+  ];
+  for (const [path, reason, words] of ends) {
+    it(`ends the scan with ${reason} where the first page is ${path}`, async () => {
+      const error: unknown = await scan(`${site.origin}${path}`).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(ScanFailed);
+      expect((error as ScanFailed).reason).to.equal(reason);
+      expect((error as ScanFailed).message)
+        .to.include(`${site.origin}${path}`)
+        .and.to.include(words);
+    });
+  }
+
+  it('says sign_in_failed where a sign-in was given and not taken', async () => {
+    const error: unknown = await scan(`${site.origin}/401`, {}, {}, { signIn: { basic: { username: 'a', password: 'b' } } }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect((error as ScanFailed).reason).to.equal('sign_in_failed');
+  });
+
+  it('says that a private address is refused, and that a name does not resolve', async () => {
+    const refused: unknown = await scan(`${site.origin}/`, {}, { allowTargets: [] }).catch((thrown: unknown) => thrown);
+    expect((refused as ScanFailed).reason).to.equal('target_refused');
+    const unresolved: unknown = await scan(
+      'http://nowhere.example/',
+      {},
+      {},
+      { resolve: () => Promise.reject(new Error('ENOTFOUND')) },
+    ).catch((thrown: unknown) => thrown);
+    expect(unresolved).to.include({ reason: 'target_unreachable', message: 'nowhere.example cannot be resolved.' });
+  });
+
+  it('tells of the pages for which the time was not enough', async () => {
+    const slow = await openSite({
+      '/': html('<a href="/a">a</a><a href="/b">b</a>'),
+      '/a': () => undefined,
+      '/b': html('', { title: 'b' }),
+    });
+    try {
+      const { pages } = await scan(`${slow.origin}/`, {}, { deadline: new Date(Date.now() + 9000).toISOString(), pageBudgetMs: 30_000 });
+      expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/']);
+      expect(untested(pages, '/a').reason).to.equal('timeout');
+      expect(untested(pages, '/b').message).to.include("scan's time was over");
+    } finally {
+      await slow.close();
+    }
+  });
+});
+
+describe('a sign-in', () => {
+  let site: Site;
+  let other: Site;
+  const told: string[] = [];
+  before(async () => {
+    other = await openSite({
+      '/pixel.png': (request, response) => {
+        told.push(`other ${request.headers.authorization ?? '-'} ${request.headers.cookie ?? '-'}`);
+        response.writeHead(401, { 'www-authenticate': 'Basic realm="other"' }).end();
+      },
+    });
+    const guard =
+      (body: string) =>
+      (request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse): void => {
+        const basic = request.headers.authorization === `Basic ${Buffer.from('ann:s:cret').toString('base64')}`;
+        if (!basic && !/session=abc/.test(request.headers.cookie ?? ''))
+          return void response.writeHead(401, { 'www-authenticate': 'Basic realm="site"' }).end();
+        response.writeHead(200, { 'content-type': 'text/html', 'set-cookie': 'seen=1' }).end(body);
+      };
+    const pixel = `<img alt="" src="${other.origin.replace('127.0.0.1', 'localhost')}/pixel.png">`;
+    site = await openSite({
+      '/': guard(html(`${pixel}<a href="/in">in</a><a href="/logout">out</a>`)),
+      '/in': guard(html(pixel, { title: 'in' })),
+      '/logout': guard(html('bye')),
+    });
+  });
+  after(() => Promise.all([site.close(), other.close()]));
+
+  for (const [name, signIn] of [
+    ['HTTP basic', { basic: { username: 'ann', password: 's:cret' } }],
+    ['a cookie', { cookie: 'session=abc; theme=dark' }],
+  ] as const) {
+    it(`by ${name} goes to the site's own origin only, and is not signed out`, async () => {
+      told.length = 0;
+      const { pages } = await scan(`${site.origin}/`, {}, {}, { signIn });
+      expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/in']);
+      expect(told.length).to.be.greaterThan(0);
+      expect(new Set(told)).to.deep.equal(new Set(['other - -']));
+      expect(site.hits('/logout')).to.equal(0);
+    });
+  }
+});
