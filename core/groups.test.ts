@@ -38,6 +38,7 @@ describe('the normalised HTML of a component', () => {
     ['references to ids', '<b aria-labelledby="dialog-7-title"></b>', '<b aria-labelledby="dialog-12-title"></b>'],
     ['hashes of builds in classes', '<p class="Card_title__x7Yp2"></p>', '<p class="Card_title__k3Lq9"></p>'],
     ['hashes of builds in files', '<img src="/a/logo.3f9ab2c1.svg">', '<img src="../b/logo.77e01dd4.svg?v=2">'],
+    ['numbers of files', '<img src="/covers/cover-7.svg">', '<img src="/covers/cover-12.svg">'],
     ['order of classes and attributes', '<a id="m" class="x y">z</a>', '<a class="y x" id="m">z</a>'],
     ['nonces, data and handlers', '<i nonce="a" data-x="1" onclick="f()"></i>', '<i></i>'],
     ['state of the current page', '<a class="nav active" aria-current="page" href="/a">A</a>', '<a class="nav" href="/b">B</a>'],

@@ -85,10 +85,8 @@ const linked = (value: string): string => {
   if (/^data:/i.test(value)) return 'data:';
   const path = value.replace(/[?#][\s\S]*$/, '');
   const last = path.split('/').findLast((segment) => segment !== '' && segment !== '.' && segment !== '..');
-  return (last ?? '')
-    .split(/([^0-9A-Za-z]+)/)
-    .map((word) => (looksMadeUp(word) || /^\d{4,}$/.test(word) ? MADE_UP : word))
-    .join('');
+  // Numbered files (`cover-7.svg`) come from one template.
+  return named(last ?? '');
 };
 
 /** Lengths and angles are often computed; colours are what contrast hangs on. */
