@@ -113,7 +113,7 @@ function prepareEvent(object: KubeObject): void {
   object['reportingInstance'] ??= '';
 }
 
-const EVENT_STORAGE = '/events';
+export const EVENT_STORAGE = '/events';
 const eventFields = (about: string, reporter: string): Resource['fields'] => ({
   ...Object.fromEntries(
     ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map((name) => [

@@ -1,7 +1,7 @@
 /** The garbage collector: dependents follow their owners, and what lives in a namespace or of a definition follows it. */
 import type { Logger } from '../../core/logger.ts';
 import type { Catalogue } from './catalogue.ts';
-import { CRD_STORAGE } from './builtins.ts';
+import { CRD_STORAGE, EVENT_STORAGE } from './builtins.ts';
 import type { Objects } from './objects.ts';
 import { StatusError } from './status.ts';
 import type { Change, Store } from './store.ts';
@@ -13,10 +13,14 @@ interface Place {
   name: string;
 }
 
+/** As long as a real API server keeps events. */
+const EVENT_LIFETIME_MS = 3600_000;
+const EVENT_SWEEP_MS = 60_000;
+
 const keyOf = ({ storage, namespace, name }: Place): string => `${storage}/${namespace}/${name}`;
 
 /** Starts it. @returns how to stop it */
-export function startGarbageCollector(store: Store, objects: Objects, catalogue: Catalogue, logger: Logger): () => void {
+export function startGarbageCollector(store: Store, objects: Objects, catalogue: Catalogue, now: () => Date, logger: Logger): () => void {
   const dependents = new Map<string, Map<string, Place>>();
   const tasks: (() => void)[] = [];
   let scheduled: NodeJS.Immediate | undefined;
@@ -168,8 +172,18 @@ export function startGarbageCollector(store: Store, objects: Objects, catalogue:
     for (const object of store.list(storage)) store.remove(storage, object);
   }
 
+  const expiry = setInterval(() => dropOldEvents(), EVENT_SWEEP_MS);
+  function dropOldEvents(): void {
+    const oldest = now().getTime() - EVENT_LIFETIME_MS;
+    for (const event of store.list(EVENT_STORAGE)) {
+      const seen = event['lastTimestamp'] ?? event['eventTime'] ?? event.metadata.creationTimestamp;
+      if (Date.parse(String(seen)) < oldest) store.remove(EVENT_STORAGE, event);
+    }
+  }
+
   return () => {
     unsubscribe();
+    clearInterval(expiry);
     clearImmediate(scheduled);
   };
 }

@@ -99,7 +99,7 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
 
   const credentials = loadCredentials(dataDir, [...new Set([host, '127.0.0.1', '::1', 'localhost'])], now());
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-kube-'));
-  const stopCollector = startGarbageCollector(store, objects, catalogue, logger);
+  const stopCollector = startGarbageCollector(store, objects, catalogue, now, logger);
   const stopJobs = startJobController({ store, objects, catalogue, now, backoffBaseMs: jobBackoffMs, logger });
   const kubelet = startKubelet({ store, objects, catalogue, images, now, folder, logger });
   const pods = catalogue.named('', 'pods');

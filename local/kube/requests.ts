@@ -10,7 +10,8 @@ import { badRequest, methodNotAllowed, noSuchResource, notFound, StatusError, un
 import type { WriteOptions } from './admission.ts';
 import { table, wantsTable } from './tables.ts';
 import { streamWatch } from './watch.ts';
-import type { DeleteOptions, Objects } from './objects.ts';
+import type { DeleteOptions } from './deletion.ts';
+import type { Objects } from './objects.ts';
 import type { Store } from './store.ts';
 import type { Json, JsonObject, KubeObject, Resource } from './types.ts';
 

@@ -14,7 +14,7 @@ function splitRequirements(selector: string): string[] {
 function labelRequirement(text: string): (labels: Record<string, string>) => boolean {
   const match = REQUIREMENT.exec(text.replace(/(\s)(in|notin)\(/, '$1$2 ('));
   if (match === null) {
-    const wrong = /[=!<>]+=(.)/.exec(text)?.[0]?.slice(-1) ?? text.trim();
+    const wrong = /(?:==|!=|=)([=!<>])/.exec(text)?.[1] ?? text.trim();
     throw badRequest(`unable to parse requirement: found '${wrong}', expected: identifier`);
   }
   const [, not, key = '', operator, value = '', set, list = ''] = match;

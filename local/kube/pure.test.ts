@@ -1,0 +1,210 @@
+import { expect } from 'chai';
+import { X509Certificate } from 'node:crypto';
+import { makeCertificate } from './certificate.ts';
+import { humanDuration } from './durations.ts';
+import { policyVerdict } from './job-plan.ts';
+import { jsonPath } from './json-path.ts';
+import { jsonPatch, mergePatch, strategicPatch } from './patch.ts';
+import { rewritten } from './pod-files.ts';
+import { unschedulable } from './scheduling.ts';
+import { labelSelector } from './selectors.ts';
+import { StatusError } from './status.ts';
+import type { KubeObject, Schema } from './types.ts';
+import type { Pod } from './workload-types.ts';
+
+const labelled = (labels: Record<string, string>): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Thing',
+  metadata: { name: 'x', uid: 'u', resourceVersion: '1', creationTimestamp: '', labels },
+});
+
+describe('ages', () => {
+  const cases: [number, string][] = [
+    [0, '0s'],
+    [119, '119s'],
+    [120, '2m'],
+    [135, '2m15s'],
+    [600, '10m'],
+    [3 * 3600 - 1, '179m'],
+    [3 * 3600 + 60, '3h1m'],
+    [8 * 3600, '8h'],
+    [48 * 3600, '2d'],
+    [50 * 3600, '2d2h'],
+    [9 * 86400, '9d'],
+    [800 * 86400, '2y70d'],
+  ];
+  for (const [seconds, text] of cases) it(`prints ${seconds} s as ${text}`, () => expect(humanDuration(seconds * 1000)).to.equal(text));
+});
+
+describe('label selectors', () => {
+  const cases: [string, Record<string, string>, boolean][] = [
+    ['', {}, true],
+    ['a=b', { a: 'b' }, true],
+    ['a==b,c!=d', { a: 'b' }, true],
+    ['a!=b', { a: 'b' }, false],
+    ['a', {}, false],
+    ['!a', {}, true],
+    ['a in (b, c),d notin (e)', { a: 'c' }, true],
+    ['a in(b)', { a: 'b' }, true],
+    ['a notin (b)', { a: 'b' }, false],
+    ['test.dev/a-b=c.d', { 'test.dev/a-b': 'c.d' }, true],
+  ];
+  for (const [selector, labels, matches] of cases) {
+    it(`'${selector}' ${matches ? 'matches' : 'does not match'} ${JSON.stringify(labels)}`, () => {
+      expect(labelSelector(selector)(labelled(labels))).to.equal(matches);
+    });
+  }
+  it('refuses what is none', () => expect(() => labelSelector('a===b')).to.throw(StatusError, "found '=', expected: identifier"));
+});
+
+describe('JSONPath of columns', () => {
+  const object = {
+    spec: { a: 1 },
+    status: {
+      list: [
+        { t: 'X', v: 'x' },
+        { t: 'Y', v: 'y' },
+      ],
+      'a.b': 2,
+    },
+  };
+  const cases: [string, unknown][] = [
+    ['.spec.a', 1],
+    ['.spec.none.deeper', undefined],
+    ['.status.list[1].v', 'y'],
+    ['.status.list[?(@.t=="Y")].v', 'y'],
+    [".status.list[?(@.t=='Z')].v", undefined],
+    ['.status.list[*].t', 'X'],
+    ['.status.a\\.b', 2],
+    [".status['a.b']", 2],
+  ];
+  for (const [path, value] of cases) it(`reads ${path}`, () => expect(jsonPath(path)(object)).to.deep.equal(value));
+  it('says what it does not know', () => expect(() => jsonPath('.a[0:1]')).to.throw('[0:1]'));
+});
+
+describe('patches', () => {
+  it('merges by RFC 7386', () => {
+    const target = { a: 'b', c: { d: 'e', f: 'g' } };
+    expect(mergePatch(target, { a: 'z', c: { f: null } })).to.deep.equal({ a: 'z', c: { d: 'e' } });
+    expect(mergePatch({ a: [1] }, { a: null, b: { c: null } })).to.deep.equal({ b: {} });
+    expect(target, 'the target is left alone').to.deep.equal({ a: 'b', c: { d: 'e', f: 'g' } });
+  });
+
+  it('applies RFC 6902', () => {
+    const target = { a: [1, 2, 3], 'b/c': { '~': 1 } };
+    const patch = [
+      { op: 'add', path: '/a/1', value: 9 },
+      { op: 'remove', path: '/a/0' },
+      { op: 'add', path: '/a/-', value: 4 },
+      { op: 'replace', path: '/b~1c/~0', value: 2 },
+      { op: 'copy', from: '/a/0', path: '/d' },
+      { op: 'test', path: '/d', value: 9 },
+    ];
+    expect(jsonPatch(target, patch)).to.deep.equal({ a: [9, 2, 3, 4], 'b/c': { '~': 2 }, d: 9 });
+    for (const wrong of [
+      { op: 'remove', path: '/x' },
+      { op: 'add', path: '/a/9', value: 0 },
+      { op: 'nonsense', path: '/a' },
+      { op: 'replace', path: '/x/y', value: 0 },
+    ]) {
+      expect(() => jsonPatch(target, [wrong])).to.throw(StatusError);
+    }
+  });
+
+  it('merges lists by their key', () => {
+    const schema: Schema = {
+      properties: {
+        list: { type: 'array', 'x-kubernetes-patch-strategy': 'merge', 'x-kubernetes-patch-merge-key': 'name', items: { type: 'object' } },
+        plain: { type: 'array' },
+      },
+    };
+    const target = {
+      list: [
+        { name: 'a', v: 1, w: 1 },
+        { name: 'b', v: 2 },
+      ],
+      plain: [1, 2],
+    };
+    const patch = {
+      list: [{ name: 'a', v: 3, w: null }, { name: 'b', $patch: 'delete' }, { name: 'c' }],
+      '$setElementOrder/list': [{ name: 'a' }, { name: 'c' }],
+      plain: [3],
+    };
+    expect(strategicPatch(target, patch, schema)).to.deep.equal({ list: [{ name: 'a', v: 3 }, { name: 'c' }], plain: [3] });
+  });
+});
+
+describe('the certificate', () => {
+  it('vouches for its hosts and for itself', () => {
+    const { certificate } = makeCertificate(['127.0.0.1', '::1', 'localhost'], new Date('2026-01-01T00:00:00Z'));
+    const read = new X509Certificate(certificate);
+    expect(read.verify(read.publicKey)).to.equal(true);
+    expect(read.ca).to.equal(true);
+    expect(read.checkIP('127.0.0.1')).to.equal('127.0.0.1');
+    expect(read.checkIP('::1')).to.equal('::1');
+    expect(read.checkHost('localhost')).to.equal('localhost');
+    expect(read.checkHost('elsewhere.test')).to.equal(undefined);
+    expect(read.validFromDate.toISOString()).to.equal('2025-12-31T23:00:00.000Z');
+  });
+});
+
+describe('where a pod may run', () => {
+  const suits = (key: string, operator: string, values: string[]): object => ({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] },
+      },
+    },
+  });
+  const cases: [string, object, boolean][] = [
+    ['no wish', {}, true],
+    ['a selector that is met', { nodeSelector: { 'kubernetes.io/os': 'linux' } }, true],
+    ['a selector that is not', { nodeSelector: { disk: 'ssd' } }, false],
+    ['an affinity that is met', suits('kubernetes.io/os', 'In', ['linux', 'other']), true],
+    ['an affinity that is not', suits('kubernetes.io/os', 'NotIn', ['linux']), false],
+  ];
+  for (const [name, spec, fits] of cases) it(name, () => expect(unschedulable({ containers: [], ...spec }) === null).to.equal(fits));
+});
+
+describe('a path of a container', () => {
+  const paths = [
+    ['/run/curbcut/deep', '/tmp/deep'],
+    ['/run/curbcut', '/tmp/a'],
+  ] as const;
+  const cases: [string, string][] = [
+    ['/run/curbcut', '/tmp/a'],
+    ['/run/curbcut/scan.json', '/tmp/a/scan.json'],
+    ['/run/curbcut/deep/x', '/tmp/deep/x'],
+    ['/run/curbcutter', '/run/curbcutter'],
+    ['--in=/run/curbcut', '--in=/run/curbcut'],
+  ];
+  for (const [from, to] of cases) it(`${from} is ${to}`, () => expect(rewritten(from, paths)).to.equal(to));
+});
+
+describe('a pod failure policy', () => {
+  const pod = {
+    metadata: { namespace: 'n', name: 'p' },
+    status: {
+      conditions: [{ type: 'DisruptionTarget', status: 'True' }],
+      containerStatuses: [
+        { name: 'main', state: { terminated: { exitCode: 42 } } },
+        { name: 'side', state: { terminated: { exitCode: 0 } } },
+      ],
+    },
+  } as unknown as Pod;
+  const disrupted = { onPodConditions: [{ type: 'DisruptionTarget' }] };
+  it('takes the first rule that is met', () => {
+    const verdict = policyVerdict(pod, [
+      { action: 'FailJob', onExitCodes: { operator: 'In', values: [1] } },
+      { action: 'FailJob', onExitCodes: { containerName: 'side', operator: 'NotIn', values: [1] } },
+      { action: 'Ignore', ...disrupted },
+      { action: 'FailJob', onExitCodes: { operator: 'In', values: [42] } },
+    ]);
+    expect(verdict.action).to.equal('Ignore');
+  });
+  it('says what was met', () => {
+    const { message } = policyVerdict(pod, [{ action: 'FailJob', ...disrupted }]);
+    expect(message).to.equal('Pod n/p has condition DisruptionTarget matching FailJob rule at index 0');
+  });
+  it('counts what no rule speaks of', () => expect(policyVerdict(pod, []).action).to.equal('Count'));
+});

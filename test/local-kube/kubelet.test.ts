@@ -1,0 +1,267 @@
+/** Pods as local processes: what they are given, how they end, and what is left of them. */
+import { expect } from 'chai';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually, type Client } from './client.ts';
+import { openEmbedded, type Embedded } from './targets.ts';
+
+const NAMESPACE = 'pods';
+const CORE = `/api/v1/namespaces/${NAMESPACE}`;
+
+/** What a container can be asked to do, by its first argument. */
+const PROGRAM = `
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+const [task, ...rest] = process.argv.slice(2);
+const forever = () => setInterval(() => undefined, 1000);
+const tasks = {
+  report: () => {
+    const file = (path) => ({ text: readFileSync(path, 'utf8'), mode: (statSync(path).mode & 0o777).toString(8) });
+    console.log('reported');
+    writeFileSync(rest[0], JSON.stringify({ env: process.env, secret: file(process.env.SECRET_FILE), single: file(process.env.SINGLE), label: file(process.env.LABELS), args: rest.slice(1) }));
+    writeFileSync(process.env.TERMINATION_LOG, 'all is well');
+  },
+  exit: () => process.exit(Number(rest[0])),
+  polite: () => { process.on('SIGTERM', () => process.exit(7)); console.log('up'); forever(); },
+  stubborn: () => { process.on('SIGTERM', () => undefined); const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => 0); setInterval(() => 0, 1000)']); console.log('child ' + child.pid); forever(); },
+};
+tasks[task]();
+`;
+
+interface PodView {
+  metadata: { name: string; uid: string };
+  spec: { nodeName?: string };
+  status: {
+    phase: string;
+    reason?: string;
+    conditions?: { type: string; status: string; reason?: string; message?: string }[];
+    containerStatuses?: {
+      state: {
+        waiting?: { reason: string; message?: string };
+        running?: object;
+        terminated?: { exitCode: number; signal?: number; reason: string; message?: string };
+      };
+    }[];
+  };
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+describe('the local kubelet', function () {
+  this.timeout(30_000);
+  let embedded: Embedded;
+  let client: Client;
+  let images: Record<string, { command: string[]; env?: Record<string, string> }>;
+
+  const open = async (dataDir?: string): Promise<Embedded> =>
+    openEmbedded(NAMESPACE, { images, jobBackoffMs: 50, ...(dataDir === undefined ? {} : { dataDir }) });
+
+  before(async () => {
+    images = {};
+    embedded = await open();
+    const program = join(embedded.folder, 'program.mjs');
+    writeFileSync(program, PROGRAM);
+    images['test/program:1'] = { command: [process.execPath, program], env: { FROM_IMAGE: 'yes' } };
+    client = embedded.client;
+  });
+  after(() => embedded.close());
+
+  const get = async (name: string, from = client): Promise<PodView> =>
+    (await from.call('GET', `${CORE}/pods/${name}`)).body as unknown as PodView;
+  async function run(name: string, args: string[], more: { container?: object; spec?: object } = {}, to = client): Promise<void> {
+    const containers = [{ name: 'main', image: 'test/program:1', args, ...more.container }];
+    const made = await to.call('POST', `${CORE}/pods`, {
+      metadata: { name, labels: { app: 'trial' } },
+      spec: { restartPolicy: 'Never', containers, ...more.spec },
+    });
+    expect(made.code, made.text).to.equal(201);
+  }
+  const until = (name: string, holds: (pod: PodView) => boolean, from = client): Promise<PodView> =>
+    eventually(`${name} to be as expected`, async () => {
+      const pod = await get(name, from);
+      return holds(pod) ? pod : undefined;
+    });
+  const phase =
+    (wanted: string) =>
+    ({ status }: PodView): boolean =>
+      status.phase === wanted;
+  const stateOf = (pod: PodView): NonNullable<PodView['status']['containerStatuses']>[number]['state'] =>
+    pod.status.containerStatuses?.[0]?.state ?? {};
+  const waitsFor =
+    (reason: string) =>
+    (pod: PodView): boolean =>
+      stateOf(pod).waiting?.reason === reason;
+  const log = async (name: string): Promise<string> => (await client.call('GET', `${CORE}/pods/${name}/log`)).text;
+
+  it('gives a container its environment, its files and its end', async () => {
+    await client.call('POST', `${CORE}/secrets`, { metadata: { name: 'input' }, stringData: { 'scan.json': '{"a":1}', word: 'sesame' } });
+    await client.call('POST', `${CORE}/configmaps`, { metadata: { name: 'settings' }, data: { one: 'first' } });
+    const container = {
+      args: ['report', '/out/report.json', '/run/input/scan.json', '$(WORD)!', '/run/inputs'],
+      env: [
+        { name: 'SECRET_FILE', value: '/run/input/scan.json' },
+        { name: 'SINGLE', value: '/etc/single' },
+        { name: 'LABELS', value: '/etc/pod/labels' },
+        { name: 'TERMINATION_LOG', value: '/dev/termination-log' },
+        { name: 'WORD', valueFrom: { secretKeyRef: { name: 'input', key: 'word' } } },
+        { name: 'ONE', valueFrom: { configMapKeyRef: { name: 'settings', key: 'one' } } },
+        { name: 'NONE', valueFrom: { secretKeyRef: { name: 'nobody', key: 'x', optional: true } } },
+        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+        { name: 'APP', valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+        { name: 'GREETING', value: '$(WORD) $$(WORD) $(UNKNOWN)' },
+      ],
+      volumeMounts: [
+        { name: 'input', mountPath: '/run/input' },
+        { name: 'settings', mountPath: '/etc/single', subPath: 'only' },
+        { name: 'pod', mountPath: '/etc/pod' },
+        { name: 'out', mountPath: '/out' },
+      ],
+    };
+    const volumes = [
+      { name: 'input', secret: { secretName: 'input' } },
+      { name: 'settings', configMap: { name: 'settings', items: [{ key: 'one', path: 'only' }] } },
+      { name: 'pod', downwardAPI: { items: [{ path: 'labels', fieldRef: { fieldPath: 'metadata.labels' } }] } },
+      { name: 'out', emptyDir: {} },
+    ];
+    await run('given', [], { container, spec: { volumes } });
+    const pod = await until('given', phase('Succeeded'));
+    expect(stateOf(pod).terminated).to.include({ exitCode: 0, reason: 'Completed', message: 'all is well' });
+    expect(pod.status.conditions?.find(({ type }) => type === 'Ready')).to.include({ status: 'False', reason: 'PodCompleted' });
+    expect(await log('given')).to.equal('reported\n');
+  });
+
+  it('shows a container what it was given', async () => {
+    const container = {
+      args: ['report', '/dev/termination-log', '/run/input/scan.json', '$(WORD)!', '/run/inputs'],
+      env: [
+        { name: 'SECRET_FILE', value: '/run/input/scan.json' },
+        { name: 'SINGLE', value: '/run/input/scan.json' },
+        { name: 'LABELS', value: '/run/input/scan.json' },
+        { name: 'TERMINATION_LOG', value: '/run/input/elsewhere' },
+        { name: 'WORD', value: 'sesame' },
+        { name: 'GREETING', value: '$(WORD) $$(WORD) $(UNKNOWN)' },
+        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      ],
+      volumeMounts: [{ name: 'input', mountPath: '/run/input' }],
+    };
+    await client.call('POST', `${CORE}/secrets`, { metadata: { name: 'shown' }, stringData: { 'scan.json': '{"a":1}' } });
+    await run('shown', [], { container, spec: { volumes: [{ name: 'input', secret: { secretName: 'shown' } }] } });
+    const pod = await until('shown', phase('Succeeded'));
+    const seen = JSON.parse(stateOf(pod).terminated?.message ?? '') as { env: Record<string, string>; secret: object; args: string[] };
+    expect(seen.env).to.include({ FROM_IMAGE: 'yes', GREETING: 'sesame $(WORD) $(UNKNOWN)', POD_NAME: 'shown', HOSTNAME: 'shown' });
+    expect(seen.env).not.to.have.any.keys('USER', 'KUBECONFIG');
+    expect(seen.secret).to.deep.equal({ text: '{"a":1}', mode: '600' });
+    expect(seen.args[0]).to.match(/volumes\/input\/scan\.json$/);
+    expect(seen.args.slice(1)).to.deep.equal(['sesame!', '/run/inputs']);
+  });
+
+  it('tells exit codes', async () => {
+    await run('failing', ['exit', '42']);
+    const pod = await until('failing', phase('Failed'));
+    expect(stateOf(pod).terminated).to.include({ exitCode: 42, reason: 'Error' });
+    expect(pod.status.conditions?.find(({ type }) => type === 'Ready')).to.include({ status: 'False', reason: 'PodFailed' });
+  });
+
+  it('leaves a pod pending that suits no node, and one whose image is unknown', async () => {
+    await run('choosy', ['exit', '0'], { spec: { nodeSelector: { disk: 'ssd' } } });
+    const choosy = await until('choosy', ({ status }) => status.conditions !== undefined);
+    expect(choosy.status.phase).to.equal('Pending');
+    expect(choosy.status.conditions?.[0]).to.include({ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' });
+    expect(choosy.status.conditions?.[0]?.message).to.match(
+      /^0\/1 nodes are available: 1 node\(s\) didn't match Pod's node affinity\/selector\./,
+    );
+    await run('imageless', [], { container: { image: 'nowhere/x:1' } });
+    await until('imageless', waitsFor('ErrImagePull'));
+    const pod = await until('imageless', waitsFor('ImagePullBackOff'));
+    expect(pod.status.phase).to.equal('Pending');
+    for (const name of ['choosy', 'imageless']) {
+      await client.call('DELETE', `${CORE}/pods/${name}`);
+      await eventually(`${name} to go`, async () => ((await client.call('GET', `${CORE}/pods/${name}`)).code === 404 ? true : undefined));
+    }
+  });
+
+  it('waits for a Secret that is not there yet', async () => {
+    await run('waiting', ['exit', '0'], { container: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'late', key: 'a' } } }] } });
+    const pod = await until('waiting', waitsFor('CreateContainerConfigError'));
+    expect(stateOf(pod).waiting?.message).to.equal('secret "late" not found');
+    await client.call('POST', `${CORE}/secrets`, { metadata: { name: 'late' }, stringData: { a: 'b' } });
+    await until('waiting', phase('Succeeded'));
+  });
+
+  it('asks a process to end, then ends it and all that it started', async () => {
+    await run('polite', ['polite'], { spec: { terminationGracePeriodSeconds: 20 } });
+    await eventually('it to be up', async () => ((await client.call('GET', `${CORE}/pods/polite/log`)).text === 'up\n' ? true : undefined));
+    const watch = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3Dpolite`);
+    await client.call('DELETE', `${CORE}/pods/polite`);
+    const lines = await watch.until((seen) => seen.some(({ type }) => type === 'DELETED'));
+    watch.close();
+    expect(stateOf(lines.at(-1)?.object as unknown as PodView).terminated).to.include({ exitCode: 7 });
+
+    await run('stubborn', ['stubborn'], { spec: { terminationGracePeriodSeconds: 1 } });
+    const child = await eventually(
+      'its child',
+      async () => /child (\d+)/.exec((await client.call('GET', `${CORE}/pods/stubborn/log`)).text)?.[1],
+    );
+    expect(isAlive(Number(child))).to.equal(true);
+    const second = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3Dstubborn`);
+    await client.call('DELETE', `${CORE}/pods/stubborn`);
+    const ends = await second.until((seen) => seen.some(({ type }) => type === 'DELETED'));
+    second.close();
+    expect(stateOf(ends.at(-1)?.object as unknown as PodView).terminated).to.include({ exitCode: 137, signal: 9 });
+    await eventually('its child to be gone', async () => (isAlive(Number(child)) ? undefined : true));
+  });
+
+  it('starts a container again, if its policy says so', async () => {
+    await run('restarted', ['exit', '3'], { spec: { restartPolicy: 'OnFailure', terminationGracePeriodSeconds: 0 } });
+    await until('restarted', waitsFor('CrashLoopBackOff'));
+    await client.call('DELETE', `${CORE}/pods/restarted`);
+    await eventually('it to go', async () => ((await client.call('GET', `${CORE}/pods/restarted`)).code === 404 ? true : undefined));
+  });
+
+  it('follows a log', async () => {
+    await run('logged', ['polite'], { spec: { terminationGracePeriodSeconds: 5 } });
+    await eventually('it to be up', async () => ((await client.call('GET', `${CORE}/pods/logged/log`)).text === 'up\n' ? true : undefined));
+    const following = client.call('GET', `${CORE}/pods/logged/log?follow=true&tailLines=1`);
+    await client.call('DELETE', `${CORE}/pods/logged`);
+    expect((await following).text).to.equal('up\n');
+    expect((await client.call('GET', `${CORE}/pods/nobody/log`)).code).to.equal(404);
+  });
+
+  it('ends every process on closing, and tells at the next start that those pods lost their node', async () => {
+    const first = await open(join(embedded.folder, 'state'));
+    await run('lost', ['stubborn'], {}, first.client);
+    const child = await eventually(
+      'its child',
+      async () => /child (\d+)/.exec((await first.client.call('GET', `${CORE}/pods/lost/log`)).text)?.[1],
+    );
+    const jobs = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
+    const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }];
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'test/program:1', args: ['polite'] }] } };
+    await first.client.call('POST', jobs, {
+      metadata: { name: 'lasting' },
+      spec: { backoffLimit: 0, podFailurePolicy: { rules }, template },
+    });
+    const podsOf = async (client: Client): Promise<PodView[]> =>
+      (await client.call('GET', `${CORE}/pods?labelSelector=job-name%3Dlasting`)).body['items'] as PodView[];
+    const before = await eventually('the Job to run', async () => (await podsOf(first.client)).find(phase('Running')));
+    await first.close();
+    await eventually('its child to be gone', async () => (isAlive(Number(child)) ? undefined : true));
+
+    const second = await open(join(embedded.folder, 'state'));
+    const pod = await until('lost', phase('Failed'), second.client);
+    expect(pod.status.conditions?.find(({ type }) => type === 'DisruptionTarget')).to.include({
+      status: 'True',
+      reason: 'DeletionByPodGC',
+    });
+    const after = await eventually('the Job to run again', async () => (await podsOf(second.client)).find(phase('Running')));
+    expect(after.metadata.uid).not.to.equal(before.metadata.uid);
+    await second.close();
+  });
+});

@@ -1,0 +1,182 @@
+/** Cases on the kinds that every cluster has. */
+import { expect } from 'chai';
+import type { Reply } from './client.ts';
+import { NAMESPACE, CORE, JOBS, MERGE, JSON_PATCH, STRATEGIC, behaves } from './semantics-case.ts';
+import { DEFINITION } from './widgets.ts';
+
+const configMap = (name: string, more: object = {}): object => ({ metadata: { name }, data: { k: 'v' }, ...more });
+const version = (reply: Reply): string => (reply.body['metadata'] as { resourceVersion: string }).resourceVersion;
+
+behaves('creates, reads, replaces and deletes', async ({ call }) => {
+  const made = await call('POST', `${CORE}/configmaps`, configMap('crud', { metadata: { name: 'crud', labels: { a: 'b' } } }));
+  expect(made.code).to.equal(201);
+  expect((await call('POST', `${CORE}/configmaps`, configMap('crud'))).code).to.equal(409);
+  await call('GET', `${CORE}/configmaps/crud`);
+  const stale = { metadata: { name: 'crud', resourceVersion: '1' } };
+  expect((await call('PUT', `${CORE}/configmaps/crud`, stale)).code).to.equal(409);
+  expect(
+    (await call('PUT', `${CORE}/configmaps/crud`, { metadata: { name: 'crud', resourceVersion: version(made) }, data: { n: '1' } })).code,
+  ).to.equal(200);
+  await call('PUT', `${CORE}/configmaps/crud`, { metadata: { name: 'crud', uid: 'x' } });
+  await call('PUT', `${CORE}/configmaps/crud`, { metadata: { name: 'other' } });
+  await call('PUT', `${CORE}/configmaps/nobody`, { metadata: { name: 'nobody' } });
+  await call('DELETE', `${CORE}/configmaps/crud`, { preconditions: { uid: 'x' } });
+  await call('DELETE', `${CORE}/configmaps/crud?dryRun=All`);
+  expect((await call('DELETE', `${CORE}/configmaps/crud`)).code).to.equal(200);
+  expect((await call('DELETE', `${CORE}/configmaps/crud`)).code).to.equal(404);
+});
+
+behaves('keeps the revision when nothing changes', async ({ call }) => {
+  const made = await call('POST', `${CORE}/configmaps`, configMap('same'));
+  const again = await call('PATCH', `${CORE}/configmaps/same`, { data: { k: 'v' } }, MERGE);
+  expect(version(again)).to.equal(version(made));
+  const dry = await call('PATCH', `${CORE}/configmaps/same?dryRun=All`, { data: { k: 'w' } }, MERGE);
+  expect(dry.body).to.have.nested.property('data.k', 'w');
+  expect((await call('GET', `${CORE}/configmaps/same`)).body).to.have.nested.property('data.k', 'v');
+  await call('POST', `${CORE}/configmaps?dryRun=All`, configMap('dry'));
+  expect((await call('GET', `${CORE}/configmaps/dry`)).code).to.equal(404);
+});
+
+behaves('refuses bad names, labels and bodies', async ({ call }) => {
+  for (const metadata of [
+    { name: 'A_' },
+    {},
+    { name: 'x', namespace: 'other' },
+    { name: 'x', labels: { 'a b': 'c' } },
+    { name: 'x', labels: { a: 'c d' } },
+    { name: 'x', resourceVersion: '1' },
+  ]) {
+    await call('POST', `${CORE}/configmaps`, { metadata });
+  }
+  await call('POST', `/api/v1/namespaces/${NAMESPACE}-none/configmaps`, configMap('x'));
+  await call('POST', `${CORE}/configmaps`, '{}', { type: 'text/plain' });
+  await call('POST', `${CORE}/configmaps`, { metadata: { name: 'x' }, data: { k: 1 } });
+  await call('POST', `${CORE}/configmaps`, { metadata: { name: 'x' }, data: { 'a b': '' } });
+  await call('POST', `${CORE}/secrets`, { metadata: { name: 'x' }, data: { a: '_' } });
+  await call('POST', '/api/v1/namespaces', { metadata: { name: 'A' } });
+  await call('GET', `${CORE}/nonsense`);
+  await call('GET', '/apis/none.test/v1/things');
+  await call('POST', `${CORE}/configmaps/x`, {});
+  await call('PUT', `${CORE}/configmaps`, {});
+});
+
+behaves('tells of unknown fields as it is asked to', async ({ call }) => {
+  const odd = { bogus: 1 };
+  const warned = await call('POST', `${CORE}/configmaps`, configMap('odd', odd));
+  expect(warned.headers['warning']).to.equal('299 - "unknown field \\"bogus\\""');
+  await call('POST', `${CORE}/configmaps?fieldValidation=Strict`, configMap('odd2', odd));
+  const ignored = await call('POST', `${CORE}/configmaps?fieldValidation=Ignore`, configMap('odd3', odd));
+  expect(ignored.headers['warning']).to.equal(undefined);
+});
+
+behaves('patches', async ({ call }) => {
+  await call('POST', `${CORE}/configmaps`, configMap('patched', { metadata: { name: 'patched', finalizers: ['a.test/x'] } }));
+  const path = `${CORE}/configmaps/patched`;
+  await call('PATCH', path, { data: { k: null, z: '1' } }, MERGE);
+  await call('PATCH', path, [{ op: 'add', path: '/data/y~1z', value: '2' }], JSON_PATCH);
+  await call('PATCH', path, [{ op: 'test', path: '/data/z', value: '2' }], JSON_PATCH);
+  await call('PATCH', path, [{ op: 'remove', path: '/data/q' }], JSON_PATCH);
+  await call(
+    'PATCH',
+    path,
+    [
+      { op: 'replace', path: '/data/z', value: '3' },
+      { op: 'move', from: '/data/z', path: '/data/zz' },
+    ],
+    JSON_PATCH,
+  );
+  await call('PATCH', path, { metadata: { finalizers: ['a.test/y'] } }, STRATEGIC);
+  await call('PATCH', path, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a.test/x'] } }, STRATEGIC);
+  await call('PATCH', path, { metadata: { resourceVersion: '1' } }, MERGE);
+  await call('PATCH', path, { data: { $patch: 'replace', only: 'this' } }, STRATEGIC);
+  await call('PATCH', path, { metadata: { finalizers: null } }, MERGE);
+});
+
+behaves('merges lists by their keys', async ({ call }) => {
+  await call('POST', `${CORE}/serviceaccounts`, { metadata: { name: 'merged' }, secrets: [{ name: 'a' }, { name: 'b' }] });
+  const path = `${CORE}/serviceaccounts/merged`;
+  await call('PATCH', path, { secrets: [{ name: 'c' }, { name: 'b' }] }, STRATEGIC);
+  await call('PATCH', path, { secrets: [{ name: 'a', $patch: 'delete' }] }, STRATEGIC);
+  await call(
+    'PATCH',
+    path,
+    { secrets: [{ name: 'd' }], '$setElementOrder/secrets': [{ name: 'b' }, { name: 'd' }, { name: 'c' }] },
+    STRATEGIC,
+  );
+  await call('PATCH', path, { secrets: [{ $patch: 'replace' }, { name: 'z' }] }, STRATEGIC);
+  await call('PATCH', path, { secrets: [{ name: 'm' }] }, MERGE);
+});
+
+behaves('tells what it offers', async ({ call }) => {
+  await call('GET', `/apis/${DEFINITION.spec.group}`);
+  await call('GET', `/apis/${DEFINITION.spec.group}/v1`);
+  await call('GET', `/apis/${DEFINITION.spec.group}/v2`);
+  expect((await call('GET', '/api')).body).to.include({ kind: 'APIVersions' });
+});
+
+behaves('keeps Secrets as data, and immutable ones as they are', async ({ call }) => {
+  await call('POST', `${CORE}/secrets`, { metadata: { name: 'secret' }, stringData: { a: 'b' }, data: { c: 'ZA==' } });
+  await call('PATCH', `${CORE}/secrets/secret`, { stringData: { a: 'c' } }, MERGE);
+  await call('PATCH', `${CORE}/secrets/secret`, { type: 'other' }, MERGE);
+  await call('POST', `${CORE}/secrets`, { metadata: { name: 'fixed' }, immutable: true, data: { a: 'eA==' } });
+  await call('PATCH', `${CORE}/secrets/fixed`, { data: { a: 'eQ==' } }, MERGE);
+  await call('PATCH', `${CORE}/secrets/fixed`, { immutable: false }, MERGE);
+});
+
+behaves('gives names out', async ({ call }) => {
+  const made = await call('POST', `${CORE}/configmaps`, { metadata: { generateName: 'generated-' } });
+  expect((made.body['metadata'] as { name: string }).name).to.match(/^generated-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
+});
+
+behaves('lists in pages, by labels and by fields', async ({ call }) => {
+  for (const name of ['p1', 'p2', 'p3']) await call('POST', `${CORE}/secrets`, { metadata: { name, labels: { page: name, set: 'p' } } });
+  const names = async (query: string): Promise<string[]> => {
+    const { code, body } = await call('GET', `${CORE}/secrets?${query}`);
+    expect(code).to.equal(200);
+    return (body['items'] as { metadata: { name: string } }[]).map((item) => item.metadata.name);
+  };
+  expect(await names('labelSelector=set%3Dp')).to.deep.equal(['p1', 'p2', 'p3']);
+  expect(await names('labelSelector=page+in+(p1,p3)')).to.deep.equal(['p1', 'p3']);
+  expect(await names('labelSelector=set%3Dp,page+notin+(p1)')).to.deep.equal(['p2', 'p3']);
+  expect(await names('labelSelector=page!%3Dp1,set')).to.deep.equal(['p2', 'p3']);
+  expect(await names('labelSelector=set,!page')).to.deep.equal([]);
+  expect(await names('fieldSelector=metadata.name%3Dp2')).to.deep.equal(['p2']);
+  expect(await names('fieldSelector=metadata.name%3Dp2,type%3Dother')).to.deep.equal([]);
+  expect((await call('GET', `${CORE}/secrets?fieldSelector=data.x%3Dy`)).code).to.equal(400);
+  expect((await call('GET', `${CORE}/configmaps?fieldSelector=data.x%3Dy`)).code).to.equal(400);
+});
+
+behaves('continues a list as it was', async ({ call }) => {
+  for (const name of ['l1', 'l2', 'l3']) await call('POST', `${CORE}/serviceaccounts`, { metadata: { name, labels: { listed: 'l' } } });
+  // Not compared as a transcript: a real cluster has service accounts of its own.
+  const page = await call('GET', `${CORE}/serviceaccounts?labelSelector=listed&limit=2`);
+  const metadata = page.body['metadata'] as { continue: string; resourceVersion: string };
+  await call('DELETE', `${CORE}/serviceaccounts/l3`);
+  const rest = await call('GET', `${CORE}/serviceaccounts?labelSelector=listed&limit=2&continue=${encodeURIComponent(metadata.continue)}`);
+  expect((rest.body['items'] as { metadata: { name: string } }[]).map((item) => item.metadata.name)).to.deep.equal(['l3']);
+  expect((rest.body['metadata'] as { resourceVersion: string }).resourceVersion).to.equal(metadata.resourceVersion);
+});
+
+behaves('keeps Leases', async ({ call }) => {
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
+  const spec = { holderIdentity: 'me', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z', leaseTransitions: 0 };
+  const made = await call('POST', leases, { metadata: { name: 'lease' }, spec });
+  expect((await call('PUT', `${leases}/lease`, { ...made.body, spec: { ...spec, holderIdentity: 'you' } })).code).to.equal(200);
+  expect((await call('PUT', `${leases}/lease`, { ...made.body, spec })).code).to.equal(409);
+});
+
+behaves('refuses what pods and Jobs cannot be', async ({ call }) => {
+  await call('POST', `${CORE}/pods`, { metadata: { name: 'x' }, spec: {} });
+  await call('POST', `${CORE}/pods`, { metadata: { name: 'x' }, spec: { containers: [{ name: 'A', image: '' }] } });
+  await call('POST', `${CORE}/pods`, {
+    metadata: { name: 'x' },
+    spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'x', volumeMounts: [{ name: 'v', mountPath: '/v' }] }] },
+  });
+  const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'a', image: 'x' }] } };
+  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { template: { spec: { containers: [{ name: 'a', image: 'x' }] } } } });
+  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { backoffLimit: -1, template } });
+  await call('POST', JOBS, { metadata: { name: 'fixed' }, spec: { suspend: true, template } });
+  await call('PATCH', `${JOBS}/fixed`, { spec: { completions: 2 } }, MERGE);
+  await call('PATCH', `${JOBS}/fixed`, { spec: { backoffLimit: 2 } }, MERGE);
+  await call('DELETE', `${JOBS}/fixed`, { propagationPolicy: 'Background' });
+});

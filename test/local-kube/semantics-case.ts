@@ -1,0 +1,27 @@
+/** What the cases of the semantics share: where they ask, and how they are written down. */
+import { randomUUID } from 'node:crypto';
+import type { CallOptions, Reply } from './client.ts';
+import { widgets } from './widgets.ts';
+
+export const NAMESPACE = `semantics-${randomUUID().slice(0, 8)}`;
+export const CORE = `/api/v1/namespaces/${NAMESPACE}`;
+export const WIDGETS = widgets(NAMESPACE);
+export const JOBS = `/apis/batch/v1/namespaces/${NAMESPACE}/jobs`;
+export const MERGE = { type: 'application/merge-patch+json' };
+export const JSON_PATCH = { type: 'application/json-patch+json' };
+export const STRATEGIC = { type: 'application/strategic-merge-patch+json' };
+export const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
+
+/** What a case may do: ask. All that is said is written down. */
+export interface Trial {
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
+}
+
+export interface Case {
+  name: string;
+  run(trial: Trial): Promise<void>;
+}
+
+export const cases: Case[] = [];
+/** Adds a case. */
+export const behaves = (name: string, run: Case['run']): number => cases.push({ name, run });
