@@ -32,7 +32,6 @@ export interface Collection {
   dropIndex(name: string): boolean;
 }
 
-/** What MongoDB takes at most, in bytes, is checked where documents are written to the log. */
 const ID_INDEX: IndexSpecification = { v: 2, key: { _id: 1 }, name: '_id_' };
 
 /** Opens an empty collection that tells `onChange` of every change before it answers. */

@@ -1,6 +1,6 @@
 /** Commands that read: find, getMore, aggregate, count, distinct and the lists. */
 import type { Collection } from './collection.ts';
-import type { Commands, Session } from './commands.ts';
+import type { Commands, Session } from './session.ts';
 import { countOf } from './cursors.ts';
 import { Refusal } from './errors.ts';
 import { projector, spreadValues } from './projection.ts';

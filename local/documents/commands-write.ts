@@ -1,13 +1,12 @@
 /** Commands that write: insert, update, findAndModify, delete, and collections and indexes. */
 import { ObjectId } from 'bson';
 import { project, select } from './commands-read.ts';
-import type { Commands, Session } from './commands.ts';
+import type { Commands, Session } from './session.ts';
 import type { Collection } from './collection.ts';
 import { Refusal } from './errors.ts';
 import { readSpecification, sameIndex } from './indexes.ts';
-import { truthy } from './expressions.ts';
 import { seedOf, updated, type Update } from './update.ts';
-import { identical, isDoc, toNumber, type Doc } from './values.ts';
+import { identical, isDoc, toNumber, truthy, type Doc } from './values.ts';
 
 const namespaceOf = (command: Doc, { database }: Session): string => `${database}.${String(Object.values(command)[0])}`;
 

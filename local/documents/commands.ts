@@ -1,22 +1,9 @@
 /** From a command to its answer: the table of what the document store knows, and what it says of itself. */
 import { READ_COMMANDS } from './commands-read.ts';
 import { WRITE_COMMANDS } from './commands-write.ts';
-import type { Cursors } from './cursors.ts';
 import { Refusal } from './errors.ts';
-import type { Store } from './store.ts';
+import type { Commands, Session } from './session.ts';
 import type { Doc } from './values.ts';
-
-/** What a command works on. */
-export interface Session {
-  store: Store;
-  cursors: Cursors;
-  /** The server's clock at the start of the command. */
-  now: Date;
-  database: string;
-  connectionId: number;
-}
-
-export type Commands = Readonly<Record<string, (command: Doc, session: Session) => Doc>>;
 
 /** Wire version 9 is MongoDB 4.4. */
 const hello = (_: Doc, { now, connectionId }: Session): Doc => ({
@@ -35,10 +22,8 @@ const hello = (_: Doc, { now, connectionId }: Session): Doc => ({
 });
 
 const noTransactions = (): never => {
-  throw new Refusal(
-    20,
-    'Transaction numbers are only allowed on a replica set member or mongos; the embedded document store has no transactions.',
-  );
+  // Not in a real server's words: the driver takes those for a question of retryable writes.
+  throw new Refusal(20, 'The embedded document store has no transactions.');
 };
 
 const COMMANDS: Commands = {

@@ -3,7 +3,7 @@ import { Context } from 'mingo/core';
 import * as mingoExpressions from 'mingo/operators/expression';
 import type { Options } from 'mingo/types';
 import { Refusal } from './errors.ts';
-import { evaluate, type Scope } from './expressions.ts';
+import { evaluate, type Inner } from './scope.ts';
 import { isDoc, numberType, toNumber } from './values.ts';
 
 /** Operators of MongoDB after 4.4, or that run code: refused, so that nothing passes here that would fail there. */
@@ -21,7 +21,7 @@ const { $literal, ...rest } = mingoExpressions;
 const context = Context.init().addExpressionOps({ $literal, ...rest } as never);
 
 /** Runs an operator of mingo's. @throws Refusal where there is none of this name in MongoDB 4.4 */
-export function borrowed(name: string, operand: unknown, scope: Scope): unknown {
+export function borrowed(name: string, operand: unknown, scope: Inner): unknown {
   const operator = Object.hasOwn(lent, name) && !NOT_IN_4_4.has(name) ? lent[name] : undefined;
   if (operator === undefined) {
     const later = NOT_IN_4_4.has(name) ? ' (it is not part of MongoDB 4.4)' : '';
@@ -44,7 +44,7 @@ export function borrowed(name: string, operand: unknown, scope: Scope): unknown 
 }
 
 /** Operands as literals, each evaluated by us first. mingo knows JavaScript's numbers only. */
-function literals(operand: unknown, scope: Scope): unknown {
+function literals(operand: unknown, scope: Inner): unknown {
   const literal = (item: unknown): unknown => ({ $literal: plain(evaluate(item, scope)) });
   if (Array.isArray(operand)) return operand.map(literal);
   if (isDoc(operand) && !Object.keys(operand)[0]?.startsWith('$'))

@@ -4,23 +4,21 @@
  */
 import { Refusal } from './errors.ts';
 import { borrowed } from './expressions-borrowed.ts';
-import { OPERATORS } from './expressions-operators.ts';
-import { isDoc, numberType, toNumber, type Doc } from './values.ts';
+import { ARRAY_OPERATORS } from './expressions-arrays.ts';
+import { SCALAR_OPERATORS } from './expressions-operators.ts';
+import type { Inner, Operator, Scope } from './scope.ts';
+import { isDoc, type Doc } from './values.ts';
 
-/** What an expression can see. */
-export interface Scope {
-  /** The document, `$$ROOT`. */
-  root: unknown;
-  /** The server's clock at the start of the command, `$$NOW`. */
-  now: Date;
-  /** Variables of `$let`, `$map`, `$filter` and `$reduce`. */
-  variables?: Readonly<Record<string, unknown>>;
-}
+const OPERATORS: Readonly<Record<string, Operator>> = { ...SCALAR_OPERATORS, ...ARRAY_OPERATORS };
 
 /** The value of an expression; `undefined` where it has none. @throws Refusal */
 export function evaluate(expression: unknown, scope: Scope): unknown {
+  return inside(expression, { ...scope, evaluator: inside });
+}
+
+function inside(expression: unknown, scope: Inner): unknown {
   if (typeof expression === 'string') return expression.startsWith('$') ? reference(expression, scope) : expression;
-  if (Array.isArray(expression)) return expression.map((item) => evaluate(item, scope) ?? null);
+  if (Array.isArray(expression)) return expression.map((item) => inside(item, scope) ?? null);
   if (!isDoc(expression)) return expression;
   const fields = Object.keys(expression);
   if (fields[0]?.startsWith('$')) {
@@ -30,19 +28,19 @@ export function evaluate(expression: unknown, scope: Scope): unknown {
   }
   const result: Doc = {};
   for (const field of fields) {
-    const value = evaluate(expression[field], scope);
+    const value = inside(expression[field], scope);
     if (value !== undefined) result[field] = value;
   }
   return result;
 }
 
-function operate(name: string, operand: unknown, scope: Scope): unknown {
-  const own = OPERATORS[name];
+function operate(name: string, operand: unknown, scope: Inner): unknown {
+  const own = Object.hasOwn(OPERATORS, name) ? OPERATORS[name] : undefined;
   if (own !== undefined) return own(operand, scope);
   return borrowed(name, operand, scope);
 }
 
-function reference(expression: string, scope: Scope): unknown {
+function reference(expression: string, scope: Inner): unknown {
   if (!expression.startsWith('$$')) return follow(scope.root, expression.slice(1).split('.'));
   const [name, ...path] = expression.slice(2).split('.');
   switch (name) {
@@ -71,10 +69,4 @@ function follow(value: unknown, path: readonly string[]): unknown {
       .filter((found) => found !== undefined);
   if (!isDoc(value) || !Object.hasOwn(value, path[0]!)) return undefined;
   return follow(value[path[0]!], path.slice(1));
-}
-
-/** Whether a value counts as true: everything but false, null, nothing and zero. */
-export function truthy(value: unknown): boolean {
-  if (value === undefined || value === null || value === false) return false;
-  return numberType(value) === null || toNumber(value) !== 0;
 }

@@ -106,10 +106,15 @@ export function openLog(folder: string, replay: (change: Change) => void): Chang
   };
 }
 
+/** @throws Refusal where a document is larger than MongoDB takes, 16 MiB */
+export function refuseLarge(doc: Doc): void {
+  const size = encode(doc).length;
+  if (size > MAX_DOCUMENT) throw new Refusal(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${MAX_DOCUMENT}`);
+}
+
 function record(change: Change): Uint8Array {
   const body = encode(change as unknown as Doc);
-  if (body.length > MAX_DOCUMENT + 1024)
-    throw new Refusal(10334, `BSONObj size: ${body.length} is invalid. Size must be between 0 and ${MAX_DOCUMENT}`);
+  if (body.length > MAX_DOCUMENT && change.kind === 'put') refuseLarge(change.doc);
   const header = Buffer.alloc(HEADER);
   header.writeUInt32LE(body.length, 0);
   header.writeUInt32LE(crc32(body), 4);

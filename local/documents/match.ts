@@ -1,8 +1,9 @@
 /** Filters: whether a document is meant by a query. */
 import { Refusal } from './errors.ts';
-import { evaluate, truthy, type Scope } from './expressions.ts';
+import { evaluate } from './expressions.ts';
+import type { Scope } from './scope.ts';
 import { leaves } from './paths.ts';
-import { compare, isDoc, keyOf, numberType, toNumber, typeName, typeOrder, type Doc } from './values.ts';
+import { compare, isDoc, keyOf, numberType, toNumber, truthy, typeName, typeOrder, type Doc } from './values.ts';
 
 export type Predicate = (doc: Doc) => boolean;
 /** Judges the values that a path leads to. */

@@ -1,9 +1,10 @@
 /** Projections: which fields of a document are given, and which are computed. */
 import { Refusal } from './errors.ts';
-import { evaluate, truthy, type Scope } from './expressions.ts';
+import { evaluate } from './expressions.ts';
+import type { Scope } from './scope.ts';
 import { matcher } from './match.ts';
 import { define, leaves } from './paths.ts';
-import { isDoc, numberType, toNumber, type Doc } from './values.ts';
+import { isDoc, numberType, toNumber, truthy, type Doc } from './values.ts';
 
 /** What is to be done with a field: given, left out, or computed; or the fields within it. */
 type Choice = boolean | { compute: (doc: unknown, root: Doc) => unknown } | { within: Map<string, Choice> };

@@ -1,7 +1,7 @@
 /** All databases of the document store, kept in memory and, where there is a folder, in its log. */
 import { openCollection, type Change, type Collection } from './collection.ts';
 import { Refusal } from './errors.ts';
-import { openLog, type ChangeLog } from './log.ts';
+import { openLog, refuseLarge, type ChangeLog } from './log.ts';
 import type { Doc } from './values.ts';
 
 export interface Store {
@@ -30,7 +30,10 @@ export function openStore(folder: string | null): Store {
   let log: ChangeLog | null = null;
   let compacted = 0;
 
-  const note = (change: Change): void => log?.note(change);
+  const note = (change: Change): void => {
+    if (log !== null) log.note(change);
+    else if (change.kind === 'put') refuseLarge(change.doc);
+  };
 
   function open(namespace: string): Collection {
     const found = collections.get(namespace);

@@ -220,3 +220,9 @@ export function copy<T>(value: T): T {
   for (const [field, inner] of Object.entries(value)) if (inner !== undefined) result[field] = copy(inner);
   return result as T;
 }
+
+/** Whether a value counts as true: everything but false, null, nothing and zero. */
+export function truthy(value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  return numberType(value) === null || toNumber(value) !== 0;
+}
