@@ -41,6 +41,8 @@ import { PDF, digestOf } from './digest.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+/** So that every pod of every test is one that such a namespace takes. */
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 const MERGE = 'application/merge-patch+json';
 export const ORGANISATION = 'acme';
 /** A host that the tests' rules let through without asking any name server. */
@@ -126,7 +128,7 @@ export const SCANNER: OperatorSettings['scanner'] = {
   image: 'curbcut.test/nowhere:none',
   imagePullPolicy: 'IfNotPresent',
   imagePullSecrets: [],
-  hostUsers: true,
+  hostUsers: false,
   requests: { cpu: '1m', memory: '1Mi' },
   limits: { memory: '64Mi' },
   retries: 2,
@@ -201,7 +203,9 @@ export async function openWorld(): Promise<World> {
     string,
   ];
   for (const name of [namespace, team, strangers])
-    await connection.request('POST', connection.path(NAMESPACES), { body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } } });
+    await connection.request('POST', connection.path(NAMESPACES), {
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: RESTRICTED } },
+    });
   await stores.organisations.add({ id: ORGANISATION, displayName: 'Acme', plan: 'test', namespaces: [team] });
   await stores.credits.open(ORGANISATION);
 
