@@ -45,7 +45,13 @@ export async function installOpenApi(app: Api, options: { publicBaseUrl: string;
     },
     transformObject: (document) => liftRequiredHeaders((document as { openapiObject: Document }).openapiObject) as never,
   });
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: CONTENT_SECURITY_POLICY, theme: { title: 'Curbcut API' } });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: CONTENT_SECURITY_POLICY,
+    theme: { title: 'Curbcut API' },
+    // Without the bar that opens any other document.
+    uiConfig: { layout: 'BaseLayout' },
+  });
 }
 
 interface Header {

@@ -47,7 +47,11 @@ export const scanSubmission = (maxPagesLimit: number) =>
       wcag_level: oneOf(WCAG_LEVELS, { default: SCAN_DEFAULTS.wcagLevel }),
       wcag_version: oneOf(WCAG_VERSIONS, { default: SCAN_DEFAULTS.wcagVersion }),
     },
-    { additionalProperties: false, required: ['url'] },
+    {
+      additionalProperties: false,
+      required: ['url'],
+      examples: [{ url: 'https://example.com/', min_score: 90, fail_on_severity: 'serious', max_pages: 5 }],
+    },
   );
 export type ScanSubmission = Static<ReturnType<typeof scanSubmission>>;
 
