@@ -4,6 +4,7 @@
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { lockFolder } from './lock.ts';
 import type { KubeObject } from './types.ts';
 
 /** A write as it is kept: the object's new state, or that it is gone. */
@@ -33,6 +34,7 @@ export const memoryJournal = (): Journal => ({ records: [], append: () => undefi
 /** Opens `state.jsonl` in `folder`; a torn last line (the process was killed in the middle of a write) is dropped. */
 export function openJournal(folder: string): Journal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const unlock = lockFolder(folder);
   const path = join(folder, 'state.jsonl');
   const records: JournalRecord[] = [];
   if (existsSync(path)) {
@@ -65,6 +67,9 @@ export function openJournal(folder: string): Journal {
       file = openSync(path, 'a', 0o600);
       lines = snapshot.length;
     },
-    close: () => closeSync(file),
+    close() {
+      closeSync(file);
+      unlock();
+    },
   };
 }

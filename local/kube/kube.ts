@@ -38,7 +38,7 @@ export interface KubeOptions {
   namespace?: string;
   /** YAML files with CustomResourceDefinitions. */
   crds: string[];
-  /** The local process that each image stands for. */
+  /** The local process that each image stands for; paths in it are absolute, for it runs in a folder of its own. */
   images?: Record<string, { command: string[]; env?: Record<string, string> }>;
   /** The wait before a Job's first failed pod is replaced, doubled each time. Default 1 s (a real cluster: 10 s). */
   jobBackoffMs?: number;
@@ -114,7 +114,25 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
     },
     logger,
   });
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  async function stop(): Promise<void> {
+    stopJobs();
+    await kubelet.close();
+    stopCollector();
+    requests.close();
+    await new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    store.close();
+    if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
+  }
+
+  try {
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   const address = server.address() as AddressInfo;
   const url = `https://${address.family === 'IPv6' ? `[${address.address}]` : address.address}:${address.port}`;
   const kubeconfig = kubeconfigOf(url, credentials, namespace);
@@ -123,21 +141,5 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
   chmodSync(kubeconfigPath, 0o600);
   logger.info({ url }, 'the embedded Kubernetes is up');
 
-  return {
-    url,
-    token: credentials.token,
-    kubeconfig,
-    async close() {
-      stopJobs();
-      await kubelet.close();
-      stopCollector();
-      requests.close();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      });
-      store.close();
-      if (dataDir === undefined) rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  return { url, token: credentials.token, kubeconfig, close: stop };
 }

@@ -1,5 +1,5 @@
 /** The scheduler and the kubelet in one: places pods on the one node, runs them as local processes, ends them. */
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../core/logger.ts';
@@ -19,6 +19,9 @@ import type { Pod, PodStatus } from './workload-types.ts';
 const PODS = '/pods';
 /** On close every pod gets this long to end by itself. */
 const CLOSE_GRACE_MS = 3000;
+const LOG_LIFETIME_MS = 7 * 24 * 3600_000;
+
+const hasEnded = ({ status }: Pod): boolean => status.phase === 'Succeeded' || status.phase === 'Failed';
 
 export interface Kubelet {
   logPath(pod: Pod, container: string): string;
@@ -55,9 +58,10 @@ export function startKubelet(parts: {
     ]);
   };
 
+  const logs = join(folder, 'logs');
   const podFolder = (pod: Pod): string => join(folder, 'pods', pod.metadata.uid);
   const logPath = (pod: Pod, container: string): string =>
-    join(folder, 'logs', `${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}_${container}.log`);
+    join(logs, `${pod.metadata.namespace}_${pod.metadata.name}_${pod.metadata.uid}_${container}.log`);
   const current = ({ metadata }: Pod): Pod | undefined => {
     const found = store.get(PODS, metadata.namespace ?? '', metadata.name) as Pod | undefined;
     return found?.metadata.uid === metadata.uid ? found : undefined;
@@ -107,12 +111,8 @@ export function startKubelet(parts: {
     run.ended
       .catch((error: unknown) => {
         logger.error({ err: error, pod: pod.metadata.name }, 'a pod could not be run');
-        writeStatus(pod, (latest) => ({
-          ...latest.status,
-          phase: 'Failed',
-          reason: 'Error',
-          message: error instanceof Error ? error.message : String(error),
-        }));
+        const message = error instanceof Error ? error.message : String(error);
+        writeStatus(pod, (latest) => (hasEnded(latest) ? latest.status : { ...latest.status, phase: 'Failed', reason: 'Error', message }));
       })
       .finally(() => {
         runs.delete(pod.metadata.uid);
@@ -130,15 +130,14 @@ export function startKubelet(parts: {
   }
 
   function settle(pod: Pod): void {
-    const { metadata, spec, status } = pod;
+    const { metadata, spec } = pod;
     const run = runs.get(metadata.uid);
-    const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
     if (metadata.deletionTimestamp !== undefined) {
       if (run !== undefined) run.stop((metadata.deletionGracePeriodSeconds ?? 0) * 1000);
       else if (spec.nodeName === NODE_NAME || (spec.nodeName === undefined && spec.schedulerName === 'default-scheduler')) finish(pod);
       return;
     }
-    if (isOver || run !== undefined) return;
+    if (hasEnded(pod) || run !== undefined) return;
     if (spec.nodeName === undefined) {
       if (spec.schedulerName === 'default-scheduler' && (spec.schedulingGates?.length ?? 0) === 0) place(pod);
     } else if (spec.nodeName === NODE_NAME) begin(pod);
@@ -178,7 +177,17 @@ export function startKubelet(parts: {
     }
   }
 
-  mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
+  /** Logs outlive their pods, for whoever asks what went wrong; but not for ever. */
+  function dropOldLogs(): void {
+    const oldest = now().getTime() - LOG_LIFETIME_MS;
+    for (const file of readdirSync(logs)) {
+      const path = join(logs, file);
+      if (statSync(path).mtimeMs < oldest) rmSync(path, { force: true });
+    }
+  }
+
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
+  dropOldLogs();
   const unsubscribe = store.subscribe((change) => {
     if (change.storage !== PODS) return;
     const pod = change.object as Pod;

@@ -1,5 +1,6 @@
 /** One pod's life on this machine: its files, its containers' processes, their ends. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { timestamp } from './durations.ts';
 import { launchOf } from './pod-environment.ts';
@@ -190,7 +191,8 @@ export function runPod(pod: Pod, parts: PodRunParts): PodRun {
       }),
     );
     clearTimeout(kill);
-    rmSync(folder, { recursive: true, force: true });
+    // A dying browser may still write there; what cannot be removed now is removed at the next start.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => undefined);
   }
 
   return {

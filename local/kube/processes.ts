@@ -27,7 +27,7 @@ function signalGroup(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
 }
 
 /** When a process was started, in ticks since boot: with its id it names a process for good. Null where Linux's /proc is not at hand. */
-function startTicks(pid: number): string | null {
+export function startTicks(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;

@@ -107,6 +107,25 @@ describe('the embedded API server', function () {
     await again.close();
   });
 
+  it('leaves nothing behind when its port is taken', async () => {
+    const first = await openEmbedded('curbcut');
+    const port = Number(new URL(first.kube.url).port);
+    let said = '';
+    await openEmbedded('curbcut', { port, dataDir: folder }).catch((error: unknown) => (said = String(error)));
+    expect(said).to.include('EADDRINUSE');
+    const second = await openEmbedded('curbcut', { dataDir: folder });
+    await second.close();
+    await first.close();
+  });
+
+  it('refuses a folder that another one writes to', async () => {
+    const first = await openEmbedded('curbcut', { dataDir: folder });
+    let said = '';
+    await openEmbedded('curbcut', { dataDir: folder }).catch((error: unknown) => (said = String(error)));
+    expect(said).to.equal(`Error: ${folder} is in use by process ${process.pid}; end it first, or name another folder`);
+    await first.close();
+  });
+
   it('says which file a bad definition is in', async () => {
     const file = join(folder, 'bad.yaml');
     writeFileSync(file, 'kind: ConfigMap\n');

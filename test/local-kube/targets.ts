@@ -5,6 +5,8 @@ import { startKube, type Kube, type KubeOptions } from '../../local/kube/kube.ts
 import { clientOf, eventually, type Client } from './client.ts';
 import { DEFINITION, definitionFile, widgets } from './widgets.ts';
 
+const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
 export interface Embedded {
   kube: Kube;
   client: Client;
@@ -18,7 +20,10 @@ export interface Embedded {
 export async function openEmbedded(namespace: string, options: Partial<KubeOptions> = {}): Promise<Embedded> {
   const { folder, file } = definitionFile();
   const kubeconfigPath = join(folder, 'kubeconfig');
-  const kube = await startKube({ kubeconfigPath, namespace, crds: [file], ...options });
+  const kube = await startKube({ kubeconfigPath, namespace, crds: [file], ...options }).catch((error: unknown) => {
+    rmSync(folder, { recursive: true, force: true });
+    throw error;
+  });
   const client = clientOf(kubeconfigPath);
   return {
     kube,
@@ -46,7 +51,10 @@ export async function openTargets(namespace: string, options: Partial<KubeOption
   const real = kubeconfig === undefined ? undefined : clientOf(kubeconfig);
   if (real !== undefined) {
     await real.call('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
-    await real.call('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', DEFINITION);
+    // The one of an earlier test may still be going.
+    await eventually('the definition to be made', async () =>
+      (await real.call('POST', DEFINITIONS, DEFINITION)).code === 201 ? true : undefined,
+    );
     await eventually('the definition to be served', async () =>
       (await real.call('GET', widgets(namespace))).code === 200 ? true : undefined,
     );
@@ -60,6 +68,7 @@ export async function openTargets(namespace: string, options: Partial<KubeOption
     real,
     async close() {
       await embedded.close();
+      await real?.call('DELETE', `${DEFINITIONS}/${DEFINITION.metadata.name}`);
       await real?.call('DELETE', `/api/v1/namespaces/${namespace}`);
       real?.close();
     },
