@@ -156,6 +156,13 @@ describe('the chart', function () {
         }
       });
 
+      it('puts every object into a namespace of its own choice', () => {
+        const wide = ['Namespace', 'ClusterRole', 'ClusterRoleBinding'];
+        for (const { kind, metadata } of objects) {
+          if (!wide.includes(kind)) expect(metadata.namespace, `${kind}/${metadata.name}`).to.be.oneOf(['prod', 'prod-scans']);
+        }
+      });
+
       it('grants no wildcard, and reads no Secret but the one that the evaluation fills', () => {
         const roles = objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
         expect(roles.some(({ kind }) => kind === 'ClusterRole')).to.equal(name === 'every namespace');
@@ -184,6 +191,18 @@ describe('the chart', function () {
     const environment = environmentOf(containerOf(render(EVALUATION), 'curbcut-evaluation'), {});
     expect(Object.keys(EvaluationEnvironment.properties)).to.include.members(Object.keys(environment));
     expect(readConfiguration(EvaluationEnvironment, environment)).to.include({ CURBCUT_NAMESPACE: 'prod-scans', POD_NAMESPACE: 'prod' });
+  });
+
+  it("gives node ports to the API and the evaluation's objects, and never to its documents", () => {
+    const ports = { 'api.service.type': 'NodePort', 'api.service.nodePort': 30080, 'evaluation.objectsNodePort': 30090 };
+    const services = render({ ...EVALUATION, ...ports })
+      .filter(({ kind }) => kind === 'Service')
+      .map(({ metadata, spec }) => ({ name: metadata.name, ...(spec as { ports: { nodePort?: number }[] }) }))
+      .filter((service) => service.ports.some(({ nodePort }) => nodePort !== undefined));
+    expect(services.map(({ name, ports: [port] }) => [name, port!.nodePort])).to.have.deep.members([
+      ['curbcut', 30080],
+      ['curbcut-evaluation-objects', 30090],
+    ]);
   });
 
   it('puts secrets into Secrets and nowhere else', () => {

@@ -1,0 +1,125 @@
+/** What each service account may do, as the cluster itself says it, against a written list. */
+import { expect } from 'chai';
+import { clusterAndHelm, CHART, helm, kubectl, removeNamespace, settings } from './release.ts';
+
+const VALUES = {
+  'mongodb.existingSecret.name': 'mongodb',
+  's3.endpoint': 'https://s3.example.com',
+  's3.bucket': 'reports',
+  's3.existingSecret.name': 's3',
+};
+
+/** In the namespace of scans: the whole of what the API may do anywhere. */
+const API = ['accessibilityscans.curbcut.dev: create get list'];
+/** In every namespace whose scans are run. */
+const OPERATOR = [
+  'accessibilityscans.curbcut.dev/finalizers: update',
+  'accessibilityscans.curbcut.dev/status: patch',
+  'accessibilityscans.curbcut.dev: delete get list patch watch',
+  'events: create list patch',
+  'jobs.batch: create delete get list watch',
+  'pods/status: patch',
+  'pods: list watch',
+  'secrets: create',
+];
+/** Beside that, in the namespace of the API's scans. */
+const OPERATOR_QUEUE = [
+  'leases.coordination.k8s.io [curbcut-operator]: get update',
+  'leases.coordination.k8s.io: create',
+  'scanqueues.curbcut.dev/status: patch',
+  'scanqueues.curbcut.dev: create get list watch',
+];
+
+describe('the rights of the service accounts', function () {
+  this.timeout(120_000);
+  const release = `curbcut-rbac-${process.pid}`;
+  const scans = `${release}-scans`;
+  const team = `${release}-team`;
+  const stranger = `${release}-stranger`;
+  before(async function () {
+    if (!(await clusterAndHelm())) return this.skip();
+    for (const name of [release, scans, team, stranger]) await kubectl(['create', 'namespace', name]);
+  });
+  after(async () => {
+    if (!process.env.KUBECONFIG) return;
+    await kubectl(['delete', 'clusterrole,clusterrolebinding', `${release}-curbcut-operator`, '--ignore-not-found']);
+    await Promise.all([release, scans, team, stranger].map(removeNamespace));
+  });
+
+  /** Applies the chart's roles alone: accounts need not exist to be asked about. */
+  async function grant(values: Readonly<Record<string, unknown>>, ...only: string[]): Promise<void> {
+    const shown = only.flatMap((name) => ['--show-only', `templates/${name}.yaml`]);
+    const manifests = await helm('template', 'curbcut', CHART, '--namespace', release, ...shown, ...settings(values));
+    await kubectl(['apply', '-f', '-'], manifests);
+  }
+
+  /** Lines `resource [name]: verbs` of what the cluster lets an account do. */
+  async function list(account: string, namespace: string): Promise<string[]> {
+    const table = await kubectl(['auth', 'can-i', '--list', `--as=system:serviceaccount:${release}:${account}`, '--namespace', namespace]);
+    return table
+      .split('\n')
+      .slice(1)
+      .flatMap((line) => {
+        const found = /^(\S*)\s+\[(.*?)\]\s+\[(.*?)\]\s+\[(.*?)\]$/.exec(line);
+        if (!found) return [];
+        const [, resource, urls, names, verbs] = found;
+        return [`${resource || urls}${names ? ` [${names}]` : ''}: ${verbs!.split(' ').sort().join(' ')}`];
+      });
+  }
+
+  /** The same without what every account may do. */
+  async function rights(account: string, namespace: string): Promise<string[]> {
+    const everybody = await list('nobody-in-particular', namespace);
+    return (await list(account, namespace)).filter((line) => !everybody.includes(line)).sort();
+  }
+
+  it('are, in the namespaces that are named, exactly what API and operator call', async () => {
+    await grant({ ...VALUES, 'scans.extraNamespaces': [team] }, 'rbac');
+    expect(await rights('curbcut-api', scans)).to.deep.equal(API);
+    expect(await rights('curbcut-operator', scans)).to.deep.equal([...OPERATOR, ...OPERATOR_QUEUE].sort());
+    expect(await rights('curbcut-operator', team)).to.deep.equal(OPERATOR);
+  });
+
+  it('are none anywhere else', async () => {
+    for (const account of ['curbcut-api', 'curbcut-operator']) {
+      for (const namespace of [release, stranger, 'kube-system'])
+        expect(await rights(account, namespace), `${account} in ${namespace}`).to.deep.equal([]);
+    }
+    expect(await rights('curbcut-api', team)).to.deep.equal([]);
+    // The account of whatever runs in the namespace of scans.
+    expect(await rights('default', scans)).to.deep.equal([]);
+  });
+
+  it('never read a Secret, in the scan namespace or the release one', async () => {
+    for (const account of ['curbcut-api', 'curbcut-operator']) {
+      for (const verb of ['get', 'list', 'watch']) {
+        for (const namespace of [release, scans]) {
+          const answer = await kubectl([
+            'auth',
+            'can-i',
+            verb,
+            'secrets',
+            `--as=system:serviceaccount:${release}:${account}`,
+            '-n',
+            namespace,
+          ]).catch((error: { stdout: string }) => error.stdout);
+          expect(answer.trim(), `${account} ${verb} in ${namespace}`).to.equal('no');
+        }
+      }
+    }
+  });
+
+  it("give the evaluation's pod its own Secret and nothing else", async () => {
+    await grant({ 'evaluation.enabled': true }, 'rbac', 'evaluation');
+    await kubectl(['delete', 'deployment', 'curbcut-evaluation', '--namespace', release, '--wait=false']);
+    expect(await rights('curbcut-evaluation', release)).to.deep.equal(['secrets [curbcut-evaluation]: get patch']);
+    expect(await rights('curbcut-evaluation', scans)).to.deep.equal([]);
+  });
+
+  it('are the same in every namespace where that is asked for', async () => {
+    await grant({ ...VALUES, 'scans.clusterWide': true }, 'rbac');
+    expect(await rights('curbcut-operator', stranger)).to.deep.equal(OPERATOR);
+    expect(await rights('curbcut-operator', scans)).to.deep.equal([...OPERATOR, ...OPERATOR_QUEUE].sort());
+    expect(await rights('curbcut-api', stranger)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,143 @@
+/** Installs the chart on the cluster of KUBECONFIG, in namespaces of its own, and removes all of it again. */
+import { execFile } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+export const CHART = join(import.meta.dirname, '..', '..', 'helm');
+
+/** kubectl's answer. @throws with what it said on stderr where it fails */
+export async function kubectl(args: readonly string[], input?: string): Promise<string> {
+  const child = run('kubectl', [...args], { maxBuffer: 16 << 20 });
+  if (input !== undefined) child.child.stdin!.end(input);
+  return (await child).stdout;
+}
+
+/** helm's answer. @throws with what it said on stderr where it fails */
+export async function helm(...args: string[]): Promise<string> {
+  return (await run('helm', args, { maxBuffer: 16 << 20 })).stdout;
+}
+
+/** True where a test may use a cluster and has helm to do it; else it says what is missing. */
+export async function clusterAndHelm(): Promise<boolean> {
+  const missing = process.env.KUBECONFIG
+    ? await run('helm', ['version']).then(
+        () => null,
+        () => 'helm is not installed',
+      )
+    : 'KUBECONFIG is not set';
+  if (missing !== null) console.log(`      (left out: ${missing})`);
+  return missing === null;
+}
+
+export const settings = (values: Readonly<Record<string, unknown>>): string[] =>
+  Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
+
+/** The images as `tools/images` names them. */
+export const IMAGES: Readonly<Record<string, unknown>> = {
+  'images.prefix': process.env.IMAGE_PREFIX ?? 'curbcut.dev',
+  'images.tag': process.env.TAG ?? 'dev',
+  ...(process.env.SCANNER_IMAGE && { 'images.scanner': process.env.SCANNER_IMAGE }),
+};
+export const SERVICE_IMAGE = `${IMAGES['images.prefix'] as string}/service:${IMAGES['images.tag'] as string}`;
+
+/** Asks until the answer satisfies, or throws with the last one after `withinMs`. */
+export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const value = await ask();
+    if (satisfies(value)) return value;
+    if (Date.now() > until)
+      throw new Error(`not so within ${withinMs / 1000} s; the last answer was ${JSON.stringify(value)?.slice(0, 3000)}`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+/** Removes a namespace and waits until it is gone; scans in it that no operator settles any more are let go. */
+export async function removeNamespace(name: string): Promise<void> {
+  await kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
+  const names = (await kubectl(['get', 'accessibilityscans', '-n', name, '-o', 'name'])).split('\n').filter(Boolean);
+  for (const scan of names)
+    await kubectl(['patch', scan, '-n', name, '--type=merge', '-p', '{"metadata":{"finalizers":null}}']).catch(() => {});
+  await kubectl(['wait', '--for=delete', `namespace/${name}`, '--timeout=120s']);
+}
+
+export interface Evaluation {
+  namespace: string;
+  /** Where its scans live. */
+  scans: string;
+  url: string;
+  key: string;
+  /** What the chart said after the installation. */
+  notes: string;
+  /** Milliseconds from `helm install` until all was ready. */
+  readyMs: number;
+  ask(path: string, init?: RequestInit): Promise<Response>;
+  /** `helm upgrade` with these values beside those of the installation. */
+  upgrade(values: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Installs it again under the same names, after an uninstall. */
+  install(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The chart in evaluation mode, reached over node ports. */
+export async function startEvaluation(values: Readonly<Record<string, unknown>> = {}): Promise<Evaluation> {
+  const namespace = `curbcut-chart-${process.pid}`;
+  const scans = `${namespace}-scans`;
+  const node =
+    process.env.CURBCUT_CLUSTER_NODE_IP ??
+    (await kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']));
+  const taken = await kubectl(['get', 'services', '-A', '-o', 'jsonpath={.items[*].spec.ports[*].nodePort}']);
+  const [apiPort, objectsPort] = [...new Set(Array.from({ length: 50 }, () => randomInt(30_000, 32_768)))].filter(
+    (port) => !taken.includes(String(port)),
+  );
+  const url = `http://${node}:${apiPort}`;
+  const all = {
+    ...IMAGES,
+    'evaluation.enabled': true,
+    'evaluation.objectsNodePort': objectsPort,
+    'evaluation.objectsEndpoint': `http://${node}:${objectsPort}`,
+    'api.service.type': 'NodePort',
+    'api.service.nodePort': apiPort,
+    'api.publicBaseUrl': url,
+    ...values,
+  };
+  const install = () => helm('install', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings(all));
+  const close = async (): Promise<void> => {
+    await helm('uninstall', 'curbcut', '--namespace', namespace, '--ignore-not-found', '--wait');
+    await Promise.all([removeNamespace(scans), removeNamespace(namespace)]);
+  };
+
+  await kubectl(['create', 'namespace', namespace]);
+  await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
+  try {
+    const started = performance.now();
+    const notes = await install();
+    const readyMs = performance.now() - started;
+    const secret = await kubectl(['get', 'secret', 'curbcut-evaluation', '-n', namespace, '-o', 'jsonpath={.data.api-key}']);
+    const key = Buffer.from(secret, 'base64').toString();
+    return {
+      namespace,
+      scans,
+      url,
+      key,
+      notes,
+      readyMs,
+      ask: (path, init = {}) =>
+        fetch(`${url}${path}`, {
+          ...init,
+          headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
+        }),
+      upgrade: async (more) => {
+        await helm('upgrade', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings({ ...all, ...more }));
+      },
+      install: async () => void (await install()),
+      close,
+    };
+  } catch (error) {
+    console.error(await kubectl(['get', 'pods,events', '-n', namespace]).catch(String));
+    await close();
+    throw error;
+  }
+}
