@@ -1,0 +1,225 @@
+/** Alerts and dashboard: they parse, name only what the code tells, and each alert says what to do. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parser } from '@prometheus-io/lezer-promql';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { addProcessMetrics, createMetrics } from '../../api/plugins/metrics.ts';
+import { metrics } from '../../tools/docs.ts';
+import { CHART, hasHelm, PLAIN, render, ROOT, refusalOf } from './rendered.ts';
+
+interface Alert {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: string };
+  annotations: { summary: string; description: string; runbook_url?: string };
+}
+interface Groups {
+  groups: { name: string; rules: Alert[] }[];
+}
+interface Panel {
+  id: number;
+  type: string;
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets?: { expr: string; datasource: { uid: string } }[];
+}
+interface Dashboard {
+  uid: string;
+  panels: Panel[];
+}
+
+const ALERTS = join(CHART, 'alerts', 'curbcut.yaml');
+const alerts = (parse(readFileSync(ALERTS, 'utf8')) as Groups).groups.flatMap(({ rules }) => rules);
+const dashboard = JSON.parse(readFileSync(join(CHART, 'dashboards', 'curbcut.json'), 'utf8')) as Dashboard;
+
+/** Every series name that a scrape may have, with the labels of its metric. */
+function seriesOfCode(): Map<string, readonly string[]> {
+  const known = new Map<string, readonly string[]>();
+  const { api, operator } = metrics();
+  for (const { name, type, labels } of [...api, ...operator])
+    for (const suffix of type === 'histogram' ? ['_bucket', '_count', '_sum'] : ['']) known.set(`${name}${suffix}`, labels);
+  const all = createMetrics();
+  addProcessMetrics(all);
+  for (const { name } of all.registry.getMetricsAsArray()) if (/^curbcut_(process|nodejs)_/.test(name)) known.set(name, []);
+  return known;
+}
+
+/** What an expression is made of. @throws where it is not PromQL */
+function read(expr: string): { metrics: string[]; labels: string[] } {
+  const text = expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h');
+  const found = { metrics: [] as string[], labels: [] as string[] };
+  parser.parse(text).iterate({
+    enter(node) {
+      if (node.type.isError) throw new Error(`not PromQL at ${node.from}: ${text}`);
+      const word = text.slice(node.from, node.to);
+      if (node.name === 'Identifier' && node.node.parent?.name === 'VectorSelector') found.metrics.push(word);
+      if (node.name === 'LabelName') found.labels.push(word);
+    },
+  });
+  return found;
+}
+
+/** Labels that a scrape adds. */
+const TARGET_LABELS = ['namespace', 'pod', 'le'];
+
+function problemsOf(expr: string, known: ReadonlyMap<string, readonly string[]>): string[] {
+  const used = read(expr);
+  if (used.metrics.length === 0) return [`no metric in ${expr}`];
+  const labels = new Set([...TARGET_LABELS, ...used.metrics.flatMap((name) => known.get(name) ?? [])]);
+  return [...used.metrics.filter((name) => !known.has(name)), ...used.labels.filter((name) => !labels.has(name))];
+}
+
+describe('the alerts', () => {
+  const known = seriesOfCode();
+
+  it('are told apart by what they say: a metric or label that no process has is found', () => {
+    expect(problemsOf('sum by (nothing) (rate(curbcut_missing_total[5m]))', known)).to.deep.equal(['curbcut_missing_total', 'nothing']);
+    expect(() => problemsOf('sum(rate(curbcut_scans_live[5m])', known)).to.throw('not PromQL');
+  });
+
+  for (const { alert, expr, labels, annotations } of alerts)
+    it(`${alert} asks for metrics that exist, and says how bad it is`, () => {
+      expect(problemsOf(expr, known)).to.deep.equal([]);
+      expect(alert).to.match(/^Curbcut[A-Z]/);
+      expect(labels.severity).to.be.oneOf(['critical', 'warning', 'info']);
+      expect(annotations.summary).to.match(/\S/).and.not.match(/\.$/);
+      expect(annotations.description).to.match(/\.$/);
+    });
+
+  it('ask for reasons and outcomes that the code gives', () => {
+    const sources = [
+      'operator/scan/ends.ts',
+      'operator/scan/causes.ts',
+      'core/report.ts',
+      'api/submission.ts',
+      'operator/runtime/metrics.ts',
+    ];
+    const code = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
+    const asked = alerts.flatMap(({ expr }) =>
+      [...expr.matchAll(/(?:reason|outcome)=~?"([^"]+)"/g)].flatMap(([, values]) => values!.split('|')),
+    );
+    expect(asked).to.have.length.above(10);
+    expect(asked.filter((value) => !code.includes(`'${value}'`))).to.deep.equal([]);
+  });
+
+  it('have a runbook each, and no runbook is left over', () => {
+    const text = readFileSync(join(ROOT, 'docs', 'runbooks.md'), 'utf8');
+    const headings = [...text.matchAll(/^## (\w+)$/gm)].map(([, heading]) => heading!);
+    expect(headings).to.deep.equal(alerts.map(({ alert }) => alert));
+    for (const section of text.split(/^## /m).slice(1)) expect(section, section.split('\n')[0]).to.include('**Do.**');
+  });
+
+  it('fire when they should, as promtool sees it', function () {
+    const promtool = process.env.PROMTOOL ?? 'promtool';
+    if (spawnSync(promtool, ['--version']).error) {
+      console.log(`      no promtool in PATH (or named by PROMTOOL): the expressions were only parsed`);
+      this.skip();
+    }
+    this.timeout(60_000);
+    execFileSync(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', ALERTS], { stdio: 'pipe' });
+    execFileSync(promtool, ['test', 'rules', join(import.meta.dirname, 'alerts.yaml')], { stdio: 'pipe' });
+  });
+});
+
+describe('the dashboard', () => {
+  const known = seriesOfCode();
+  const panels = dashboard.panels.filter(({ type }) => type !== 'row');
+
+  it('asks for metrics that exist, of the data source and namespace that are picked', () => {
+    for (const { title, targets = [] } of panels) {
+      expect(targets, title).to.have.length.above(0);
+      for (const { expr, datasource } of targets) {
+        expect(problemsOf(expr, known), title).to.deep.equal([]);
+        expect(expr, title).to.include('namespace=~"$namespace"');
+        expect(datasource.uid).to.equal('${datasource}');
+      }
+    }
+  });
+
+  it('shows every metric that the code tells of', () => {
+    const { api, operator } = metrics();
+    const shown = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => read(expr).metrics)).join(' ');
+    const missing = [...api, ...operator].filter(({ name }) => !shown.includes(name)).map(({ name }) => name);
+    expect(missing).to.deep.equal([]);
+  });
+
+  it('has panels that lie side by side, each with an id of its own', () => {
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
+    const taken = new Set<string>();
+    for (const { title, gridPos } of dashboard.panels)
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1)
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
+          expect(x, title).to.be.below(24);
+          expect(taken.has(`${x},${y}`), `${title} lies over another`).to.equal(false);
+          taken.add(`${x},${y}`);
+        }
+  });
+});
+
+describe('the chart’s signals', function () {
+  this.timeout(30_000);
+  before(function () {
+    if (hasHelm()) return;
+    console.log('    no helm in PATH: what the chart makes of alerts and dashboard was not rendered');
+    this.skip();
+  });
+  const ON = {
+    ...PLAIN,
+    'metrics.serviceMonitor.enabled': true,
+    'metrics.serviceMonitor.labels': { release: 'prometheus' },
+    'metrics.rules.enabled': true,
+    'metrics.rules.runbookUrl': 'https://docs.example/runbooks.md',
+    'metrics.dashboard.enabled': true,
+  };
+  const MONITORING = ['ServiceMonitor', 'PrometheusRule'];
+
+  it('are off unless they are wanted: a cluster without the Prometheus operator knows no such kinds', () => {
+    expect(render(PLAIN).filter(({ kind, metadata }) => MONITORING.includes(kind) || metadata.name.endsWith('-dashboard'))).to.deep.equal(
+      [],
+    );
+  });
+
+  it('scrape each process by a port that its Service has', () => {
+    const objects = render(ON);
+    const monitor = objects.find(({ kind }) => kind === 'ServiceMonitor')!;
+    expect(monitor.metadata.labels).to.include({ release: 'prometheus' });
+    const spec = monitor.spec as {
+      endpoints: { port: string }[];
+      selector: { matchLabels: object; matchExpressions: { values: string[] }[] };
+    };
+    const services = objects.filter(
+      ({ kind, metadata: { labels } }) =>
+        kind === 'Service' && spec.selector.matchExpressions[0]!.values.includes(labels['app.kubernetes.io/component']!),
+    );
+    for (const { metadata } of services) expect(metadata.labels).to.include(spec.selector.matchLabels);
+    const ports = services.flatMap((service) => (service.spec as { ports: { name: string }[] }).ports.map(({ name }) => name));
+    expect(ports.sort()).to.deep.equal(spec.endpoints.map(({ port }) => port).sort());
+  });
+
+  it('carry the alerts word by word, each with a link to its runbook', () => {
+    const rule = render(ON).find(({ kind }) => kind === 'PrometheusRule')!;
+    const rendered = (rule.spec as Groups).groups.flatMap(({ rules }) => rules);
+    expect(rendered).to.deep.equal(
+      alerts.map((alert) => ({
+        ...alert,
+        annotations: { ...alert.annotations, runbook_url: `https://docs.example/runbooks.md#${alert.alert.toLowerCase()}` },
+      })),
+    );
+    const plain = render({ ...ON, 'metrics.rules.runbookUrl': '' }).find(({ kind }) => kind === 'PrometheusRule')!;
+    expect((plain.spec as Groups).groups.flatMap(({ rules }) => rules)).to.deep.equal(alerts);
+  });
+
+  it('carry the dashboard where Grafana looks for it', () => {
+    const map = render(ON).find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'curbcut-dashboard')!;
+    expect(map.metadata.labels).to.include({ grafana_dashboard: '1' });
+    expect(JSON.parse((map.data as Record<string, string>)['curbcut.json']!)).to.deep.equal(dashboard);
+  });
+
+  it('refuse values that are misspelt', () => {
+    expect(refusalOf({ ...ON, 'metrics.rules.runbookURL': 'x' })).to.include('runbookURL');
+    expect(refusalOf({ ...ON, 'metrics.serviceMonitor.interval': 'often' })).to.include('interval');
+  });
+});
