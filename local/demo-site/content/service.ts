@@ -137,7 +137,12 @@ const faq: Page = {
       [
         answer(
           c.t(text('How many media may I borrow?', 'Wie viele Medien darf ich ausleihen?')),
-          c.t(text('Thirty at a time.', 'Dreißig auf einmal.')),
+          c.t(
+            text(
+              'Thirty at a time. First you need <a href="/en/borrow/">a card</a>.',
+              'Dreißig auf einmal. Zuerst brauchen Sie <a href="/de/ausleihe/">einen Ausweis</a>.',
+            ),
+          ),
         ),
         answer(
           c.t(text('May I eat in the library?', 'Darf ich in der Bibliothek essen?')),
