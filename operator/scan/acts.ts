@@ -143,13 +143,13 @@ export function createActs(parts: ActParts): Acts {
       }
       case 'launch': {
         const end = await launch(facts, scan, signal);
-        if (end !== null) return writeEnd(facts, scan, end, signal);
-        recorder.event(scan, 'Normal', 'Launched', `Made Job ${memory.job?.metadata.name}.`);
-        return scan;
+        return end === null ? scan : writeEnd(facts, scan, end, signal);
       }
       case 'observe': {
         const written = await book.patchStatus(scan, action.status, signal);
         memory.statusAt = now;
+        // Not where it is made: the answer to that may be lost, and the Job there all the same.
+        if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Made Job ${written.status?.jobName}.`);
         return written;
       }
       case 'mirror':

@@ -14,6 +14,7 @@ describe('operator: how a scan ends without a result', function () {
     await world.grant(1000);
   });
   after(() => world.close());
+  afterEach(() => world.rest());
   afterEach(async () => {
     expect(await world.held(), 'no credits stay held').to.equal(0);
   });

@@ -10,6 +10,7 @@ describe('operator: a scan from its submission to its result', function () {
     await world.grant(1000);
   });
   after(() => world.close());
+  afterEach(() => world.rest());
 
   it('goes through its phases by messages, and settles exactly the pages that were tested', async () => {
     const operator = world.start();

@@ -81,6 +81,8 @@ export interface World {
   held(): Promise<number>;
   spent(): Promise<number>;
   dropLease(): Promise<void>;
+  /** Stops every operator that still runs, so that a test that failed does not fail the next one. */
+  rest(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -449,6 +451,9 @@ export async function openWorld(): Promise<World> {
     spent: async () => (await stores.credits.balance(ORGANISATION)).spent,
     async dropLease() {
       await connection.request('DELETE', connection.path(LEASES, namespace, 'curbcut-operator'));
+    },
+    async rest() {
+      for (const one of [...running]) await one.stop();
     },
     async close() {
       for (const close of closers) await close();
