@@ -71,9 +71,9 @@ export async function runServer(options: { binary: string; folder: string; confi
   }
   const why = over ? 'ended at once' : `did not answer within ${READY_MS / 1000} s`;
   await stop();
-  throw new Error(
-    `${binary} ${why}:\n${said.trim() || '(it said nothing; is nats-server installed? "apt-get install nats-server", or set NATS_URL)'}`,
-  );
+  const missing = said === '' || /not found|No such file/.test(said);
+  const advice = missing ? '\nIs nats-server installed? "apt-get install nats-server", or set NATS_URL to one that runs.' : '';
+  throw new Error(`${binary} ${why}:\n${said.trim() || '(it said nothing)'}${advice}`);
 }
 
 /** The process of the pid file, if it lives and is a server with our configuration file: ids are given again. */
