@@ -26,7 +26,7 @@ module.exports = {
       severity: 'error',
       comment: 'Two files that import each other are one file.',
       from: {},
-      to: { circular: true, dependencyTypesNot: ['type-only'] },
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
     },
     {
       name: 'runtime-knows-no-scans',

@@ -1,7 +1,7 @@
 /** What the API reads from its environment. */
-import ipaddr from 'ipaddr.js';
-import { ConfigurationError, listOf, readConfiguration, secret, Type } from '../core/configuration.ts';
+import { readConfiguration, secret, Type } from '../core/configuration.ts';
 import type { Static } from 'typebox';
+import { readTargetRules } from '../core/target-rules.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -50,33 +50,12 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
 
 /** @throws ConfigurationError with every mistake at once */
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
-  const problems = [...badTargets(environment)];
-  let read: Readonly<Static<typeof Environment>>;
-  try {
-    read = readConfiguration(Environment, environment);
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    throw new ConfigurationError([...error.problems, ...problems]);
-  }
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  const { ALLOW_TARGETS, DENY_TARGETS, PUBLIC_BASE_URL, ...rest } = read;
+  const { targets, problems } = readTargetRules(environment);
+  const read = readConfiguration(Environment, environment, problems);
+  const { PUBLIC_BASE_URL, ...rest } = read;
   return Object.freeze({
     ...rest,
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
-    targets: { allow: listOf(ALLOW_TARGETS), deny: listOf(DENY_TARGETS) },
+    targets,
   });
-}
-
-const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
-const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
-
-/** A range that is misspelt would let through too little, or, worse, refuse nothing. */
-function* badTargets(environment: Record<string, string | undefined>): Generator<string> {
-  for (const item of listOf(environment.ALLOW_TARGETS)) {
-    if (item.includes('/') ? !isRange(item) : !isRange(item) && !isHost(item))
-      yield `ALLOW_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR, a host name or address:port.`;
-  }
-  for (const item of listOf(environment.DENY_TARGETS)) {
-    if (!isRange(item)) yield `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`;
-  }
 }

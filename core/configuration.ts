@@ -31,10 +31,15 @@ export function listOf(value: string | undefined): string[] {
  * Parses the variables that `schema` names from an environment. Numbers and booleans are read from their text, defaults
  * are filled in, an empty string counts as absent. Each property's `description` says what is allowed, as the end of the
  * sentence "… must be ".
+ * @param further mistakes that a schema cannot see; they are told after those that it does
  * @returns a frozen object of the schema's type
  * @throws ConfigurationError with every mistake
  */
-export function readConfiguration<T extends TObject>(schema: T, environment: Record<string, string | undefined>): Readonly<Static<T>> {
+export function readConfiguration<T extends TObject>(
+  schema: T,
+  environment: Record<string, string | undefined>,
+  further: readonly string[] = [],
+): Readonly<Static<T>> {
   const problems: string[] = [];
   const result: Record<string, unknown> = {};
   for (const [name, property] of Object.entries(schema.properties as Record<string, TSchema>)) {
@@ -53,6 +58,7 @@ export function readConfiguration<T extends TObject>(schema: T, environment: Rec
         `${name} is ${(property as { secret?: boolean }).secret ? '(hidden)' : JSON.stringify(raw)}; it must be ${wanted(property)}.`,
       );
   }
+  problems.push(...further);
   if (problems.length > 0) throw new ConfigurationError(problems);
   return Object.freeze(result) as Static<T>;
 }

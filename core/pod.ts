@@ -21,6 +21,8 @@ export const PDF_MAX_BYTES = 64 * 1024 * 1024;
 /** What a scanner pod is told to do. */
 export const PodInput = Type.Object({
   scanId: Type.String(),
+  /** The HTTP request that submitted the scan, for the log. */
+  requestId: Type.Optional(Type.String({ maxLength: 128 })),
   /** When the scan was submitted, RFC 3339. */
   submittedAt: Type.String(),
   options: Type.Object({

@@ -9,6 +9,10 @@ export const QUEUES_PLURAL = 'scanqueues';
 
 /** The scan id that the API gave; trusted only in the namespace that the API writes to. */
 export const SCAN_ID_ANNOTATION = 'curbcut.dev/scan-id';
+/** The HTTP request that submitted a scan: the thread through the logs. */
+export const REQUEST_ID_ANNOTATION = 'curbcut.dev/request-id';
+/** A caller's own request id is taken over only if it cannot break a log, a header or a shell. */
+export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
 /** On Jobs, pods and Secrets: the scan they belong to, by id. */
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
 /** On scans and all that they own: the organisation that is charged. */
@@ -117,6 +121,12 @@ export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string 
   if (given !== undefined && scan.metadata.namespace === apiNamespace) return given;
   if (scan.metadata.uid === undefined) throw new TypeError('a scan that was read from the API server has a uid');
   return scan.metadata.uid;
+}
+
+/** The request that submitted a scan, if it says so in words that a log can hold: anyone may write annotations. */
+export function requestOf(scan: AccessibilityScan): string | undefined {
+  const given = scan.metadata.annotations?.[REQUEST_ID_ANNOTATION];
+  return given !== undefined && REQUEST_ID.test(given) ? given : undefined;
 }
 
 /** The name of the resource that the API makes for a scan: derived, so that a second create is a conflict and not a second scan. */

@@ -1,7 +1,7 @@
 /** What the operator reads from its environment. */
-import ipaddr from 'ipaddr.js';
 import type { Static } from 'typebox';
-import { ConfigurationError, Type, listOf, readConfiguration, secret } from '../core/configuration.ts';
+import { Type, listOf, readConfiguration, secret } from '../core/configuration.ts';
+import { readTargetRules } from '../core/target-rules.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 import type { OperatorSettings } from './operator.ts';
 
@@ -79,30 +79,9 @@ export type Configuration = Readonly<Static<typeof Environment>> & { targets: Ta
 
 /** @throws ConfigurationError with every mistake at once */
 export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
-  const problems = [...badTargets(environment)];
-  let read: Readonly<Static<typeof Environment>>;
-  try {
-    read = readConfiguration(Environment, environment);
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    throw new ConfigurationError([...error.problems, ...problems]);
-  }
-  if (problems.length > 0) throw new ConfigurationError(problems);
-  return Object.freeze({ ...read, targets: { allow: listOf(read.ALLOW_TARGETS), deny: listOf(read.DENY_TARGETS) } });
-}
-
-const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isValidCIDR(item);
-const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
-
-/** A range that is misspelt would let through too little, or, worse, refuse nothing. */
-function* badTargets(environment: Record<string, string | undefined>): Generator<string> {
-  for (const item of listOf(environment.ALLOW_TARGETS)) {
-    if (item.includes('/') ? !isRange(item) : !isRange(item) && !isHost(item))
-      yield `ALLOW_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR, a host name or address:port.`;
-  }
-  for (const item of listOf(environment.DENY_TARGETS)) {
-    if (!isRange(item)) yield `DENY_TARGETS holds ${JSON.stringify(item)}; each item must be a CIDR.`;
-  }
+  const { targets, problems } = readTargetRules(environment);
+  const read = readConfiguration(Environment, environment, problems);
+  return Object.freeze({ ...read, targets });
 }
 
 /** The configuration in the operator's own words. */

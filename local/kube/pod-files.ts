@@ -1,21 +1,12 @@
 /** A pod's volumes as folders on this machine, and the way from a container's paths to them. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { downwardValue } from './pod-environment.ts';
+import { downwardValue } from './downward.ts';
+import { MountError, NotReadyError } from './not-ready.ts';
 import type { Container, Pod, Volume } from './workload-types.ts';
 
 /** Looks a Secret's or ConfigMap's data up; undefined if there is no such object. */
 export type ReadData = (kind: 'secret' | 'configmap', namespace: string, name: string) => Map<string, Buffer> | undefined;
-
-/** What keeps a container from starting; it is tried again. */
-export class NotReadyError extends Error {
-  override name = 'NotReadyError';
-}
-
-/** The same, for a volume. */
-export class MountError extends NotReadyError {
-  override name = 'MountError';
-}
 
 interface Keys {
   items?: { key: string; path: string }[];

@@ -37,15 +37,6 @@ export function labelSelector(selector: string): Matches {
   return (object) => requirements.every((holds) => holds(object.metadata.labels ?? {}));
 }
 
-/** A selector as objects spell it (`matchLabels`, `matchExpressions`). */
-export function matchesLabels(
-  selector: { matchLabels?: Record<string, string>; matchExpressions?: { key: string; operator: string; values?: string[] }[] },
-  labels: Record<string, string>,
-): boolean {
-  const pairs = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
-  return pairs && (selector.matchExpressions ?? []).every((expression) => matchesExpression(expression, labels));
-}
-
 /** One requirement of a label selector or of a node affinity. */
 export function matchesExpression(
   { key, operator, values = [] }: { key: string; operator: string; values?: string[] },
