@@ -52,7 +52,7 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const read = readConfiguration(Environment, environment, problems);
-  const { PUBLIC_BASE_URL, ...rest } = read;
+  const { PUBLIC_BASE_URL, ALLOW_TARGETS: _allow, DENY_TARGETS: _deny, ...rest } = read;
   return Object.freeze({
     ...rest,
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
