@@ -14,6 +14,7 @@ import type { TargetRules } from '../core/url-policy.ts';
 import { DeadlinePassed } from '../stores/credits.ts';
 import type { StoredAnswer } from '../stores/idempotency.ts';
 import { KubernetesError } from '../stores/kubernetes.ts';
+import type { Origin } from '../stores/scan-resources.ts';
 import { ScanGivenUp, type ScanRow } from '../stores/scans.ts';
 import { DependencyDown, type Stores } from './dependencies.ts';
 import type { Resolver } from './resolver.ts';
@@ -34,6 +35,8 @@ export interface SubmissionRequest {
   partial: boolean;
   /** Null without one. */
   idempotency: { key: string; fingerprint: string } | null;
+  /** What the resource says of where it came from. */
+  origin?: Origin;
 }
 
 export type SubmissionOutcome =
@@ -141,7 +144,7 @@ export function createSubmissions(parts: SubmissionParts): Submissions {
       }
       const mirrored = await scans.mirror(scanId, { pagesReserved: reservation.reserved });
       if (mirrored === null) throw new DependencyDown('mongodb', new Error(`the row of scan ${scanId} is gone`));
-      await writeResource(mirrored.row);
+      await writeResource(mirrored.row, request.origin);
       await accept(scanId, logger);
       return mirrored.row;
     } catch (error) {
@@ -161,11 +164,11 @@ export function createSubmissions(parts: SubmissionParts): Submissions {
   }
 
   /** Writes the custom resource. Its name is derived from the scan's id, so trying again cannot make a second one. */
-  async function writeResource(row: ScanRow): Promise<void> {
+  async function writeResource(row: ScanRow, origin: Origin | undefined): Promise<void> {
     let failure: unknown;
     for (const wait of [...RESOURCE_RETRIES_MS, null]) {
       try {
-        await scanResources.submit(row);
+        await scanResources.submit(row, origin);
         return;
       } catch (error) {
         failure = error;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { API_VERSION, REQUEST_ID_ANNOTATION, requestOf } from './resources.ts';
+import { API_VERSION, REQUEST_ID_ANNOTATION, requestOf, type AccessibilityScan } from './resources.ts';
 
 describe('the request of a scan', () => {
-  const scanWith = (id?: string) => ({
+  const scanWith = (id?: string): AccessibilityScan => ({
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
-    metadata: { name: 'a', annotations: id === undefined ? {} : { [REQUEST_ID_ANNOTATION]: id } },
+    metadata: { name: 'a', annotations: { ...(id !== undefined && { [REQUEST_ID_ANNOTATION]: id }) } },
     spec: { url: 'https://example.com/' },
   });
 

@@ -22,6 +22,8 @@ export interface ProductOptions {
 export interface Product {
   /** The API's base address. */
   url: string;
+  /** Where the operator answers probes and Prometheus. */
+  operatorUrl: string;
   /** Ends both processes, the API first so that no submission is taken that nobody will run. */
   close(): Promise<void>;
   /** Ends a process as a crash would, without grace, and starts it anew. */
@@ -108,6 +110,7 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   }
   return {
     url,
+    operatorUrl: `http://127.0.0.1:${metricsPort}`,
     close,
     async crash(name) {
       const one = running.get(name);

@@ -22,7 +22,7 @@ async function main(): Promise<number> {
 
   const input = await readPodInput(configuration.SCAN_INPUT);
   const signIn = await readSignIn(configuration.SCAN_AUTH);
-  const scanLog = log.child({ scan: input.scanId, attempt: configuration.POD_NAME });
+  const scanLog = log.child({ scan: input.scanId, requestId: input.requestId, attempt: configuration.POD_NAME });
   const messages = openMessages(input, configuration.POD_NAME, scanLog);
   try {
     const { message, exitCode } = await runPod(input, {

@@ -3,6 +3,7 @@ import {
   API_VERSION,
   GROUP,
   ORGANISATION_LABEL,
+  REQUEST_ID_ANNOTATION,
   SCAN_ID_ANNOTATION,
   SCAN_ID_LABEL,
   SCANS_PLURAL,
@@ -12,12 +13,17 @@ import {
 import { KubernetesError, type KubernetesConnection } from './kubernetes.ts';
 import type { ScanRow } from './scans.ts';
 
+/** Where a submission came from; kept beside the scan for whoever follows it through logs. */
+export interface Origin {
+  requestId?: string;
+}
+
 export interface ScanResources {
   /**
    * Writes the custom resource of a row. The name is derived from the scan id, so a repeat finds the first one's work.
    * @throws when the Kubernetes API refuses or cannot be reached; it is then unknown whether the resource exists
    */
-  submit(row: ScanRow): Promise<void>;
+  submit(row: ScanRow, origin?: Origin): Promise<void>;
   /** True if the resource exists. @throws when the Kubernetes API cannot be reached */
   exists(row: Pick<ScanRow, 'resource'>): Promise<boolean>;
   /** Answers if the Kubernetes API can be reached and knows our resources. @throws if not */
@@ -27,7 +33,7 @@ export interface ScanResources {
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** The custom resource of a row: the one place that says how a submission becomes a manifest. */
-export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>): AccessibilityScan {
+export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>, origin: Origin = {}): AccessibilityScan {
   const { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale } = row.options;
   return {
     apiVersion: API_VERSION,
@@ -36,7 +42,10 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
       name: row.resource.name,
       namespace: row.resource.namespace,
       labels: { [SCAN_ID_LABEL]: row.id, [ORGANISATION_LABEL]: row.organisation },
-      annotations: { [SCAN_ID_ANNOTATION]: row.id },
+      annotations: {
+        [SCAN_ID_ANNOTATION]: row.id,
+        ...(origin.requestId !== undefined && { [REQUEST_ID_ANNOTATION]: origin.requestId }),
+      },
     },
     spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale },
   };
@@ -50,9 +59,9 @@ export function createScanResources(connection: KubernetesConnection, { namespac
   /** A front door that waits longer than this would keep its caller waiting; it answers 503 instead. */
   const timeoutMs = 5_000;
   return {
-    async submit(row) {
+    async submit(row, origin) {
       try {
-        await connection.request('POST', connection.path(SCANS, row.resource.namespace), { body: resourceOf(row), timeoutMs });
+        await connection.request('POST', connection.path(SCANS, row.resource.namespace), { body: resourceOf(row, origin), timeoutMs });
       } catch (error) {
         // The name is derived from the id, so what exists is this row's, written by a request whose answer was lost.
         if (!(error instanceof KubernetesError && error.reason === 'AlreadyExists')) throw error;

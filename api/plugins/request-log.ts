@@ -3,15 +3,13 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../core/logger.ts';
+import { REQUEST_ID } from '../../core/resources.ts';
 import type { Api } from '../api.ts';
-
-/** A caller's own id is taken over only if it cannot break a log, a header or a shell. */
-const SAFE_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
 
 /** The caller's X-Request-Id if it is a safe token, else a new one. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id'];
-  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
 /** Route patterns and ids only: a path or a header might carry a secret that was put in the wrong place. */

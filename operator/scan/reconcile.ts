@@ -1,12 +1,14 @@
 /** Brings one scan a step further: gathers what is known, has the plan decide, carries its actions out. */
-import { scanIdOf } from '../../core/resources.ts';
+import { requestOf, scanIdOf } from '../../core/resources.ts';
 import type { Logger } from '../../core/logger.ts';
 import { fromKey } from '../runtime/key.ts';
 import type { Acts } from './acts.ts';
 import type { Gather } from './gather.ts';
+import { conditionOf } from './kinds.ts';
 import { plan, type Patience } from './plan.ts';
 import type { Voices } from './pod-message.ts';
 import type { ScanBook } from './resource.ts';
+import { phaseOf } from './status.ts';
 
 export interface ReconcileParts {
   book: ScanBook;
@@ -20,6 +22,8 @@ export interface ReconcileParts {
 
 /** Decisions in a row for one scan: from a stored result to the released finalizer it takes three. */
 const ROUNDS_MAX = 8;
+/** What happens many times in a scan's life and says little of it. */
+const FREQUENT = new Set(['mirror', 'observe']);
 /** Where a scan is not at rest after that many, it has its next turn after the others. */
 const NEXT_TURN_MS = 10;
 
@@ -36,8 +40,22 @@ export function createReconcile(parts: ReconcileParts): (key: string, signal: Ab
       const facts = await gather(scan);
       const { actions, wakeAfterMs } = plan(facts, patience);
       if (actions.length === 0) return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
-      parts.logger.debug({ key, actions: actions.map((action) => action.do) }, 'acts');
+      const started = performance.now();
       await acts(actions, facts, signal);
+      const told = actions.map((action) => action.do);
+      const after = book.get(namespace, name) ?? scan;
+      parts.logger[told.every((action) => FREQUENT.has(action)) ? 'debug' : 'info'](
+        {
+          scan: facts.scanId,
+          requestId: requestOf(scan),
+          key,
+          phase: phaseOf(after),
+          reason: conditionOf(after.status?.conditions, 'Succeeded')?.reason,
+          actions: told,
+          durationMs: Math.round((performance.now() - started) * 10) / 10,
+        },
+        'reconciled',
+      );
       if (actions.some((action) => action.do === 'release')) voices.forget(scanIdOf(scan, apiNamespace));
       // What is gone for this operator is news to the cache in a moment, and until then not to be done again.
       if (actions.some((action) => action.do === 'expire' || (action.do === 'release' && scan.metadata.deletionTimestamp !== undefined)))

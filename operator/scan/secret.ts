@@ -1,5 +1,5 @@
 /** Builds the Secret that tells a scan's pod what to do. It holds only what this one scan may do, and only until its deadline. Pure. */
-import { secretNameOf, type KubernetesObject } from '../../core/resources.ts';
+import { requestOf, secretNameOf, type KubernetesObject } from '../../core/resources.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../core/pod.ts';
 import { ownedMeta, type Launch } from './job.ts';
 import { optionsOf, reservedPages } from './options.ts';
@@ -30,8 +30,10 @@ export interface Grants {
 /** What the pod reads. `maxPages` is what was reserved, not what was asked for. */
 export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
   const options = optionsOf(scan.spec);
+  const requestId = requestOf(scan);
   return {
     scanId,
+    ...(requestId !== undefined && { requestId }),
     submittedAt: scan.metadata.creationTimestamp!,
     options: { ...options, maxPages: reservedPages(scan) },
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,

@@ -68,6 +68,14 @@ describe('POST /v1/ci/scans', () => {
     });
   });
 
+  it('keeps the id of the request beside the scan, for whoever follows it through the logs', async () => {
+    const { key } = await world.organisation({ credits: 5 });
+    const headers = { 'X-Request-Id': 'build-17' };
+    const { body } = await world.request('POST', '/v1/ci/scans', { key, headers, body: SUBMISSION });
+    const { metadata } = await resourceOf(body.scan_id);
+    expect(metadata.annotations).to.deep.equal({ 'curbcut.dev/scan-id': body.scan_id, 'curbcut.dev/request-id': 'build-17' });
+  });
+
   it('reads null as no threshold', async () => {
     const { id, key } = await world.organisation({ credits: 5 });
     const nothing = { min_score: null, max_violations: null, fail_on_severity: null };

@@ -37,6 +37,8 @@ export interface WholeProduct {
   /** A request with the API key. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<Ran>;
+  /** Every secret that the product was given or gave out so far. */
+  secrets(): Promise<string[]>;
   /** kubectl on the product's cluster, in its namespace. @throws with what kubectl said where it fails */
   kubectl(args: string[], input?: string): Promise<string>;
   close(): Promise<void>;
@@ -79,8 +81,10 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       await kubectl(['create', 'namespace', namespace]);
       await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
     }
+    const issued: string[] = [];
     let key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile: join(dir, 'env'), namespace, logger });
     const mongo = connectMongo({ url: environment.MONGODB_URL!, logger });
+    issued.push(key);
     const { keys } = openStores(mongo.db);
     ends.push(() => mongo.close());
     processes = await startProduct({ environment, logDir: dir });
@@ -111,6 +115,15 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
         }),
       async changeKey() {
         key = (await keys.issue({ organisation: 'demo', name: 'journey', expiresAt: null })).secret;
+        issued.push(key);
+      },
+      async secrets() {
+        const file = environment.NATS_CREDENTIALS_FILE;
+        const credentials = file === undefined ? '' : await readFile(file, 'utf8');
+        const lines = credentials.split('\n').filter((line) => /^[\w.-]{40,}$/.test(line));
+        return [...issued, ...lines, environment.S3_SECRET_ACCESS_KEY, environment.NATS_SIGNING_SEED].filter(
+          (secret) => secret !== undefined,
+        );
       },
       kubectl,
       close,

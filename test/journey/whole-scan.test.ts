@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
+import type { PodInput } from '../../core/pod.ts';
 import { Report } from '../../core/report.ts';
 import type { AccessibilityScan } from '../../core/resources.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
@@ -210,6 +211,63 @@ describe('the whole path', function () {
       await queue(false);
     }
     await product.kubectl(['wait', '--for=condition=Succeeded', 'a11y/waits', '--timeout=120s']);
+  });
+
+  it('leaves one trail in the logs, from the request to the pod, and no secret', async () => {
+    const requestId = `trail-${Date.now()}`;
+    const body = JSON.stringify({ url: `${product.demoUrl}/?token=of-the-caller`, max_pages: 1 });
+    const answer = await product.ask('/v1/ci/scans', { method: 'POST', headers: { 'X-Request-Id': requestId }, body });
+    expect(answer.headers.get('x-request-id')).to.equal(requestId);
+    const { scan_id: id } = (await answer.json()) as Submitted;
+    await ended(id);
+    const link = ((await (await product.ask(`/v1/scans/${id}/report`)).json()) as { url: string }).url;
+    const uploads = await product.kubectl(['get', 'secret', `scan-${id}-input`, '-o', 'jsonpath={.data.scan\\.json}']);
+    const input = JSON.parse(Buffer.from(uploads, 'base64').toString()) as PodInput;
+    const signatures = [link, input.uploads.export, input.uploads.pdf].map((url) => new URL(url).searchParams.get('X-Amz-Signature')!);
+
+    const logs = {
+      api: await readFile(join(product.dir, 'api.log'), 'utf8'),
+      operator: await eventually(
+        () => readFile(join(product.dir, 'operator.log'), 'utf8'),
+        (text) => text.includes(`"scan":"${id}"`) && text.includes('"phase":"done"'),
+      ),
+      pod: await product.kubectl(['logs', `job/scan-${id}`]),
+    };
+    for (const [name, text] of Object.entries(logs)) {
+      const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
+      const trail = lines.filter((line) => line.requestId === requestId);
+      expect(
+        trail.filter(({ scan }) => scan === id),
+        name,
+      ).to.have.length.above(0);
+      if (name === 'pod') expect(trail).to.have.length(lines.length);
+      const given = input.messages === undefined ? [] : [input.messages.jwt, input.messages.seed];
+      for (const secret of [...(await product.secrets()), ...signatures, ...given])
+        expect(text.includes(secret), `a secret in the log of ${name}`).to.equal(false);
+      expect(text, name).not.to.match(
+        /X-Amz-Signature|X-Amz-Credential|\bS[AUO][A-Z2-7]{56}\b|\beyJ[\w-]{20,}\.|BEGIN [A-Z ]*(SEED|KEY|JWT)/,
+      );
+    }
+  });
+
+  it('tells Prometheus of what happened, in both processes', async () => {
+    const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
+    const value = (text: string, name: string): number =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')[1] ?? 0,
+      );
+    const api = await scrape(product.url);
+    const operator = await scrape(product.processes.operatorUrl);
+    expect(value(api, 'curbcut_credits_total{operation="reserved"}')).to.be.greaterThan(0);
+    expect(value(operator, 'curbcut_credits_total{operation="spent"}')).to.be.greaterThan(0);
+    expect(value(operator, 'curbcut_pages_total{outcome="tested"}')).to.be.greaterThan(0);
+    for (const text of [api, operator]) {
+      expect(value(text, 'curbcut_dependency_up{dependency="mongodb"}')).to.equal(1);
+      for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(name).to.match(/^curbcut_/);
+    }
   });
 
   it('finishes a scan whose operator was killed in the middle, and charges it once', async () => {
