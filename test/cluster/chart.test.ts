@@ -1,0 +1,243 @@
+/** The chart on a real cluster, in evaluation mode: a whole product from one command, with real scanner pods. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { Value } from 'typebox/value';
+import { Report } from '../../core/report.ts';
+import { clusterAndHelm, eventually, helm, kubectl, startEvaluation, type Evaluation } from './release.ts';
+
+interface Event {
+  event: string;
+  scan_id: string;
+  status: string;
+  score: number | null;
+  violations_count: number | null;
+  violations_critical: number | null;
+  passed: boolean | null;
+  message: string | null;
+}
+interface Pod {
+  metadata: { name: string };
+  spec: {
+    hostUsers: boolean;
+    automountServiceAccountToken: boolean;
+    volumes: { name: string; emptyDir?: { medium?: string }; projected?: object }[];
+    containers: { image: string; resources: { limits: object }; securityContext: object; volumeMounts: { mountPath: string }[] }[];
+  };
+}
+
+describe('the chart on a cluster', function () {
+  this.timeout(300_000);
+  let product: Evaluation;
+  before(async function () {
+    if (!(await clusterAndHelm())) return this.skip();
+    product = await startEvaluation();
+    console.log(`      helm install to ready: ${(product.readyMs / 1000).toFixed(1)} s`);
+  });
+  after(async () => {
+    await product?.close();
+  });
+
+  const demo = () => `http://curbcut-demo.${product.namespace}.svc/`;
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  const balance = async (): Promise<number> => ((await (await product.ask('/v1/billing/credits')).json()) as { balance: number }).balance;
+  const submit = async (body: object, headers: Record<string, string> = {}): Promise<string> => {
+    const answer = await product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify(body), headers });
+    const text = await answer.text();
+    expect(answer.status, text).to.equal(202);
+    return (JSON.parse(text) as { scan_id: string }).scan_id;
+  };
+  const phaseOf = (id: string): Promise<string> =>
+    kubectl(['get', 'a11y', `scan-${id}`, '-n', product.scans, '-o', 'jsonpath={.status.phase}', '--ignore-not-found']);
+  const podsOf = async (id: string): Promise<Pod[]> =>
+    (JSON.parse(await kubectl(['get', 'pods', '-n', product.scans, '-l', `curbcut.dev/scan-id=${id}`, '-o', 'json'])) as { items: Pod[] })
+      .items;
+  /** Follows a scan to its end, as a client does: a stream that ends before is opened again. */
+  const follow = async (id: string): Promise<Event[]> => {
+    const events: Event[] = [];
+    while (events.at(-1)?.event !== 'complete') {
+      const answer = await product.ask(`/v1/ci/scans/${id}/events`);
+      expect(answer.status).to.equal(200);
+      // Cut off in the middle or ended in order: what came is in `events`.
+      let text = '';
+      const decoder = new TextDecoder();
+      try {
+        for await (const chunk of answer.body!) text += decoder.decode(chunk as Uint8Array, { stream: true });
+      } catch {
+        // Opened again below.
+      }
+      events.push(...[...text.matchAll(/^data: (.*)\n/gm)].map((match) => JSON.parse(match[1]!) as Event));
+    }
+    return events;
+  };
+  const ended = async (id: string): Promise<Event> => (await follow(id)).at(-1)!;
+
+  it('takes a submission over a node port to verdict, PDF and export, and charges the pages that were tested', async () => {
+    const before = await balance();
+    expect(before).to.equal(10_000);
+    const id = await submit({ url: demo(), max_pages: 4, fail_on_severity: 'critical' });
+    const events = await follow(id);
+    const last = events.at(-1)!;
+    expect(last).to.include({ event: 'complete', status: 'done', passed: false });
+    expect(last.violations_critical).to.be.greaterThan(0);
+    expect(events.length).to.be.greaterThan(2);
+
+    const download = async (path: string): Promise<Buffer> => {
+      const link = (await (await product.ask(path)).json()) as { url: string };
+      const file = await fetch(link.url);
+      expect(file.status, link.url).to.equal(200);
+      return Buffer.from(await file.arrayBuffer());
+    };
+    expect((await download(`/v1/scans/${id}/report`)).subarray(0, 5).toString()).to.equal('%PDF-');
+    const report: unknown = JSON.parse((await download(`/v1/scans/${id}/report/json`)).toString());
+    if (!Value.Check(Report, report)) throw new Error(JSON.stringify(Value.Errors(Report, report).slice(0, 5)));
+    expect(report.counts.total).to.equal(last.violations_count);
+    expect(report.score.pages_tested).to.equal(4);
+    expect(before - (await balance())).to.equal(4);
+  });
+
+  it('tells how long a scan of one page takes', async () => {
+    const took: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const started = performance.now();
+      const events = await follow(await submit({ url: demo(), max_pages: 1 }));
+      expect(events.at(-1)).to.include({ status: 'done' });
+      took.push(performance.now() - started);
+    }
+    const seconds = took.sort((a, b) => a - b).map((ms) => (ms / 1000).toFixed(1));
+    console.log(`      one page, submission to verdict: median ${seconds[2]} s of ${seconds.join(', ')}`);
+  });
+
+  it('runs scanners without rights: no root, no token, no capability, a name space of their own, bounded', async () => {
+    const id = await submit({ url: demo(), max_pages: 1 });
+    const [pod] = await eventually(
+      () => podsOf(id),
+      (pods) => pods.length > 0,
+    );
+    const { spec } = pod!;
+    expect(spec).to.deep.include({ hostUsers: false, automountServiceAccountToken: false });
+    const [container] = spec.containers;
+    expect(container!.securityContext).to.deep.include({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(container!.resources.limits).to.have.property('memory');
+    expect(spec.volumes.find(({ name }) => name === 'shm')!.emptyDir).to.include({ medium: 'Memory' });
+    expect(spec.volumes.some(({ projected }) => projected !== undefined)).to.equal(false);
+    expect(await ended(id)).to.include({ status: 'done' });
+    expect(await kubectl(['get', 'namespace', product.scans, '-o', 'jsonpath={.metadata.labels}'])).to.contain(
+      '"pod-security.kubernetes.io/enforce":"restricted"',
+    );
+  });
+
+  it('runs a manifest, and kubectl can wait for it', async () => {
+    const before = await balance();
+    await kubectl(
+      ['apply', '-n', product.scans, '-f', '-'],
+      `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: by-hand}\nspec: {url: "${demo()}", maxPages: 2}\n`,
+    );
+    await kubectl(['wait', '-n', product.scans, '--for=condition=Succeeded', 'a11y/by-hand', '--timeout=120s']);
+    // The mirror follows the resource a moment later; each look is one request of the key's sixty a minute.
+    await eventually(
+      async () => {
+        await pause(1000);
+        return balance();
+      },
+      (now) => now === before - 2,
+    );
+  });
+
+  it('has curbcut-admin in the service image, and no package manager', async () => {
+    const exec = (...command: string[]) => kubectl(['exec', 'deployment/curbcut-api', '-n', product.namespace, '--', ...command]);
+    expect(await exec('curbcut-admin', 'organisation', 'show', 'demo')).to.match(/demo/);
+    const found = await exec('sh', '-c', 'ls /usr/local/bin /usr/local/lib; ls /opt; touch /app/x 2>&1; id -u');
+    expect(found).to.not.match(/npm|npx|yarn|corepack/);
+    expect(found).to.match(/Read-only file system/);
+    expect(found.trim().split('\n').at(-1)).to.equal('65532');
+  });
+
+  it('passes its own helm test', async () => {
+    expect(await helm('test', 'curbcut', '--namespace', product.namespace, '--timeout', '5m')).to.match(/Phase:\s+Succeeded/);
+  });
+
+  it('gives commands that work when they are pasted', async () => {
+    const commands = product.notes.split('\n').filter((line) => /^ {2}\S/.test(line));
+    expect(commands).to.have.length.at.least(4);
+    const { stdout } = await promisify(execFile)('bash', ['-euc', commands.join('\n')]);
+    expect(stdout).to.match(/deployment\.apps\/curbcut-api condition met/);
+    expect(stdout).to.match(/"scan_id":/);
+    expect(stdout).to.match(/accessibilityscan\.curbcut\.dev\/scan-\S+ condition met/);
+    expect(stdout).to.match(/PHASE\s+SCORE/);
+  });
+
+  it('upgrades in the middle of scans: submissions are taken, streams end with the verdict, nothing is charged twice', async () => {
+    await eventually(
+      () => kubectl(['get', 'deployment', 'curbcut-api', '-n', product.namespace, '-o', 'jsonpath={.status.readyReplicas}']),
+      (ready) => ready === '2',
+    );
+    const before = await balance();
+    const long = await submit({ url: demo(), max_pages: 20 });
+    await eventually(
+      () => phaseOf(long),
+      (phase) => phase === 'crawling' || phase === 'scanning',
+    );
+    const evaluation = await kubectl([
+      'get',
+      'pods',
+      '-n',
+      product.namespace,
+      '-l',
+      'app.kubernetes.io/component=evaluation',
+      '-o',
+      'name',
+    ]);
+
+    let upgraded = false;
+    const upgrade = product
+      .upgrade({ 'api.podAnnotations': { rolled: 'out' }, 'operator.podAnnotations': { rolled: 'out' } })
+      .finally(() => {
+        upgraded = true;
+      });
+    const stream = ended(long);
+    const ids: string[] = [];
+    let asked = 0;
+    // Somebody asks all the while, each time over a new connection, and somebody submits.
+    while (!upgraded) {
+      const answer = await fetch(`${product.url}/healthz`, { headers: { connection: 'close' } });
+      expect(answer.status).to.equal(200);
+      if (asked++ % 20 === 0 && ids.length < 5)
+        ids.push(await submit({ url: demo(), max_pages: 1 }, { 'Idempotency-Key': `upgrade-${ids.length}` }));
+      await pause(100);
+    }
+    await upgrade;
+    expect(ids).to.have.length.at.least(2);
+    expect(asked).to.be.greaterThan(20);
+
+    expect(await stream).to.include({ status: 'done' });
+    for (const id of ids) expect(await ended(id)).to.include({ status: 'done' });
+    expect(before - (await balance())).to.equal(20 + ids.length);
+    expect(await podsOf(long)).to.have.length(1);
+    expect(await kubectl(['get', 'pods', '-n', product.namespace, '-l', 'app.kubernetes.io/component=evaluation', '-o', 'name'])).to.equal(
+      evaluation,
+    );
+  });
+
+  it('leaves, when it is removed, only what it says, and can be installed over that', async () => {
+    await kubectl(['delete', 'accessibilityscans', '--all', '-n', product.scans, '--timeout=60s']);
+    await helm('uninstall', 'curbcut', '--namespace', product.namespace, '--wait');
+    const left = async (): Promise<string[]> => {
+      const kinds = 'all,secrets,serviceaccounts,roles,rolebindings,networkpolicies,hpa,pdb,scanqueues,accessibilityscans';
+      const line = '{range .items[*]}{.metadata.namespace} {.kind} {.metadata.name}{"\\n"}{end}';
+      const lines = await kubectl(['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=curbcut', '-o', `jsonpath=${line}`]);
+      return lines.split('\n').filter((each) => each.startsWith(product.namespace));
+    };
+    // Pods are removed a moment after what made them.
+    await eventually(left, (lines) => lines.join() === `${product.scans} ScanQueue default`);
+    await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev']);
+    await product.install();
+    expect((await fetch(`${product.url}/readyz`)).status).to.equal(200);
+  });
+});
