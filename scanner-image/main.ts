@@ -2,11 +2,14 @@
 import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfiguration } from '../core/configuration.ts';
+import { openTracer } from '../core/open-tracer.ts';
 import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/pod.ts';
+import { within } from '../core/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
 import { runPod } from './pod.ts';
 import { renderPdf } from './report/pdf/render.ts';
+import { CURBCUT_VERSION } from './scan.ts';
 import { readSignIn } from './sign-in.ts';
 
 /** A failure that may pass: the Job tries again. */
@@ -23,6 +26,16 @@ async function main(): Promise<number> {
   const input = await readPodInput(configuration.SCAN_INPUT);
   const signIn = await readSignIn(configuration.SCAN_AUTH);
   const scanLog = log.child({ scan: input.scanId, requestId: input.requestId, attempt: configuration.POD_NAME });
+  const tracer = await openTracer({
+    endpoint: input.tracing?.endpoint,
+    service: 'curbcut-scanner',
+    version: CURBCUT_VERSION,
+    logger: scanLog,
+  });
+  const span = tracer.start('scan', {
+    parent: input.tracing?.traceparent,
+    attributes: { 'curbcut.scan_id': input.scanId, 'curbcut.attempt': configuration.POD_NAME },
+  });
   const messages = openMessages(input, configuration.POD_NAME, scanLog);
   try {
     const { message, exitCode } = await runPod(input, {
@@ -36,15 +49,18 @@ async function main(): Promise<number> {
       messages,
       signIn,
       log: scanLog,
+      traced: (name, work) => within(tracer, name, { parent: span.traceparent }, work),
       renderPdf,
       signal: terminated.signal,
     });
     leaveWord(configuration.TERMINATION_LOG, message);
-    await messages.end(message);
+    span.end(message.kind === 'failed' ? { error: message.reason } : {});
+    await Promise.all([messages.end(message), tracer.close()]);
     return exitCode;
   } catch (error) {
     scanLog.error({ err: error }, terminated.signal.aborted ? 'the scan was ended from outside' : 'the scan broke; it may be tried again');
-    await messages.end(null);
+    span.end({ error: error instanceof Error ? error.message : String(error) });
+    await Promise.all([messages.end(null), tracer.close()]);
     return terminated.signal.aborted ? EXIT_TERMINATED : EXIT_TRY_AGAIN;
   }
 }

@@ -29,7 +29,7 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, attem
   let timer: NodeJS.Timeout | null = null;
 
   const opening = connect({
-    servers: messages.url,
+    servers: messages.url.split(',').map((server) => server.trim()),
     name: `curbcut-scanner ${scanId}`,
     authenticator: jwtAuthenticator(messages.jwt, new TextEncoder().encode(messages.seed)),
     timeout: 5000,

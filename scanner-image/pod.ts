@@ -6,7 +6,7 @@ import type { Machine } from './browser/chromium.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
-import { runScan } from './scan.ts';
+import { runScan, type Traced } from './scan.ts';
 import type { SignIn } from './sign-in.ts';
 import { upload } from './upload.ts';
 
@@ -16,6 +16,8 @@ export interface PodParts {
   messages: Messages;
   signIn: SignIn | null;
   log: Logger;
+  /** Does a step's work within a span of its name. */
+  traced?: Traced;
   renderPdf: (report: Report) => Promise<Uint8Array>;
   /** Ends the work at once; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
@@ -32,22 +34,25 @@ export interface PodEnd {
  * @throws what may pass when it is tried again
  */
 export async function runPod(input: PodInput, parts: PodParts): Promise<PodEnd> {
-  const { attempt, messages, log } = parts;
+  const { attempt, messages, log, traced = (_step, work) => work() } = parts;
   let known = { scanned: 0, failed: 0, total: 0 };
   const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));
   const signal = AbortSignal.any([parts.signal, deadline]);
   try {
-    const { pages, tools, startedAt, finishedAt } = await runScan(input, {
-      machine: parts.machine,
-      log,
-      signIn: parts.signIn,
-      signal,
-      onProgress(phase, counts) {
-        known = counts;
-        messages.progress(phase, counts);
-      },
-      onPage: (page) => logPage(log, page),
-    });
+    const { pages, tools, startedAt, finishedAt } = await traced('crawl', () =>
+      runScan(input, {
+        machine: parts.machine,
+        log,
+        traced,
+        signIn: parts.signIn,
+        signal,
+        onProgress(phase, counts) {
+          known = counts;
+          messages.progress(phase, counts);
+        },
+        onPage: (page) => logPage(log, page),
+      }),
+    );
     const scanned = pages.filter(({ tested }) => tested).length;
     known = { scanned, failed: pages.length - scanned, total: pages.length };
     messages.progress('aggregating', known);
@@ -55,13 +60,16 @@ export async function runPod(input: PodInput, parts: PodParts): Promise<PodEnd> 
     const text = new TextEncoder().encode(JSON.stringify(report));
     if (text.byteLength > EXPORT_MAX_BYTES)
       throw new RangeError(`The export has ${text.byteLength} bytes, more than the ${EXPORT_MAX_BYTES} that are taken.`);
-    const exporting = upload(input.uploads.export, text, 'application/json', { what: 'export', signal });
+    const exporting = traced('upload export', () => upload(input.uploads.export, text, 'application/json', { what: 'export', signal }));
     exporting.catch(() => undefined); // awaited below; the PDF may fail first
     messages.progress('generating', known);
-    const pdf = new Uint8Array(await parts.renderPdf(report));
+    const pdf = new Uint8Array(await traced('report', () => parts.renderPdf(report)));
     if (pdf.byteLength > PDF_MAX_BYTES)
       throw new RangeError(`The PDF has ${pdf.byteLength} bytes, more than the ${PDF_MAX_BYTES} that are taken.`);
-    const [exported, rendered] = await Promise.all([exporting, upload(input.uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })]);
+    const [exported, rendered] = await Promise.all([
+      exporting,
+      traced('upload PDF', () => upload(input.uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
+    ]);
     log.info(
       { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
       'scan stored',

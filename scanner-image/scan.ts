@@ -31,6 +31,8 @@ export const CURBCUT_VERSION: string = (
 /** What is to be scanned, and within which bounds. */
 export type ScanInput = Pick<PodInput, 'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs'>;
 
+export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
+
 export interface ScanParts {
   machine: Machine;
   log: Logger;
@@ -39,6 +41,8 @@ export interface ScanParts {
   onProgress?: (phase: 'crawling' | 'scanning', pages: PageProgress) => void;
   /** Called with each page in the scan's order. */
   onPage?: (page: ReportPage) => void;
+  /** Does a step's work within a span of its name. */
+  traced?: Traced;
   /** Ends the scan at once; `runScan` then throws the signal's reason. */
   signal?: AbortSignal;
   /** The system's look-up where absent. */
@@ -69,7 +73,7 @@ function userAgent(browserVersion: string): string {
  */
 export async function runScan(input: ScanInput, parts: ScanParts): Promise<ScanResult> {
   const { options } = input;
-  const { log, signIn = null } = parts;
+  const { log, signIn = null, traced = (_step, work) => work() } = parts;
   const startedAt = new Date();
   const start = new URL(options.url);
   start.hash = '';
@@ -165,14 +169,8 @@ export async function runScan(input: ScanInput, parts: ScanParts): Promise<ScanR
       onPage: (page) => parts.onPage?.(page),
       async visit(worker, candidate) {
         await turnsWithDelay();
-        return visitPolitely(
-          pool,
-          worker,
-          candidate,
-          mayGoTo,
-          candidate.depth > 0 || scope(start),
-          Math.min(input.pageBudgetMs, softUntil - Date.now()),
-        );
+        const budgetMs = Math.min(input.pageBudgetMs, softUntil - Date.now());
+        return traced('page', () => visitPolitely(pool, worker, candidate, mayGoTo, candidate.depth > 0 || scope(start), budgetMs));
       },
       async onFirst(visit) {
         if (!visit.loaded) throw timeIsUp() ? outOfTime(progress()) : firstPageFailure(start, visit, signIn !== null);

@@ -93,7 +93,7 @@ export function judgeError({ status, headers }: Answer, body: string): WrongPage
 }
 
 const SIGN_IN_PATH =
-  /(?:^|[/._-])(?:log|sign)[-_]?(?:in|on)(?:$|[/._-])|(?:^|\/)(?:sso|saml|oauth2?|auth|authorize|openid|adfs|cas|konto|anmelden|connexion|inloggen)(?:$|[/._-])/i;
+  /(?:^|[/._-])(?:log|sign)[-_]?(?:in|on)(?:$|[/.])|(?:^|\/)(?:sso|saml|oauth2?|auth|authorize|openid|adfs|cas|konto|anmelden|connexion|inloggen)(?:$|[/._-])/i;
 
 /** True where a page looks like the sign-in to which somebody else's page redirected: it was asked for at another path, and wants a password. */
 export function isSignInPage(requested: URL, final: URL, passwordField: boolean): boolean {

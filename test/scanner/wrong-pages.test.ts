@@ -1,4 +1,5 @@
 /** A page that is not what was asked for is never tested, never counts as clean, and says what is wrong. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
 import { answer, file, html, openSite, redirect, scan, testedOf, untested, type Site } from './site.ts';
@@ -154,7 +155,7 @@ describe('a sign-in', () => {
     });
     const guard =
       (body: string) =>
-      (request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse): void => {
+      (request: IncomingMessage, response: ServerResponse): void => {
         const basic = request.headers.authorization === `Basic ${Buffer.from('ann:s:cret').toString('base64')}`;
         if (!basic && !/session=abc/.test(request.headers.cookie ?? ''))
           return void response.writeHead(401, { 'www-authenticate': 'Basic realm="site"' }).end();

@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { NODE_HTML_MAX } from '../../core/report.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan.ts';
+import { cut, splitTarget, toFindings, type AxeRule } from './results.ts';
+import { axeOptions, axeSource } from './source.ts';
+
+const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
+  id,
+  impact,
+  tags: ['wcag2a', 'wcag111'],
+  help: 'h',
+  description: 'd',
+  helpUrl: 'u',
+  nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', failureSummary: 'Fix it' })),
+});
+
+describe('findings', () => {
+  it('come worst first, then by name', () => {
+    const { violations } = toFindings({
+      violations: [rule('b', 'minor'), rule('z', 'serious'), rule('a', 'serious')],
+      incomplete: [],
+      passes: [],
+    });
+    expect(violations.map(({ rule: id }) => id)).to.deep.equal(['a', 'z', 'b']);
+    expect(violations[0]).to.deep.include({ wcag: ['1.1.1'], help_url: 'u' });
+  });
+
+  it('count a rule as failed where any element failed, and as nothing where it is only unsure', () => {
+    const { rules, needsReview } = toFindings({
+      violations: [rule('both', 'serious', 3)],
+      incomplete: [rule('unsure', 'critical'), rule('both', 'serious')],
+      passes: [
+        { id: 'both', impact: 'serious' },
+        { id: 'fine', impact: 'critical' },
+        { id: 'half', impact: 'minor' },
+      ],
+    });
+    expect(rules).to.deep.equal({
+      critical: { passed: 1, failed: 0 },
+      serious: { passed: 0, failed: 1 },
+      moderate: { passed: 0, failed: 0 },
+      minor: { passed: 1, failed: 0 },
+    });
+    expect(needsReview.map(({ rule: id }) => id)).to.deep.equal(['unsure', 'both']);
+  });
+
+  it('leave out what has no element: a rule that broke', () => {
+    expect(toFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal([]);
+  });
+
+  const targets: [Parameters<typeof splitTarget>[0], ReturnType<typeof splitTarget>][] = [
+    [['#a'], { selector: '#a', frame_path: [], shadow_path: [] }],
+    [['iframe', '#a'], { selector: '#a', frame_path: ['iframe'], shadow_path: [] }],
+    [[['#host', '#inner', 'p']], { selector: 'p', frame_path: [], shadow_path: ['#host', '#inner'] }],
+    [[['#host', 'iframe'], 'frame', ['#x', 'p']], { selector: 'p', frame_path: ['#host >>> iframe', 'frame'], shadow_path: ['#x'] }],
+    [[], { selector: ':root', frame_path: [], shadow_path: [] }],
+  ];
+  for (const [target, parts] of targets)
+    it(`at ${JSON.stringify(target)} are split`, () => expect(splitTarget(target)).to.deep.equal(parts));
+
+  it('hold HTML that is cut, never within a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, length) => {
+        const short = cut(text, length);
+        expect(short.length).to.be.at.most(length);
+        expect(text.startsWith(short)).to.equal(true);
+        expect(short.isWellFormed()).to.equal(text.isWellFormed());
+      }),
+    );
+    const long = rule('long', 'minor');
+    long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000) };
+    expect(toFindings({ violations: [long], incomplete: [], passes: [] }).violations[0]?.nodes[0]?.html).to.have.length(NODE_HTML_MAX);
+  });
+});
+
+describe('axe-core', () => {
+  const axe = createRequire(import.meta.url)('axe-core') as { getRules(tags: string[]): { ruleId: string; tags: string[] }[] };
+
+  it('never runs a best practice for any level and version', () => {
+    for (const level of WCAG_LEVELS)
+      for (const version of WCAG_VERSIONS) {
+        const rules = axe.getRules(axeOptions(level, version).runOnly.values);
+        expect(rules.length).to.be.greaterThan(20);
+        expect(rules.filter(({ tags }) => tags.includes('best-practice')).map(({ ruleId }) => ruleId)).to.deep.equal([]);
+      }
+  });
+
+  it('is given the language of the findings', async () => {
+    expect(await axeSource('de')).to.include('Alternativtext');
+    expect(await axeSource('en')).to.not.include('Alternativtext');
+  });
+});

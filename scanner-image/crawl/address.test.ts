@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { cleanUrl, globToRegExp, movedWithin, pageKey, pageOfSite, sameSite, scopeOf } from './address.ts';
+
+const url = (text: string): URL => new URL(text);
+
+describe('the address of a page', () => {
+  const same: [string, string][] = [
+    ['https://example.org/a', 'https://example.org/a/'],
+    ['https://example.org/a', 'http://www.example.org/a#part'],
+    ['https://example.org/?b=2&a=1', 'https://example.org/?a=1&b=2'],
+    ['https://example.org/?utm_source=x&fbclid=1', 'https://example.org/'],
+    ['https://example.org:443/a?', 'https://EXAMPLE.org/a'],
+    ['https://example.org/%c3%a4', 'https://example.org/ä'],
+  ];
+  for (const [a, b] of same) it(`is one for ${a} and ${b}`, () => expect(pageKey(url(a))).to.equal(pageKey(url(b))));
+
+  const unlike: [string, string][] = [
+    ['https://example.org/a', 'https://example.org/A'],
+    ['https://example.org/a?x=1', 'https://example.org/a?x=2'],
+    ['https://example.org/a?x=1&x=2', 'https://example.org/a?x=1'],
+    ['https://example.org/a', 'https://example.org:8443/a'],
+    ['https://example.org/a', 'https://shop.example.org/a'],
+  ];
+  for (const [a, b] of unlike) it(`is not one for ${a} and ${b}`, () => expect(pageKey(url(a))).to.not.equal(pageKey(url(b))));
+
+  it('keeps what it does not know of a query, in its order', () => {
+    expect(cleanUrl(url('https://u:p@example.org/a?z=1&utm_medium=m&a=%20b#c')).href).to.match(
+      /^https:\/\/example\.org\/a\?z=1&a=(\+|%20)b$/,
+    );
+    expect(cleanUrl(url('https://example.org/a?flag&x=%2F')).href).to.equal('https://example.org/a?flag&x=%2F');
+  });
+
+  it('does not depend on the order of parameters, whatever they are', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 6 }), (pairs) => {
+        const forth = url('https://example.org/a');
+        const back = url('https://example.org/a');
+        for (const [name, value] of pairs) forth.searchParams.append(name, value);
+        for (const [name, value] of pairs.toReversed()) back.searchParams.append(name, value);
+        expect(pageKey(forth)).to.equal(pageKey(back));
+      }),
+    );
+  });
+});
+
+describe('a link', () => {
+  const site = url('https://www.example.org');
+  const cases: [string, string | null][] = [
+    ['https://www.example.org/a#b', 'https://www.example.org/a'],
+    ['http://example.org/a', 'https://www.example.org/a'],
+    ['https://shop.example.org/', null],
+    ['https://example.org:8443/', null],
+    ['mailto:a@example.org', null],
+    ['javascript:void(0)', null],
+    ['file:///etc/passwd', null],
+    ['view-source:https://www.example.org/', null],
+    ['https://www.example.org/report.PDF', null],
+    ['https://www.example.org/v2.0', 'https://www.example.org/v2.0'],
+    ['https://www.example.org/index.html', 'https://www.example.org/index.html'],
+    [`https://www.example.org/${'x'.repeat(2048)}`, null],
+  ];
+  for (const [link, page] of cases)
+    it(`${link.slice(0, 60)} is ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
+
+  it('that ends the session is not followed where the scan is signed in', () => {
+    for (const path of ['/logout', '/account/sign-out', '/LogOff.aspx', '/user/log_out/']) {
+      expect(pageOfSite(`https://example.org${path}`, site, true), path).to.equal(null);
+      expect(pageOfSite(`https://example.org${path}`, site, false), path).to.not.equal(null);
+    }
+    expect(pageOfSite('https://example.org/catalogue/outlook', site, true)).to.not.equal(null);
+  });
+
+  it('of a first page may lead up or down in the same domain, and nowhere else', () => {
+    expect(sameSite(url('http://www.example.org/'), url('https://example.org/x'))).to.equal(true);
+    expect(movedWithin(url('http://example.org/'), url('https://shop.example.org/'))).to.equal(true);
+    expect(movedWithin(url('http://shop.example.org/'), url('https://www.example.org/'))).to.equal(true);
+    expect(movedWithin(url('http://example.org/'), url('https://example.com/'))).to.equal(false);
+    expect(movedWithin(url('http://example.org/'), url('https://notexample.org/'))).to.equal(false);
+    expect(movedWithin(url('http://127.0.0.1:1/'), url('http://127.0.0.1:2/'))).to.equal(true);
+  });
+});
+
+describe('a glob', () => {
+  const cases: [string, string, boolean][] = [
+    ['/docs/*', '/docs/a', true],
+    ['/docs/*', '/docs/a/b', false],
+    ['/docs/**', '/docs/a/b', true],
+    ['/docs/**', '/docs', false],
+    ['/**/print', '/a/b/print', true],
+    ['/**/print', '/print', true],
+    ['docs/*', '/docs/a', true],
+    ['**', '/anything?x=1', true],
+    ['/a', '/a?x=1', true],
+    ['/a?x=1', '/a?x=1', true],
+    ['/a?x=1', '/a?x=2', false],
+    ['/*?page=*', '/list?page=3', true],
+    ['/a.b', '/aXb', false],
+    ['/a+(b)', '/a+(b)', true],
+  ];
+  for (const [glob, path, matches] of cases)
+    it(`${glob} ${matches ? 'matches' : 'does not match'} ${path}`, () =>
+      expect(scopeOf({ include: [glob], exclude: [] })(url(`https://example.org${path}`))).to.equal(matches));
+
+  it('never takes long, whatever it is', () => {
+    expect(globToRegExp('*a*a*a*a*b').test('/')).to.equal(false);
+    expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);
+    expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/y'))).to.equal(true);
+  });
+});

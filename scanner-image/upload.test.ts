@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { UploadFailed, upload } from './upload.ts';
+
+describe('an upload', () => {
+  let server: Server;
+  let answers: (number | 'drop')[] = [];
+  let got: { method?: string; type?: string; body: string }[] = [];
+  before(
+    () =>
+      new Promise<void>((resolve) => {
+        server = createServer((request, response) => {
+          let body = '';
+          request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+          request.on('end', () => {
+            got.push({ method: request.method, type: request.headers['content-type'], body });
+            const answer = answers.shift() ?? 200;
+            if (answer === 'drop') request.socket.destroy();
+            else response.writeHead(answer).end('<Error>said</Error>');
+          });
+        }).listen(0, '127.0.0.1', resolve);
+      }),
+  );
+  after(() => server.close());
+  beforeEach(() => (got = []));
+
+  const body = new TextEncoder().encode('{"a":1}');
+  const waits: number[] = [];
+  const put = (signal?: AbortSignal) =>
+    upload(`http://127.0.0.1:${(server.address() as AddressInfo).port}/object?signature=secret`, body, 'application/json', {
+      what: 'export',
+      signal,
+      random: () => 0.5,
+      pause: (ms) => Promise.resolve(waits.push(ms)),
+    });
+
+  it('stores the bytes and tells their digest', async () => {
+    answers = [200];
+    expect(await put()).to.deep.equal({ bytes: 7, sha256: createHash('sha256').update(body).digest('hex') });
+    expect(got).to.deep.equal([{ method: 'PUT', type: 'application/json', body: '{"a":1}' }]);
+  });
+
+  it('tries again, ever later, while the store or the way to it fails', async () => {
+    answers = [503, 'drop', 429, 200];
+    waits.length = 0;
+    await put();
+    expect(got).to.have.length(4);
+    expect(waits).to.deep.equal([500, 1000, 2000]);
+  });
+
+  it('gives up at once where the link is not accepted, and does not tell the link', async () => {
+    answers = [403];
+    const error: unknown = await put().catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(UploadFailed);
+    expect((error as Error).message).to.equal('The export could not be stored: the store answers 403 <Error>said</Error>.');
+    expect(got).to.have.length(1);
+  });
+
+  it('gives up after six attempts', async () => {
+    answers = [500, 500, 500, 500, 500, 500, 200];
+    expect(await put().catch((thrown: unknown) => thrown)).to.be.instanceOf(UploadFailed);
+    expect(got).to.have.length(6);
+  });
+
+  it('ends when it is told to', async () => {
+    answers = [500];
+    const stop = new AbortController();
+    stop.abort(new Error('ended'));
+    expect(await put(stop.signal).catch((thrown: Error) => thrown.message)).to.equal('ended');
+  });
+});

@@ -1,0 +1,37 @@
+/** A whole scan of the demo site finds exactly the faults that it is known to have, on every page. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { startDemoSite, type DemoSite } from '../../local/demo-site/server.ts';
+import { scan, testedOf } from './site.ts';
+
+interface Faults {
+  pages: Record<string, { rule: string; impact: string; elements: number }[]>;
+}
+const faults = JSON.parse(readFileSync(join(import.meta.dirname, '../../local/demo-site/faults.json'), 'utf8')) as Faults;
+
+describe('the scan of the demo site', () => {
+  let site: DemoSite;
+  before(async () => (site = await startDemoSite({ slowMs: 0 })));
+  after(() => site.close());
+
+  it('finds what faults.json says, and no more', async () => {
+    const { pages } = await scan(
+      `${site.url}/`,
+      { maxPages: 200 },
+      { workers: 2, pageBudgetMs: 30_000, deadline: new Date(Date.now() + 240_000).toISOString() },
+    );
+    const found = Object.fromEntries(
+      testedOf(pages).map((page) => [
+        new URL(page.final_url).pathname,
+        page.violations
+          .map(({ rule, impact, nodes }) => ({ rule, impact, elements: nodes.length }))
+          .sort((a, b) => (a.rule < b.rule ? -1 : 1)),
+      ]),
+    );
+    // Its robots.txt keeps the two pages that thank for a form out.
+    const allowed = Object.entries(faults.pages).filter(([path]) => !/\/(thank-you|danke)\/$/.test(path));
+    const listed = Object.fromEntries(allowed.map(([path, page]) => [path, [...page].sort((a, b) => (a.rule < b.rule ? -1 : 1))]));
+    expect(found).to.deep.equal(listed);
+  }).timeout(240_000);
+});

@@ -1,0 +1,222 @@
+/** The pod's process: what it stores, what it says on the bus and in its last word, and how it ends. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Value } from 'typebox/value';
+import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/pod.ts';
+import { Report } from '../../core/report.ts';
+import { startMessages, type Messages } from '../../local/messages/messages.ts';
+import { createBus, type Bus } from '../../stores/bus.ts';
+import { html, inputOf, openSite, quiet, type Site } from './site.ts';
+
+const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');
+
+describe('the scanner pod', () => {
+  let folder: string;
+  let messages: Messages;
+  let bus: Bus;
+  let site: Site;
+  let store: Server;
+  let stored: Map<string, { type: string; body: Buffer }>;
+  let refuse = 0;
+  let said: PodMessage[];
+  let silence: () => void;
+  let children: ChildProcess[] = [];
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'curbcut-pod-'));
+    messages = await startMessages({ dataDir: join(folder, 'messages') });
+    bus = createBus({ url: messages.url, credentialsFile: messages.credentialsFile, signingSeed: messages.signingSeed, logger: quiet });
+    for (let end = Date.now() + 10_000; !bus.connected && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 20));
+    store = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        if (refuse-- > 0) return void response.writeHead(503).end();
+        stored.set(new URL(request.url ?? '', 'http://x').pathname, {
+          type: request.headers['content-type'] ?? '',
+          body: Buffer.concat(chunks),
+        });
+        response.end();
+      });
+    });
+    await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
+    site = await openSite({
+      '/': html('<img src="/x.png"><a href="/a">a</a><a href="/gone">gone</a>'),
+      '/a': html('fine', { title: 'a' }),
+      '/hangs': () => undefined,
+      '/basic': (request, response) =>
+        request.headers.authorization === undefined
+          ? response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
+          : response.writeHead(200, { 'content-type': 'text/html' }).end(html('in')),
+    });
+  });
+  after(async () => {
+    await bus.close();
+    await messages.close();
+    await site.close();
+    await new Promise((resolve) => store.close(resolve));
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    stored = new Map();
+    said = [];
+    refuse = 0;
+    silence = bus.followProgress((scanId, payload) => {
+      if (scanId === 'scan-1') said.push(Value.Parse(PodMessage, JSON.parse(new TextDecoder().decode(payload))));
+    });
+  });
+  afterEach(() => {
+    silence();
+    for (const child of children) child.kill('SIGKILL');
+    children = [];
+  });
+
+  const storeUrl = (name: string): string => `http://127.0.0.1:${(store.address() as AddressInfo).port}/${name}?signature=secret`;
+  async function run(
+    path: string,
+    more: Partial<PodInput> = {},
+    environment: Record<string, string> = {},
+  ): Promise<{ child: ChildProcess; ended: Promise<number | null>; log: () => string; lastWord: () => Promise<PodMessage> }> {
+    const input: PodInput = {
+      ...inputOf(site.origin + path, { maxPages: 5, locale: 'de' }),
+      scanId: 'scan-1',
+      submittedAt: new Date().toISOString(),
+      pagesRequested: 5,
+      uploads: { export: storeUrl('report.json'), pdf: storeUrl('report.pdf') },
+      messages: bus.issueScanCredential('scan-1', new Date(Date.now() + 60_000)) ?? undefined,
+      ...more,
+    };
+    const file = join(folder, 'scan.json');
+    const lastWord = join(folder, 'last-word');
+    await rm(lastWord, { force: true });
+    await writeFile(file, JSON.stringify(input));
+    const env = {
+      PATH: process.env.PATH,
+      CHROMIUM_PATH: process.env.CHROMIUM_PATH,
+      SCAN_INPUT: file,
+      SCAN_AUTH: join(folder, 'auth'),
+      POD_NAME: 'pod-1',
+      TERMINATION_LOG: lastWord,
+      ...environment,
+    };
+    const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    children.push(child);
+    let log = '';
+    child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
+    return {
+      child,
+      ended: once(child, 'close').then(([code]) => code as number | null),
+      log: () => log,
+      lastWord: async () => Value.Parse(PodMessage, JSON.parse(await readFile(lastWord, 'utf8'))),
+    };
+  }
+  const heard = async (kind: PodMessage['kind']): Promise<void> => {
+    for (let end = Date.now() + 5000; !said.some((message) => message.kind === kind) && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+
+  it('stores its results, tries again while the store is away, and tells of its way and its end', async () => {
+    refuse = 1;
+    const pod = await run('/');
+    expect(await pod.ended, pod.log()).to.equal(0);
+    const last = await pod.lastWord();
+    await heard('stored');
+    expect(said.at(-1)).to.deep.equal(last);
+    if (last.kind !== 'stored') throw new Error(last.kind);
+    expect(last).to.include({ scanId: 'scan-1', attempt: 'pod-1' });
+    expect(last.pages).to.deep.equal({ scanned: 2, failed: 1, total: 3 });
+    for (const [name, type, digest] of [
+      ['/report.json', 'application/json', last.export],
+      ['/report.pdf', 'application/pdf', last.pdf],
+    ] as const) {
+      const object = stored.get(name);
+      expect(object?.type).to.equal(type);
+      expect(digest).to.deep.equal({
+        bytes: object?.body.length,
+        sha256: createHash('sha256')
+          .update(object?.body ?? '')
+          .digest('hex'),
+      });
+    }
+    const report: unknown = JSON.parse(stored.get('/report.json')?.body.toString() ?? '');
+    expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+    expect(stored.get('/report.pdf')?.body.subarray(0, 5).toString()).to.equal('%PDF-');
+    const progress = said.filter((message) => message.kind === 'progress');
+    expect(progress.map(({ sequence }) => sequence)).to.deep.equal(progress.map((_, at) => at));
+    const phases = ['crawling', 'scanning', 'aggregating', 'generating'];
+    expect(progress.map(({ phase }) => phase)).to.deep.equal(
+      progress.map(({ phase }) => phase).sort((a, b) => phases.indexOf(a) - phases.indexOf(b)),
+    );
+    expect(progress.at(-1)?.phase).to.equal('generating');
+    const pages = pod
+      .log()
+      .split('\n')
+      .filter((line) => line.includes('"url"'))
+      .map((line) => (JSON.parse(line) as { msg: string }).msg);
+    expect(pages).to.deep.equal(['page tested', 'page tested', 'page not tested']);
+    expect(pod.log()).to.not.include('secret');
+  });
+
+  it('ends with 42 and a reason where the scan cannot succeed', async () => {
+    const pod = await run('/gone');
+    expect(await pod.ended, pod.log()).to.equal(EXIT_PERMANENT);
+    await heard('failed');
+    expect(said.at(-1)).to.deep.equal(await pod.lastWord());
+    expect(said.at(-1)).to.deep.include({ kind: 'failed', reason: 'target_unreachable', pages: { scanned: 0, failed: 1, total: 1 } });
+    expect(stored.size).to.equal(0);
+  });
+
+  it('ends with 42 when its deadline is over', async () => {
+    const pod = await run('/hangs', { deadline: new Date(Date.now() + 4000).toISOString() });
+    expect(await pod.ended, pod.log()).to.equal(EXIT_PERMANENT);
+    expect(await pod.lastWord()).to.include({ kind: 'failed', reason: 'deadline_exceeded' });
+  });
+
+  it('ends quickly on SIGTERM, so that it is tried again, and leaves no browser behind', async () => {
+    const hits = site.hits('/hangs');
+    const pod = await run('/hangs');
+    for (let end = Date.now() + 15_000; site.hits('/hangs') < hits + 1 && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    pod.child.kill('SIGTERM');
+    expect(await pod.ended, pod.log()).to.equal(143);
+    expect(stored.size).to.equal(0);
+    expect(pod.log()).to.include('ended from outside');
+  });
+
+  it('scans on where the bus is away, and where it has none', async () => {
+    const nowhere = {
+      url: 'nats://127.0.0.1:1',
+      subject: 'progress.scan-1',
+      jwt: 'x.y.z',
+      seed: 'SUAMLK2ZNL35WSMW37E7UD4VZ7ELPKW7DHC3BWBSD2GCZ7IUQQXZIORRBU',
+    };
+    for (const credential of [nowhere, undefined]) {
+      const pod = await run('/a', { messages: credential });
+      expect(await pod.ended, pod.log()).to.equal(0);
+      expect((await pod.lastWord()).kind).to.equal('stored');
+    }
+    expect(said).to.deep.equal([]);
+  });
+
+  it('signs in by what its folder holds', async () => {
+    const auth = await mkdtemp(join(folder, 'auth-'));
+    await writeFile(join(auth, 'username'), 'ann');
+    await writeFile(join(auth, 'password'), 'x');
+    const pod = await run('/basic', {}, { SCAN_AUTH: auth });
+    expect(await pod.ended, pod.log()).to.equal(0);
+  });
+
+  it('says what is wrong with its input, and never shows it', async () => {
+    const pod = await run('/', { workers: 99 });
+    expect(await pod.ended).to.equal(1);
+    expect(pod.log()).to.include('/workers').and.to.not.include('secret');
+  });
+});
