@@ -36,7 +36,7 @@ async function runRoom(room: string, files: readonly string[], environment: Node
   const started = performance.now();
   const mocha = spawn(
     process.execPath,
-    [join(root, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '30000', '--forbid-only', '--exit', ...files],
+    [join(root, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '120000', '--forbid-only', '--exit', ...files],
     {
       cwd: root,
       env: { ...environment, FORCE_COLOR: process.stdout.isTTY ? '1' : '0' },
