@@ -22,7 +22,11 @@ const read = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), '
 const IMAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
   evaluation: ['local/evaluation/main.ts'],
+  scanner: ['scanner-image/main.ts'],
 };
+
+const root = read<Package>('package.json');
+const packageOf = (name: string): string => /^(@[^/]+\/)?[^/]+/.exec(name)![0];
 
 /** Every file and package that is reached from the given files by imports. */
 function reached(globs: readonly string[]): { files: Set<string>; packages: Set<string> } {
@@ -33,19 +37,15 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
     files.add(path);
     // Type-only imports are gone when the program runs.
     const source = readFileSync(path, 'utf8').replace(/^(import|export) type [^;]*;/gm, '');
-    for (const [, name] of source
-      .matchAll(/^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';/gm)
-      .map((match) => [match[0], match[1] ?? match[2] ?? match[3]!] as const)) {
-      if (name.startsWith('node:')) continue;
+    const imported = source.matchAll(/^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';/gm);
+    // Scripts and fonts are read as files, by the package's name and a path in it.
+    const asFile = source.matchAll(/'((?:@[a-z0-9-]+\/)?[a-z0-9-]+\/[\w./-]+\.(?:ttf|js|json))'/g);
+    for (const match of imported) {
+      const name = match.slice(1).find((group) => group !== undefined)!;
       if (name.startsWith('.')) visit(join(dirname(path), name));
-      else
-        packages.add(
-          name
-            .split('/')
-            .slice(0, name.startsWith('@') ? 2 : 1)
-            .join('/'),
-        );
+      else if (!name.startsWith('node:')) packages.add(packageOf(name));
     }
+    for (const [, name] of asFile) if (packageOf(name!) in root.dependencies) packages.add(packageOf(name!));
   };
   for (const path of globSync([...globs], { cwd: ROOT, exclude: (name) => name.endsWith('.test.ts') })) visit(join(ROOT, path));
   return { files, packages };
@@ -54,7 +54,6 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
 for (const [image, globs] of Object.entries(IMAGES)) {
   describe(`the ${image} image`, () => {
     const own = read<Package>(`${image}-image/package.json`);
-    const root = read<Package>('package.json');
     const { files, packages } = reached(globs);
 
     it('installs exactly the packages that its programs import', () => {
