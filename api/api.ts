@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Caller } from '../core/organisation.ts';
+import type { Span } from '../core/tracing.ts';
 import type { LimitName } from './limits.ts';
 
 export type Api = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
@@ -13,6 +14,8 @@ declare module 'fastify' {
     caller: Caller | null;
     /** What the request's one log line says beside the usual. Never a secret. */
     notes: Record<string, unknown> | null;
+    /** Its span; null where the route is not traced. */
+    span: Span | null;
   }
   interface FastifyContextConfig {
     /** The organisation's limit that this route counts against, beside the key's. */

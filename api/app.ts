@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Socket } from 'node:net';
+import { NO_TRACER } from '../core/tracing.ts';
 import type { Api } from './api.ts';
 import { guardStores, type AppDependencies, type AppOptions } from './dependencies.ts';
 import { TIMINGS } from './events.ts';
@@ -14,6 +15,7 @@ import { collectMethods } from './plugins/methods.ts';
 import { installMetrics } from './plugins/metrics.ts';
 import { installOpenApi } from './plugins/openapi.ts';
 import { installRequestLog, logRequest, requestIdOf } from './plugins/request-log.ts';
+import { installTracing } from './plugins/tracing.ts';
 import { InsufficientCredits, ErrorBody, ValidationError } from './responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './routes/api-keys.ts';
 import { billingRoutes, CreditBalance } from './routes/billing.ts';
@@ -43,7 +45,7 @@ const COMPONENTS = [
 
 /** Builds the app; `app.ready()` or `app.listen()` starts it, `app.close()` ends its streams and lets requests finish. */
 export async function buildApp(dependencies: AppDependencies, options: AppOptions): Promise<Api> {
-  const { bus, resolver, clock, logger, probes, metrics } = dependencies;
+  const { bus, resolver, clock, logger, probes, metrics, tracer = NO_TRACER } = dependencies;
   const stores = guardStores(dependencies.stores, { timeoutMs: options.dependencyTimeoutMs ?? 6_000, onDown: metrics.dependencyDown });
 
   const app: Api = Fastify({
@@ -74,6 +76,7 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
 
   installRequestLog(app, logger);
   installMetrics(app, metrics);
+  installTracing(app, tracer);
   installErrors(app);
   releaseConnections(app);
   const refuseOtherMethods = collectMethods(app);
@@ -84,6 +87,7 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
     stores,
     resolver,
     clock,
+    tracer,
     newId: randomUUID,
     namespace: options.namespace,
     targets: options.targets,

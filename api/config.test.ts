@@ -65,6 +65,8 @@ describe('the configuration of the API', () => {
     ['DENY_TARGETS', '203.0.113.0/24,2001:db8::/32', (c) => c.targets.deny, ['203.0.113.0/24', '2001:db8::/32']],
     ['MAX_PAGES_LIMIT', '1000', (c) => c.MAX_PAGES_LIMIT, 1000],
     ['MAX_LIVE_SCANS', '1', (c) => c.MAX_LIVE_SCANS, 1],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318', (c) => c.OTEL_EXPORTER_OTLP_ENDPOINT, 'http://collector:4318'],
+    ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,c=d=', (c) => c.OTEL_EXPORTER_OTLP_HEADERS, 'a=b,c=d='],
     ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
   ];
   for (const [name, value, read, expected] of good)

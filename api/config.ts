@@ -1,6 +1,7 @@
 /** What the API reads from its environment. */
 import { readConfiguration, secret, Type } from '../core/configuration.ts';
 import type { Static } from 'typebox';
+import { TracingEnvironment } from '../core/open-tracer.ts';
 import { readTargetRules } from '../core/target-rules.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 
@@ -35,6 +36,7 @@ export const Environment = Type.Object({
   DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
   MAX_PAGES_LIMIT: Type.Integer({ minimum: 1, maximum: 10_000, default: 500, description: 'the most pages of one scan, from 1 to 10000' }),
   MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the most scans that are live at once, from 1' }),
+  ...TracingEnvironment,
   LOG_LEVEL: Type.Unsafe<(typeof LEVELS)[number]>({
     type: 'string',
     enum: [...LEVELS],

@@ -1,5 +1,6 @@
 /** What the front door stands on, and how it sees that one of these is down. */
 import type { Logger } from '../core/logger.ts';
+import type { Tracer } from '../core/tracing.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 import type { Bus } from '../stores/bus.ts';
 import type { Credits } from '../stores/credits.ts';
@@ -45,6 +46,8 @@ export interface AppDependencies {
   clock: () => Date;
   logger: Logger;
   metrics: Metrics;
+  /** Absent: nothing is traced. */
+  tracer?: Tracer;
   /** By the name that `/readyz` gives. */
   probes: Readonly<Record<string, Probe>>;
 }

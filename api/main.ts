@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
 import { ConfigurationError } from '../core/configuration.ts';
+import { openTracer } from '../core/open-tracer.ts';
 import { createBus, noBus } from '../stores/bus.ts';
 import { connectKubernetes } from '../stores/kubernetes-connection.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
@@ -32,6 +33,13 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 
 const metrics = createMetrics();
 addProcessMetrics(metrics);
+const tracer = await openTracer({
+  endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+  headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+  service: 'curbcut-api',
+  version,
+  logger,
+});
 const mongo = connectMongo({ url: config.MONGODB_URL, logger });
 const bus = config.NATS_URL ? createBus({ url: config.NATS_URL, credentialsFile: config.NATS_CREDENTIALS_FILE, logger }) : noBus();
 const reports = createReports({
@@ -66,6 +74,7 @@ const app = await buildApp(
     clock: () => new Date(),
     logger,
     metrics,
+    tracer,
     probes: {
       mongodb: { required: true, check: prepare },
       kubernetes: { required: true, check: () => scanResources.ping() },
@@ -96,7 +105,7 @@ async function close(signal: string): Promise<void> {
     process.exit(1);
   }, CLOSE_WITHIN_MS).unref();
   await app.close();
-  await Promise.allSettled([bus.close(), kubernetes.close(), mongo.close()]);
+  await Promise.allSettled([bus.close(), kubernetes.close(), mongo.close(), tracer.close()]);
   reports.close();
   logger.info({}, 'closed');
 }

@@ -10,6 +10,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../core/logger.ts';
 import { resourceNameOf } from '../core/resources.ts';
 import type { ScanOptions } from '../core/scan.ts';
+import { within, type Tracer } from '../core/tracing.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 import { DeadlinePassed } from '../stores/credits.ts';
 import type { StoredAnswer } from '../stores/idempotency.ts';
@@ -59,6 +60,7 @@ export interface SubmissionParts {
   stores: Pick<Stores, 'credits' | 'scans' | 'idempotency' | 'queueStates' | 'scanResources'>;
   resolver: Resolver;
   clock: () => Date;
+  tracer: Tracer;
   newId: () => string;
   namespace: string;
   targets: TargetRules;
@@ -79,6 +81,10 @@ type Refusal = Exclude<SubmissionOutcome, { kind: 'accepted' }>;
 export function createSubmissions(parts: SubmissionParts): Submissions {
   const { credits, scans, idempotency, queueStates, scanResources } = parts.stores;
 
+  /** A step of a submission, as a part of its request's span. */
+  const step = <T>(name: string, { origin }: SubmissionRequest, work: () => Promise<T>): Promise<T> =>
+    origin?.traceparent === undefined ? work() : within(parts.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
+
   /** Claims the key, so that of two equal requests one submits; and gives it back unless there is an answer to keep. */
   async function submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome> {
     const { organisation } = request;
@@ -86,7 +92,8 @@ export function createSubmissions(parts: SubmissionParts): Submissions {
     let scanId = parts.newId();
     let claimed: Claimed | null = null;
     if (request.idempotency) {
-      const claim = await idempotency.claim({ organisation, ...request.idempotency, scanId, leaseSeconds: LEASE_SECONDS });
+      const claiming = { organisation, ...request.idempotency, scanId, leaseSeconds: LEASE_SECONDS };
+      const claim = await step('claim idempotency key', request, () => idempotency.claim(claiming));
       if (claim.state === 'stored') return { kind: 'accepted', answer: claim.answer, scanId: null, replayed: true };
       if (claim.state === 'in_flight') return { kind: 'idempotency_conflict' };
       if (claim.state === 'reused') return { kind: 'idempotency_reused' };
@@ -95,7 +102,8 @@ export function createSubmissions(parts: SubmissionParts): Submissions {
     }
     let accepted: ScanRow | Refusal;
     try {
-      accepted = (await refuse(request)) ?? (await charge(request, scanId, startedAt, logger));
+      accepted =
+        (await step('judge target and queue', request, () => refuse(request))) ?? (await charge(request, scanId, startedAt, logger));
     } catch (error) {
       await giveBack(claimed, logger);
       throw error;
@@ -125,27 +133,24 @@ export function createSubmissions(parts: SubmissionParts): Submissions {
   /** Row, credits, custom resource; on a failure all of it is taken back. */
   async function charge(request: SubmissionRequest, scanId: string, startedAt: Date, logger: Logger): Promise<ScanRow | Refusal> {
     const { organisation, options, partial } = request;
-    const created = await scans.create(newRow(request, scanId)).catch((error: unknown) => {
+    const created = await step('create row', request, () => scans.create(newRow(request, scanId))).catch((error: unknown) => {
       throw asOutage(error);
     });
     // Somebody who had this key before us died after the scan was accepted and before the answer was kept.
     if (created.submission === 'accepted') return created;
     try {
-      const reservation = await credits.reserve({
-        organisation,
-        scanId,
-        pages: options.maxPages,
-        partial,
-        deadline: new Date(startedAt.getTime() + RESERVE_WITHIN_MS),
-      });
+      const deadline = new Date(startedAt.getTime() + RESERVE_WITHIN_MS);
+      const reservation = await step('reserve credits', request, () =>
+        credits.reserve({ organisation, scanId, pages: options.maxPages, partial, deadline }),
+      );
       if ('insufficient' in reservation) {
         await bestEffort('a row without credits stays for the sweeper', logger, () => scans.discard(scanId));
         return { kind: 'insufficient_credits', balance: reservation.balance };
       }
       const mirrored = await scans.mirror(scanId, { pagesReserved: reservation.reserved });
       if (mirrored === null) throw new DependencyDown('mongodb', new Error(`the row of scan ${scanId} is gone`));
-      await writeResource(mirrored.row, request.origin);
-      await accept(scanId, logger);
+      await step('write resource', request, () => writeResource(mirrored.row, request.origin));
+      await step('accept', request, () => accept(scanId, logger));
       return mirrored.row;
     } catch (error) {
       await takeBack(request, scanId, startedAt, error, logger);

@@ -23,6 +23,8 @@ export const PodInput = Type.Object({
   scanId: Type.String(),
   /** The HTTP request that submitted the scan, for the log. */
   requestId: Type.Optional(Type.String({ maxLength: 128 })),
+  /** Where spans go and what they are part of; absent where nothing is traced. */
+  tracing: Type.Optional(Type.Object({ endpoint: Type.String(), traceparent: Type.String() })),
   /** When the scan was submitted, RFC 3339. */
   submittedAt: Type.String(),
   options: Type.Object({

@@ -1,4 +1,5 @@
 /** The custom resources as they are on the wire (`crds/` holds their schemas), and the names derived from them. */
+import { readTraceparent } from './tracing.ts';
 import type { Counts, Impact, Locale, Phase, WcagLevel, WcagVersion } from './scan.ts';
 
 export const GROUP = 'curbcut.dev';
@@ -13,6 +14,8 @@ export const SCAN_ID_ANNOTATION = 'curbcut.dev/scan-id';
 export const REQUEST_ID_ANNOTATION = 'curbcut.dev/request-id';
 /** A caller's own request id is taken over only if it cannot break a log, a header or a shell. */
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
+/** The W3C traceparent of the request that submitted a scan. */
+export const TRACEPARENT_ANNOTATION = 'curbcut.dev/traceparent';
 /** On Jobs, pods and Secrets: the scan they belong to, by id. */
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
 /** On scans and all that they own: the organisation that is charged. */
@@ -127,6 +130,12 @@ export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string 
 export function requestOf(scan: AccessibilityScan): string | undefined {
   const given = scan.metadata.annotations?.[REQUEST_ID_ANNOTATION];
   return given !== undefined && REQUEST_ID.test(given) ? given : undefined;
+}
+
+/** The trace that a scan is part of, if it says so. */
+export function traceOf(scan: AccessibilityScan): string | undefined {
+  const given = scan.metadata.annotations?.[TRACEPARENT_ANNOTATION];
+  return readTraceparent(given) === null ? undefined : given;
 }
 
 /** The name of the resource that the API makes for a scan: derived, so that a second create is a conflict and not a second scan. */

@@ -1,6 +1,7 @@
 /** What the operator reads from its environment. */
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret } from '../core/configuration.ts';
+import { TracingEnvironment } from '../core/open-tracer.ts';
 import { readTargetRules } from '../core/target-rules.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 import type { OperatorSettings } from './operator.ts';
@@ -52,9 +53,13 @@ export const Environment = Type.Object({
   S3_BUCKET: text('the name of a bucket'),
   S3_ACCESS_KEY_ID: text('the id of an access key'),
   S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
+  ...TracingEnvironment,
   SCANNER_IMAGE: text('the name of the scanner image'),
   SCANNER_IMAGE_PULL_POLICY: oneOf(PULL_POLICIES, 'IfNotPresent'),
   SCANNER_IMAGE_PULL_SECRETS: Type.String({ default: '', description: "a comma-separated list of Secrets in the scans' namespaces" }),
+  SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    http('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
+  ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
   SCANNER_CPU_REQUEST: quantity('500m', 'an amount of CPU such as 500m'),
   SCANNER_MEMORY_REQUEST: quantity('768Mi', 'an amount of memory such as 768Mi'),
@@ -109,6 +114,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       denyTargets: config.targets.deny,
       workers: config.SCANNER_WORKERS,
       pageBudgetMs,
+      otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
     },
     runTime: {
       pendingDeadlineSeconds: config.PENDING_DEADLINE_SECONDS,

@@ -11,10 +11,12 @@
  * - coordination.k8s.io, in its own namespace: leases get, create, update
  */
 import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import pino from 'pino';
 import { ConfigurationError } from '../core/configuration.ts';
+import { openTracer } from '../core/open-tracer.ts';
 import { createBus, noBus } from '../stores/bus.ts';
 import { connectKubernetes } from '../stores/kubernetes-connection.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
@@ -41,6 +43,14 @@ const logger = pino({ level: config.LOG_LEVEL, base: { process: 'operator' } });
 
 const metrics = createOperatorMetrics();
 addProcessMetrics(metrics);
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const tracer = await openTracer({
+  endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+  headers: config.OTEL_EXPORTER_OTLP_HEADERS,
+  service: 'curbcut-operator',
+  version,
+  logger,
+});
 const mongo = connectMongo({ url: config.MONGODB_URL, logger });
 const bus = config.NATS_URL
   ? createBus({
@@ -113,6 +123,7 @@ try {
       resolve,
       settings: settingsOf(config),
       metrics,
+      tracer,
       identity: `${hostname()}_${randomUUID()}`,
       logger,
     },
@@ -123,7 +134,7 @@ try {
   process.exitCode = 1;
 } finally {
   await server.close();
-  await Promise.allSettled([bus.close(), connection.close(), mongo.close()]);
+  await Promise.allSettled([bus.close(), connection.close(), mongo.close(), tracer.close()]);
   reports.close();
   logger.info({}, 'closed');
 }

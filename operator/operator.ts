@@ -1,11 +1,13 @@
 /** Puts the operator together from its dependencies: caches, controllers and the sweeper, alive only while this replica leads. */
 import { SCAN_ID_LABEL, scanIdOf, type AccessibilityScan, type ScanQueue } from '../core/resources.ts';
 import type { Logger } from '../core/logger.ts';
+import { NO_TRACER, type Tracer } from '../core/tracing.ts';
 import type { TargetRules } from '../core/url-policy.ts';
 import type { Bus } from '../stores/bus.ts';
 import type { KubernetesConnection } from '../stores/kubernetes.ts';
 import type { Stores } from '../stores/open.ts';
 import type { Reports } from '../stores/reports.ts';
+import { measured } from './measured.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { createQueueKeeper } from './queue/queue.ts';
 import { systemClock, sleep, type Clock } from './runtime/clock.ts';
@@ -32,6 +34,7 @@ import type { PodSettings } from './scan/secret.ts';
 import { createStages } from './scan/stages.ts';
 import { hasEnded } from './scan/status.ts';
 import { createSweeper } from './scan/sweeper.ts';
+import { createScanTraces } from './scan/traces.ts';
 import { watch } from './watched.ts';
 
 export interface OperatorSettings {
@@ -63,6 +66,8 @@ export interface OperatorParts {
   resolve: (hostname: string) => Promise<string[]>;
   settings: OperatorSettings;
   metrics: OperatorMetrics;
+  /** Absent: nothing is traced. */
+  tracer?: Tracer;
   /** Which replica this is: unique among all. */
   identity: string;
   logger: Logger;
@@ -199,6 +204,7 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
         scanner: settings.scanner,
         pod: settings.pod,
         runTime: settings.runTime,
+        traces: createScanTraces(parts.tracer ?? NO_TRACER),
         onEnd: metrics.ended,
       }),
       voices,
@@ -279,26 +285,5 @@ function followConnection(bus: Bus, clock: Clock, stop: AbortSignal): () => Date
   return () => {
     look();
     return since;
-  };
-}
-
-function measured(
-  ingestion: ReturnType<typeof createIngestion>,
-  metrics: OperatorMetrics,
-  clock: Clock,
-): ReturnType<typeof createIngestion> {
-  return {
-    async ingest(stored, expected) {
-      const start = clock.monotonic();
-      const seconds = () => (clock.monotonic() - start) / 1000;
-      try {
-        const taken = await ingestion.ingest(stored, expected);
-        metrics.ingested(taken.accepted ? 'accepted' : 'refused', seconds());
-        return taken;
-      } catch (error) {
-        metrics.ingested('error', seconds());
-        throw error;
-      }
-    },
   };
 }

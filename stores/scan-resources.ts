@@ -7,6 +7,7 @@ import {
   SCAN_ID_ANNOTATION,
   SCAN_ID_LABEL,
   SCANS_PLURAL,
+  TRACEPARENT_ANNOTATION,
   VERSION,
   type AccessibilityScan,
 } from '../core/resources.ts';
@@ -16,6 +17,8 @@ import type { ScanRow } from './scans.ts';
 /** Where a submission came from; kept beside the scan for whoever follows it through logs. */
 export interface Origin {
   requestId?: string;
+  /** W3C Trace Context. */
+  traceparent?: string;
 }
 
 export interface ScanResources {
@@ -45,6 +48,7 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
       annotations: {
         [SCAN_ID_ANNOTATION]: row.id,
         ...(origin.requestId !== undefined && { [REQUEST_ID_ANNOTATION]: origin.requestId }),
+        ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
     spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale },

@@ -144,7 +144,7 @@ export function scanRoutes(scope: Api, parts: ScanRouteParts): void {
           options: optionsOf(body),
           partial: !body.fail_on_truncation,
           idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
-          origin: { requestId: request.id },
+          origin: { requestId: request.id, traceparent: request.span?.traceparent },
         },
         parts.logger.child({ requestId: request.id }),
       );

@@ -19,6 +19,7 @@ import type { Action, Facts } from './plan.ts';
 import type { ScanBook } from './resource.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
 import { doneStatus, endedStatus, queuedStatus, type StatusPatch } from './status.ts';
+import type { ScanTraces } from './traces.ts';
 
 export interface ActParts {
   book: ScanBook;
@@ -34,6 +35,7 @@ export interface ActParts {
   scanner: ScannerSettings;
   pod: PodSettings;
   runTime: RunTime;
+  traces: ScanTraces;
   /** Is told of each scan that ends, once in most cases. */
   onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
 }
@@ -49,18 +51,19 @@ function workSoFar({ job, pods }: Facts, scan: AccessibilityScan): StatusPatch {
 }
 
 export function createActs(parts: ActParts): Acts {
-  const { book, children, intake, ingestion, mirror, memories, recorder } = parts;
+  const { book, children, intake, ingestion, mirror, memories, recorder, traces } = parts;
 
   async function writeEnd(facts: Facts, scan: AccessibilityScan, end: End, signal: AbortSignal): Promise<AccessibilityScan> {
     const written = await book.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(facts, scan) }, signal);
     recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
-    tell(written, end.reason);
+    tell(written, facts.scanId, end.reason);
     return written;
   }
 
-  function tell(scan: AccessibilityScan, reason: string): void {
+  function tell(scan: AccessibilityScan, scanId: string, reason: string): void {
     const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
     const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
+    traces.ended(scan, scanId, reason);
     parts.onEnd(phase, reason, Math.max(0, took / 1000), passed);
   }
 
@@ -87,6 +90,7 @@ export function createActs(parts: ActParts): Acts {
         pdf: await parts.reports.uploadLink(keys.pdf, 'application/pdf', left),
       },
       messages: parts.bus.issueScanCredential(scanId, deadline),
+      traceparent: traces.launched(scan, scanId),
     };
     try {
       await children.createSecret(buildSecret(run, podInput(run, parts.pod, grants)), signal);
@@ -126,7 +130,7 @@ export function createActs(parts: ActParts): Acts {
       'Done',
       `${pages.scanned} of ${pages.total} pages tested, score ${score}, ${violations.total} violations.`,
     );
-    tell(written, 'Done');
+    tell(written, facts.scanId, 'Done');
     return written;
   }
 
@@ -158,7 +162,7 @@ export function createActs(parts: ActParts): Acts {
         memory.mirroredAt = now;
         return scan;
       case 'ingest':
-        return ingest(facts, scan, action.stored, signal);
+        return traces.during('ingest', scan, scanId, () => ingest(facts, scan, action.stored, signal));
       case 'end':
         return writeEnd(facts, scan, action.end, signal);
       case 'giveUpPod':
@@ -169,7 +173,7 @@ export function createActs(parts: ActParts): Acts {
         memory.removedJob = job!.metadata.uid!;
         return scan;
       case 'finish':
-        await mirror.finish(scan, scanId);
+        await traces.during('settle', scan, scanId, () => mirror.finish(scan, scanId));
         return scan;
       case 'release':
         return book.patchMetadata(

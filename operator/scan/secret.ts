@@ -17,12 +17,16 @@ export interface PodSettings {
   denyTargets: readonly string[];
   workers: number;
   pageBudgetMs: number;
+  /** Where pods send their spans; absent: nowhere. */
+  otlpEndpoint?: string;
 }
 
 /** What is issued for one scan. */
 export interface Grants {
   uploads: PodInput['uploads'];
   messages: PodInput['messages'] | null;
+  /** What the pod's spans are part of, if the scan is traced. */
+  traceparent?: string;
   /** When the pod must have ended. */
   deadline: Date;
 }
@@ -31,9 +35,12 @@ export interface Grants {
 export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
   const options = optionsOf(scan.spec);
   const requestId = requestOf(scan);
+  const { otlpEndpoint: endpoint } = settings;
+  const { traceparent } = grants;
   return {
     scanId,
     ...(requestId !== undefined && { requestId }),
+    ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),
     submittedAt: scan.metadata.creationTimestamp!,
     options: { ...options, maxPages: reservedPages(scan) },
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,

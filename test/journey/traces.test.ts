@@ -1,0 +1,88 @@
+/** One trace from the caller's own span through API and operator to the pod. */
+import { expect } from 'chai';
+import { startCollector, type Collector, type SeenSpan } from './collector.ts';
+import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
+
+describe('a traced scan', function () {
+  this.timeout(180_000);
+  let collector: Collector;
+  let product: WholeProduct;
+  before(async () => {
+    collector = await startCollector(process.env.KUBECONFIG ? process.env.CURBCUT_CLUSTER_HOST_IP : undefined);
+    product = await startWholeProduct({
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=curbcut',
+      SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    });
+  });
+  after(async () => {
+    await product?.close();
+    await collector?.close();
+  });
+
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const submit = async (flags: string, url = product.demoUrl): Promise<string> => {
+    const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` };
+    const answer = await product.ask('/v1/ci/scans', { method: 'POST', headers, body: JSON.stringify({ url, max_pages: 2 }) });
+    expect(answer.status).to.equal(202);
+    const { scan_id: id } = (await answer.json()) as { scan_id: string };
+    expect(await (await product.ask(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
+    return id;
+  };
+
+  it('is one trace: request and steps, queue, run, the pod with its pages and uploads, ingest and settle', async () => {
+    const id = await submit('01');
+    const all = (): SeenSpan[] => collector.spans.filter((span) => span.traceId === traceId);
+    await eventually(
+      async () => all().map(({ name }) => name),
+      (names) => ['settle', 'run', 'scan'].every((name) => names.includes(name)),
+    );
+    const spans = all();
+    const one = (service: string, name: string): SeenSpan => {
+      const found = spans.filter((span) => span.service === `curbcut-${service}` && span.name === name);
+      expect(found, `${service}: ${name}`).to.have.length(1);
+      return found[0]!;
+    };
+    const request = one('api', 'POST /v1/ci/scans');
+    expect(request.parentSpanId).to.equal('00f067aa0ba902b7');
+    expect(request.attributes).to.include({ 'http.route': '/v1/ci/scans', 'curbcut.scan_id': id });
+    expect(Number(request.attributes['http.response.status_code'])).to.equal(202);
+    for (const step of ['judge target and queue', 'create row', 'reserve credits', 'write resource', 'accept'])
+      expect(one('api', step).parentSpanId, step).to.equal(request.spanId);
+
+    expect(one('operator', 'queue').parentSpanId).to.equal(request.spanId);
+    const run = one('operator', 'run');
+    expect(run.parentSpanId).to.equal(request.spanId);
+    expect(run.attributes).to.include({ 'curbcut.scan_id': id, 'curbcut.phase': 'done', 'curbcut.reason': 'Done' });
+    for (const step of ['ingest', 'settle']) expect(one('operator', step).parentSpanId, step).to.equal(run.spanId);
+
+    const pod = one('scanner', 'scan');
+    expect(pod.parentSpanId).to.equal(run.spanId);
+    for (const step of ['crawl', 'report', 'upload export', 'upload PDF'])
+      expect(one('scanner', step).parentSpanId, step).to.equal(pod.spanId);
+    expect(
+      spans.filter(({ service, name, parentSpanId }) => service === 'curbcut-scanner' && name === 'page' && parentSpanId === pod.spanId),
+    ).to.have.length(2);
+
+    for (const span of spans) {
+      expect(span.failed, span.name).to.equal(false);
+      expect(BigInt(span.endTimeUnixNano) >= BigInt(span.startTimeUnixNano), span.name).to.equal(true);
+    }
+    expect(new Set(spans.map(({ spanId }) => spanId)).size).to.equal(spans.length);
+  });
+
+  it('is not recorded where the caller says so', async () => {
+    const before = collector.spans.filter((span) => span.traceId === traceId).length;
+    const unsampled = await submit('00');
+    // What comes later shows that the spans of this one would have come.
+    const sampled = await submit('01');
+    await eventually(
+      async () => collector.spans.filter(({ name, attributes }) => name === 'settle' && attributes['curbcut.scan_id'] === sampled).length,
+      (count) => count === 1,
+    );
+    expect(collector.spans.length).to.be.greaterThan(before);
+    // Following it was a request of its own, which nobody asked not to record.
+    const recorded = collector.spans.filter(({ attributes }) => attributes['curbcut.scan_id'] === unsampled);
+    expect(recorded.map(({ name }) => name)).to.deep.equal(['GET /v1/ci/scans/:scan_id/events']);
+  });
+});
