@@ -81,9 +81,22 @@ export function outputOf(
   };
 }
 
+/** The same news is told again only after so many seconds of waiting: thirty equal lines say no more than one. */
+const REPEAT_AFTER_SECONDS = 60;
+
 /** The notes of a client, as the progress shows them. */
 export function waitNote(progress: ProgressView): (why: string, seconds: number) => void {
-  return (why, seconds) => progress.note(seconds === 0 ? `${why}.` : `${why}; trying again in ${Number(seconds.toFixed(1))} s.`);
+  let told = '';
+  let since = 0;
+  return (why, seconds) => {
+    since += seconds;
+    if (why === told && since < REPEAT_AFTER_SECONDS) return;
+    progress.note(
+      seconds === 0 ? `${why}.` : why === told ? `${why}; still trying.` : `${why}; trying again in ${Number(seconds.toFixed(1))} s.`,
+    );
+    told = why;
+    since = 0;
+  };
 }
 
 /** Follows a scan, saves its reports, and shows what it found. @returns the exit code */
