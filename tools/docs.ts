@@ -103,6 +103,10 @@ API (port 8080) and operator (port 9090) answer Prometheus at \`/metrics\`. Time
 patterns, phases, reasons and outcomes, never an id, a name or a URL. What concerns single scans is in their status, in
 Kubernetes events and in the logs.
 
+The chart has a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`;
+[runbooks](runbooks.md)) and a Grafana dashboard (\`metrics.dashboard.enabled\`). Without their operators, Prometheus reads
+\`helm/alerts/curbcut.yaml\` and Grafana \`helm/dashboards/curbcut.json\` as they are.
+
 This page is made from the code by \`make docs\`; a test sees that it is up to date.
 
 ## API

@@ -117,6 +117,14 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 - { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
 - { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
 - { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }
+{{- with .Values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+{{- with $.Values.tracing.headersSecret }}
+{{- if .name }}
+{{ include "curbcut.secretEnv" (dict "name" "OTEL_EXPORTER_OTLP_HEADERS" "secret" .name "key" .key) }}
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The .creds file as a volume. In an evaluation its Secret is filled a moment after the start: the mount waits for it. */}}
