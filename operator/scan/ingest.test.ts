@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { PodInput } from '../../core/pod.ts';
-import { digestOf, PDF } from '../../test/operator/digest.ts';
+import { PDF, digestOf } from '../../test/operator/digest.ts';
 import { bytesOf, reportOf } from '../../test/operator/export.ts';
 import { SCAN_ID, launched, scanWith } from '../../test/operator/samples.ts';
 import { reportKeys, type Reports } from '../../stores/reports.ts';

@@ -18,7 +18,7 @@ const ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccou
 const KUBECONFIG = process.env['KUBECONFIG'];
 
 describe('operator: on a real cluster', function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let world: World;
   before(async function () {
     if (!KUBECONFIG) return this.skip();

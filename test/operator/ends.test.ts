@@ -7,7 +7,7 @@ import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
 describe('operator: how a scan ends without a result', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   before(async () => {
     world = await openWorld();

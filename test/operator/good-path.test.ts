@@ -3,7 +3,7 @@ import { bytesOf, reportOf, pagesOf } from './export.ts';
 import { noBus, openWorld, reasonOf, statusOf, until, type World } from './world.ts';
 
 describe('operator: a scan from its submission to its result', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   before(async () => {
     world = await openWorld();

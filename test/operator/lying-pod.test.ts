@@ -7,7 +7,7 @@ import { openWorld, reasonOf, until, type Scan, type World } from './world.ts';
 import type { Pod } from '../../operator/scan/kinds.ts';
 
 describe('operator: a pod that lies', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   before(async () => {
     world = await openWorld();

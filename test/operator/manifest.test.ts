@@ -5,7 +5,7 @@ import { bytesOf, reportOf } from './export.ts';
 import { ORGANISATION, openWorld, reasonOf, statusOf, until, type Scan, type World } from './world.ts';
 
 describe('operator: scans that are applied by hand', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   before(async () => {
     world = await openWorld();

@@ -6,7 +6,7 @@ import { bytesOf, reportOf } from './export.ts';
 import { openWorld, until, type World } from './world.ts';
 
 describe('operator: its metrics', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   let server: ProbeServer;
   const metrics = createOperatorMetrics();

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { openWorld, reasonOf, statusOf, until, type Scan, type World } from './world.ts';
 
 describe('operator: the queue', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   beforeEach(async () => {
     world = await openWorld();

@@ -4,7 +4,7 @@ import { bytesOf, reportOf } from './export.ts';
 import { openWorld, type Scan, type World } from './world.ts';
 
 describe('operator: restarts', function () {
-  this.timeout(180_000);
+  this.timeout(480_000);
   let world: World;
   beforeEach(async () => {
     world = await openWorld();

@@ -10,7 +10,7 @@ import { bytesOf, reportOf } from './export.ts';
 import { openWorld, reportKeys, until, type World } from './world.ts';
 
 describe('operator: the sweeper', function () {
-  this.timeout(60_000);
+  this.timeout(240_000);
   let world: World;
   let looked: string[];
   beforeEach(async () => {

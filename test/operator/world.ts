@@ -6,38 +6,31 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, jwtAuthenticator } from '@nats-io/transport-node';
-import type { PodFailed, PodInput, PodProgress, PodStored } from '../../core/pod.ts';
 import {
   SCAN_ID_ANNOTATION,
-  jobNameOf,
   resourceNameOf,
-  scanIdOf,
-  secretNameOf,
   type AccessibilityScan,
   type AccessibilityScanSpec,
-  type KubernetesObject,
   type ScanQueue,
 } from '../../core/resources.ts';
-import type { StatusMessage } from '../../core/messages.ts';
 import { startKube } from '../../local/kube/kube.ts';
 import { startMessages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorSettings } from '../../operator/operator.ts';
-import { EVENTS, JOBS, PODS, QUEUES, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kinds.ts';
+import { QUEUES, SCANS } from '../../operator/scan/kinds.ts';
 import { optionsOf } from '../../operator/scan/options.ts';
 import { createBus, noBus, type Bus } from '../../stores/bus.ts';
-import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../stores/kubernetes.ts';
+import type { KubernetesConnection, ResourceType } from '../../stores/kubernetes.ts';
 import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
 import { openStores, type Stores } from '../../stores/open.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
-import type { ScanRow } from '../../stores/scans.ts';
 import { createFakeLogger, type Line } from '../runtime/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
 import { openDatabase, silent } from '../stores/database.ts';
-import { PDF, digestOf } from './digest.ts';
+import { getIfThere, isGone, playScan, reasonOf, statusOf, type Scan } from './played-scan.ts';
+import { SCANNER, settingsFor } from './settings.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
@@ -47,13 +40,6 @@ const MERGE = 'application/merge-patch+json';
 export const ORGANISATION = 'acme';
 /** A host that the tests' rules let through without asking any name server. */
 export const TARGET = 'http://site.test:8080/';
-
-/** What a kubelet reports of a container that ended. */
-export interface ContainerEnd {
-  exitCode: number;
-  message?: string;
-  reason?: string;
-}
 
 export interface World {
   connection: KubernetesConnection;
@@ -91,80 +77,6 @@ export interface RunningOperator {
   /** Stops it with grace. */
   stop(): Promise<void>;
 }
-
-/** One scan, and the pod that the test plays. */
-export interface Scan {
-  id: string;
-  namespace: string;
-  name: string;
-  read(): Promise<AccessibilityScan | null>;
-  row(): Promise<ScanRow | null>;
-  /** Waits until the status is as wanted. */
-  reaches(what: string, is: (scan: AccessibilityScan) => unknown): Promise<AccessibilityScan>;
-  /** Waits until the scan has ended and its finalizer is off: everything has followed. */
-  settles(): Promise<AccessibilityScan>;
-  patch(body: object): Promise<AccessibilityScan>;
-  remove(): Promise<void>;
-  job(): Promise<Job | null>;
-  /** Waits for the pod of the given attempt. */
-  pod(attempt?: number): Promise<Pod>;
-  pods(): Promise<Pod[]>;
-  /** What the pod is told. */
-  input(): Promise<PodInput>;
-  /** Says of a pod what a kubelet would. */
-  setPod(pod: Pod, status: object): Promise<void>;
-  runs(pod: Pod): Promise<void>;
-  ends(pod: Pod, end: ContainerEnd): Promise<void>;
-  evicted(pod: Pod): Promise<void>;
-  /** Publishes with the pod's own credential. */
-  says(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
-  /** Uploads through the pod's own links. @returns its last message */
-  stores(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
-  events(): Promise<string[]>;
-  /** Every status message so far. */
-  messages: StatusMessage[];
-}
-
-/** How the tests' scanners run. */
-export const SCANNER: OperatorSettings['scanner'] = {
-  image: 'curbcut.test/nowhere:none',
-  imagePullPolicy: 'IfNotPresent',
-  imagePullSecrets: [],
-  hostUsers: false,
-  requests: { cpu: '1m', memory: '1Mi' },
-  limits: { memory: '64Mi' },
-  retries: 2,
-  jobTtlSeconds: 600,
-};
-
-/** Deadlines that no test meets unless it says so. */
-function settingsFor(namespace: string, others: string[]): OperatorSettings {
-  return {
-    namespace,
-    watchNamespaces: [namespace, ...others],
-    leaseSeconds: 15,
-    maxRunning: 50,
-    maxPagesLimit: 50,
-    targets: { allow: ['site.test'], deny: [] },
-    scanner: SCANNER,
-    pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
-    runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
-    patience: {
-      queueMs: 3_600_000,
-      pendingMs: 600_000,
-      stuckMs: 600_000,
-      lostPodMs: 500,
-      lingerMs: 600_000,
-      lateNewsMs: 300,
-      statusEveryMs: 200,
-      mirrorEveryMs: 50,
-    },
-    ingest: { exportMaxBytes: 1_000_000, pdfMaxBytes: 1_000_000, memoryMib: 256 },
-    retentionDays: 90,
-  };
-}
-
-const isGone = (error: unknown): boolean => error instanceof KubernetesError && error.code === 404;
 
 export async function openWorld(): Promise<World> {
   const host = process.env['CURBCUT_CLUSTER_HOST_IP'] ?? '127.0.0.1';
@@ -262,19 +174,7 @@ export async function openWorld(): Promise<World> {
     return one;
   }
 
-  async function list<T>(type: ResourceType, at: string, labelSelector: string): Promise<T[]> {
-    return (await connection.request<{ items: T[] }>('GET', connection.path(type, at), { query: { labelSelector } })).items;
-  }
-
-  async function get<T>(type: ResourceType, at: string, name: string): Promise<T | null> {
-    try {
-      return await connection.request<T>('GET', connection.path(type, at, name));
-    } catch (error) {
-      if (isGone(error)) return null;
-      throw error;
-    }
-  }
-
+  const stage = { connection, stores, bus, organisation: ORGANISATION, apiNamespace: namespace, onClose };
   const specOf = (spec: Partial<AccessibilityScanSpec>): AccessibilityScanSpec => ({
     url: TARGET,
     ...spec,
@@ -283,115 +183,7 @@ export async function openWorld(): Promise<World> {
   });
 
   async function create(body: object, at: string): Promise<Scan> {
-    return scanOf(await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
-  }
-
-  function scanOf(created: AccessibilityScan): Scan {
-    const { name } = created.metadata;
-    const at = created.metadata.namespace!;
-    const id = scanIdOf(created, namespace);
-    const heard: StatusMessage[] = [];
-    onClose(async () => bus.followStatus(ORGANISATION, id, (message) => heard.push(message)));
-    bus.followStatus(ORGANISATION, id, (message) => heard.push(message));
-    const read = () => get<AccessibilityScan>(SCANS, at, name);
-
-    const scan: Scan = {
-      id,
-      namespace: at,
-      name,
-      messages: heard,
-      read,
-      row: () => stores.scans.find(id),
-      async reaches(what, is) {
-        let last: AccessibilityScan | null = null;
-        try {
-          return await until(`the scan is ${what}`, async () => {
-            last = await read();
-            return last !== null && is(last) ? last : null;
-          });
-        } catch (error) {
-          throw new Error(`${(error as Error).message}; its status is ${JSON.stringify((last as AccessibilityScan | null)?.status)}`);
-        }
-      },
-      settles: () =>
-        scan.reaches('settled', ({ status, metadata }) => status?.completionTime !== undefined && !metadata.finalizers?.length),
-      patch: (body) => connection.request('PATCH', connection.path(SCANS, at, name), { contentType: MERGE, body }),
-      async remove() {
-        await connection.request('DELETE', connection.path(SCANS, at, name), { body: { propagationPolicy: 'Background' } });
-      },
-      job: () => get<Job>(JOBS, at, jobNameOf(id)),
-      async pods() {
-        const pods = await list<Pod>(PODS, at, `curbcut.dev/scan-id=${id}`);
-        return pods.toSorted(
-          (a, b) =>
-            a.metadata.creationTimestamp!.localeCompare(b.metadata.creationTimestamp!) || a.metadata.name.localeCompare(b.metadata.name),
-        );
-      },
-      async pod(attempt = 1) {
-        const seen = (pod: Pod) => !taken.has(pod.metadata.uid!);
-        const pod = await until(`pod ${attempt} of the scan`, async () => (await scan.pods()).find(seen));
-        taken.add(pod.metadata.uid!);
-        return pod;
-      },
-      async input() {
-        const secret = await get<KubernetesObject & { data: Record<string, string> }>(SECRETS, at, secretNameOf(id));
-        return JSON.parse(Buffer.from(secret!.data['scan.json']!, 'base64').toString()) as PodInput;
-      },
-      async setPod(pod, status) {
-        await connection.request('PATCH', connection.path(PODS, at, pod.metadata.name, 'status'), { contentType: MERGE, body: { status } });
-      },
-      runs: (pod) => scan.setPod(pod, { phase: 'Running', containerStatuses: [container({ running: { startedAt: stamp() } }, true)] }),
-      ends: (pod, end) =>
-        scan.setPod(pod, {
-          phase: end.exitCode === 0 ? 'Succeeded' : 'Failed',
-          containerStatuses: [
-            container(
-              { terminated: { reason: end.exitCode === 0 ? 'Completed' : 'Error', startedAt: stamp(), finishedAt: stamp(), ...end } },
-              false,
-            ),
-          ],
-        }),
-      evicted: (pod) =>
-        scan.setPod(pod, {
-          phase: 'Failed',
-          reason: 'Evicted',
-          conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: stamp() }],
-          containerStatuses: [
-            container({ terminated: { exitCode: 137, reason: 'Error', startedAt: stamp(), finishedAt: stamp() } }, false),
-          ],
-        }),
-      async says(message) {
-        const { messages: told } = await scan.input();
-        const pod = await connect({
-          servers: told!.url,
-          authenticator: jwtAuthenticator(told!.jwt, Buffer.from(told!.seed)),
-          reconnect: false,
-        });
-        pod.publish(told!.subject, typeof message === 'string' ? message : JSON.stringify(message));
-        await pod.flush();
-        await pod.close();
-      },
-      async stores(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
-        const { uploads } = await scan.input();
-        for (const [link, body, type] of [
-          [uploads.export, export_, 'application/json'],
-          [uploads.pdf, pdf, 'application/pdf'],
-        ] as const) {
-          const answer = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
-          if (!answer.ok) throw new Error(`the upload was refused: ${answer.status} ${await answer.text()}`);
-        }
-        return { kind: 'stored', scanId: id, attempt: pod.metadata.name, pages, export: digestOf(export_), pdf: digestOf(pdf) };
-      },
-      async events() {
-        const { items } = await connection.request<{ items: { involvedObject: { uid?: string }; reason: string }[] }>(
-          'GET',
-          connection.path(EVENTS, at),
-        );
-        return items.filter((event) => event.involvedObject.uid === created.metadata.uid).map((event) => event.reason);
-      },
-    };
-    const taken = new Set<string>();
-    return scan;
+    return playScan(stage, await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
   }
 
   return {
@@ -442,10 +234,10 @@ export async function openWorld(): Promise<World> {
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
     async setQueue(spec) {
-      await until('there is a queue', () => get<ScanQueue>(QUEUES, namespace, 'default'));
+      await until('there is a queue', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
       await connection.request('PATCH', connection.path(QUEUES, namespace, 'default'), { contentType: MERGE, body: { spec } });
     },
-    queue: () => get<ScanQueue>(QUEUES, namespace, 'default'),
+    queue: () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'),
     grant: async (pages) => void (await stores.credits.grant(ORGANISATION, randomUUID(), pages)),
     held: async () => (await stores.credits.balance(ORGANISATION)).held,
     spent: async () => (await stores.credits.balance(ORGANISATION)).spent,
@@ -461,20 +253,5 @@ export async function openWorld(): Promise<World> {
   };
 }
 
-const stamp = () => `${new Date().toISOString().slice(0, 19)}Z`;
-
-function container(state: object, ready: boolean): object {
-  return { name: 'scanner', image: 'curbcut.test/nowhere:none', imageID: '', ready, restartCount: 0, started: ready, state };
-}
-
-/** The reason of a condition. */
-export function reasonOf(scan: AccessibilityScan, type: string): string | undefined {
-  return conditionOf(scan.status?.conditions, type)?.reason;
-}
-
-/** A condition's status. */
-export function statusOf(scan: AccessibilityScan, type: string): string | undefined {
-  return conditionOf(scan.status?.conditions, type)?.status;
-}
-
-export { noBus, reportKeys, until };
+export { SCANNER, noBus, reasonOf, reportKeys, statusOf, until };
+export type { Scan };

@@ -1,0 +1,214 @@
+/** One scan of a test, and the pod that the test plays: what a kubelet would say of it, and what the scanner in it would say and store. */
+import { connect, jwtAuthenticator } from '@nats-io/transport-node';
+import type { StatusMessage } from '../../core/messages.ts';
+import type { PodFailed, PodInput, PodProgress, PodStored } from '../../core/pod.ts';
+import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type KubernetesObject } from '../../core/resources.ts';
+import { EVENTS, JOBS, PODS, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kinds.ts';
+import type { Bus } from '../../stores/bus.ts';
+import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../stores/kubernetes.ts';
+import type { Stores } from '../../stores/open.ts';
+import type { ScanRow } from '../../stores/scans.ts';
+import { until } from '../runtime/cluster.ts';
+import { PDF, digestOf } from './digest.ts';
+
+const MERGE = 'application/merge-patch+json';
+/** These only end a test that has failed. A Job controller with much to do lets a second attempt wait. */
+const WAIT_MS = 60_000;
+const POD_WAIT_MS = 100_000;
+
+/** What a kubelet reports of a container that ended. */
+export interface ContainerEnd {
+  exitCode: number;
+  message?: string;
+  reason?: string;
+}
+
+/** One scan, and the pod that the test plays. */
+export interface Scan {
+  id: string;
+  namespace: string;
+  name: string;
+  read(): Promise<AccessibilityScan | null>;
+  row(): Promise<ScanRow | null>;
+  /** Waits until the status is as wanted. */
+  reaches(what: string, is: (scan: AccessibilityScan) => unknown): Promise<AccessibilityScan>;
+  /** Waits until the scan has ended and its finalizer is off: everything has followed. */
+  settles(): Promise<AccessibilityScan>;
+  patch(body: object): Promise<AccessibilityScan>;
+  remove(): Promise<void>;
+  job(): Promise<Job | null>;
+  /** Waits for the pod of the given attempt. */
+  pod(attempt?: number): Promise<Pod>;
+  pods(): Promise<Pod[]>;
+  /** What the pod is told. */
+  input(): Promise<PodInput>;
+  /** Says of a pod what a kubelet would. */
+  setPod(pod: Pod, status: object): Promise<void>;
+  runs(pod: Pod): Promise<void>;
+  ends(pod: Pod, end: ContainerEnd): Promise<void>;
+  evicted(pod: Pod): Promise<void>;
+  /** Publishes with the pod's own credential. */
+  says(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
+  /** Uploads through the pod's own links. @returns its last message */
+  stores(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
+  events(): Promise<string[]>;
+  /** Every status message so far. */
+  messages: StatusMessage[];
+}
+
+/** Where a scan is played. */
+export interface Stage {
+  connection: KubernetesConnection;
+  stores: Pick<Stores, 'scans'>;
+  bus: Bus;
+  organisation: string;
+  apiNamespace: string;
+  onClose: (close: () => Promise<unknown>) => void;
+}
+
+export const isGone = (error: unknown): boolean => error instanceof KubernetesError && error.code === 404;
+
+/** An object, or null where there is none. */
+export async function getIfThere<T>(
+  connection: KubernetesConnection,
+  type: ResourceType,
+  namespace: string,
+  name: string,
+): Promise<T | null> {
+  try {
+    return await connection.request<T>('GET', connection.path(type, namespace, name));
+  } catch (error) {
+    if (isGone(error)) return null;
+    throw error;
+  }
+}
+
+/** A scan that was just made, to be followed and played. */
+export function playScan({ connection, stores, bus, organisation, apiNamespace, onClose }: Stage, created: AccessibilityScan): Scan {
+  const { name } = created.metadata;
+  const at = created.metadata.namespace!;
+  const id = scanIdOf(created, apiNamespace);
+  const heard: StatusMessage[] = [];
+  const deafen = bus.followStatus(organisation, id, (message) => heard.push(message));
+  onClose(async () => deafen());
+  async function list<T>(type: ResourceType, labelSelector: string): Promise<T[]> {
+    return (await connection.request<{ items: T[] }>('GET', connection.path(type, at), { query: { labelSelector } })).items;
+  }
+  const get = <T>(type: ResourceType, of: string, object: string) => getIfThere<T>(connection, type, of, object);
+  const read = () => get<AccessibilityScan>(SCANS, at, name);
+
+  const scan: Scan = {
+    id,
+    namespace: at,
+    name,
+    messages: heard,
+    read,
+    row: () => stores.scans.find(id),
+    async reaches(what, is) {
+      let last: AccessibilityScan | null = null;
+      try {
+        return await until(
+          `the scan is ${what}`,
+          async () => {
+            last = await read();
+            return last !== null && is(last) ? last : null;
+          },
+          WAIT_MS,
+        );
+      } catch (error) {
+        throw new Error(`${(error as Error).message}; its status is ${JSON.stringify((last as AccessibilityScan | null)?.status)}`);
+      }
+    },
+    settles: () => scan.reaches('settled', ({ status, metadata }) => status?.completionTime !== undefined && !metadata.finalizers?.length),
+    patch: (body) => connection.request('PATCH', connection.path(SCANS, at, name), { contentType: MERGE, body }),
+    async remove() {
+      await connection.request('DELETE', connection.path(SCANS, at, name), { body: { propagationPolicy: 'Background' } });
+    },
+    job: () => get<Job>(JOBS, at, jobNameOf(id)),
+    async pods() {
+      const pods = await list<Pod>(PODS, `curbcut.dev/scan-id=${id}`);
+      return pods.toSorted(
+        (a, b) =>
+          a.metadata.creationTimestamp!.localeCompare(b.metadata.creationTimestamp!) || a.metadata.name.localeCompare(b.metadata.name),
+      );
+    },
+    async pod(attempt = 1) {
+      const seen = (pod: Pod) => !taken.has(pod.metadata.uid!);
+      const pod = await until(`pod ${attempt} of the scan`, async () => (await scan.pods()).find(seen), POD_WAIT_MS);
+      taken.add(pod.metadata.uid!);
+      return pod;
+    },
+    async input() {
+      const secret = await get<KubernetesObject & { data: Record<string, string> }>(SECRETS, at, secretNameOf(id));
+      return JSON.parse(Buffer.from(secret!.data['scan.json']!, 'base64').toString()) as PodInput;
+    },
+    async setPod(pod, status) {
+      await connection.request('PATCH', connection.path(PODS, at, pod.metadata.name, 'status'), { contentType: MERGE, body: { status } });
+    },
+    runs: (pod) => scan.setPod(pod, { phase: 'Running', containerStatuses: [container({ running: { startedAt: stamp() } }, true)] }),
+    ends: (pod, end) =>
+      scan.setPod(pod, {
+        phase: end.exitCode === 0 ? 'Succeeded' : 'Failed',
+        containerStatuses: [
+          container(
+            { terminated: { reason: end.exitCode === 0 ? 'Completed' : 'Error', startedAt: stamp(), finishedAt: stamp(), ...end } },
+            false,
+          ),
+        ],
+      }),
+    evicted: (pod) =>
+      scan.setPod(pod, {
+        phase: 'Failed',
+        reason: 'Evicted',
+        conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: stamp() }],
+        containerStatuses: [container({ terminated: { exitCode: 137, reason: 'Error', startedAt: stamp(), finishedAt: stamp() } }, false)],
+      }),
+    async says(message) {
+      const { messages: told } = await scan.input();
+      const pod = await connect({
+        servers: told!.url,
+        authenticator: jwtAuthenticator(told!.jwt, Buffer.from(told!.seed)),
+        reconnect: false,
+      });
+      pod.publish(told!.subject, typeof message === 'string' ? message : JSON.stringify(message));
+      await pod.flush();
+      await pod.close();
+    },
+    async stores(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
+      const { uploads } = await scan.input();
+      for (const [link, body, type] of [
+        [uploads.export, export_, 'application/json'],
+        [uploads.pdf, pdf, 'application/pdf'],
+      ] as const) {
+        const answer = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
+        if (!answer.ok) throw new Error(`the upload was refused: ${answer.status} ${await answer.text()}`);
+      }
+      return { kind: 'stored', scanId: id, attempt: pod.metadata.name, pages, export: digestOf(export_), pdf: digestOf(pdf) };
+    },
+    async events() {
+      const { items } = await connection.request<{ items: { involvedObject: { uid?: string }; reason: string }[] }>(
+        'GET',
+        connection.path(EVENTS, at),
+      );
+      return items.filter((event) => event.involvedObject.uid === created.metadata.uid).map((event) => event.reason);
+    },
+  };
+  const taken = new Set<string>();
+  return scan;
+}
+
+const stamp = () => `${new Date().toISOString().slice(0, 19)}Z`;
+
+function container(state: object, ready: boolean): object {
+  return { name: 'scanner', image: 'curbcut.test/nowhere:none', imageID: '', ready, restartCount: 0, started: ready, state };
+}
+
+/** The reason of a condition. */
+export function reasonOf(scan: AccessibilityScan, type: string): string | undefined {
+  return conditionOf(scan.status?.conditions, type)?.reason;
+}
+
+/** A condition's status. */
+export function statusOf(scan: AccessibilityScan, type: string): string | undefined {
+  return conditionOf(scan.status?.conditions, type)?.status;
+}

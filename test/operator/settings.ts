@@ -1,0 +1,41 @@
+/** How the tests' operators are set. */
+import type { OperatorSettings } from '../../operator/operator.ts';
+
+/** How the tests' scanners run. */
+export const SCANNER: OperatorSettings['scanner'] = {
+  image: 'curbcut.test/nowhere:none',
+  imagePullPolicy: 'IfNotPresent',
+  imagePullSecrets: [],
+  hostUsers: false,
+  requests: { cpu: '1m', memory: '1Mi' },
+  limits: { memory: '64Mi' },
+  retries: 2,
+  jobTtlSeconds: 600,
+};
+
+/** Deadlines that no test meets unless it says so. */
+export function settingsFor(namespace: string, others: string[]): OperatorSettings {
+  return {
+    namespace,
+    watchNamespaces: [namespace, ...others],
+    leaseSeconds: 15,
+    maxRunning: 50,
+    maxPagesLimit: 50,
+    targets: { allow: ['site.test'], deny: [] },
+    scanner: SCANNER,
+    pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
+    runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
+    patience: {
+      queueMs: 3_600_000,
+      pendingMs: 600_000,
+      stuckMs: 600_000,
+      lostPodMs: 500,
+      lingerMs: 600_000,
+      lateNewsMs: 300,
+      statusEveryMs: 200,
+      mirrorEveryMs: 50,
+    },
+    ingest: { exportMaxBytes: 1_000_000, pdfMaxBytes: 1_000_000, memoryMib: 256 },
+    retentionDays: 90,
+  };
+}
