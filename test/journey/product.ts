@@ -1,5 +1,6 @@
 /** The whole product for a test: the embedded stack (or the cluster of KUBECONFIG), API and operator as processes, the demo site. */
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +49,8 @@ export interface WholeProduct {
 export async function startWholeProduct(extra: Record<string, string> = {}): Promise<WholeProduct> {
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-journey-'));
   const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || '127.0.0.1';
-  const namespace = ON_CLUSTER ? `curbcut-${process.pid}` : 'curbcut';
+  // A new name each time: the last one's namespace may still be on its way out.
+  const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : 'curbcut';
   const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
   const stack = await startStack({ dataDir: dir, environment: { ...process.env, ...extra }, host, logger });
   const demo = await startDemoSite({ host });
@@ -57,6 +59,8 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     ALLOW_TARGETS: `${host}/32`,
     SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
     CURBCUT_NAMESPACE: namespace,
+    // A cluster is shared: others' scans have operators of their own.
+    ...(ON_CLUSTER && { WATCH_NAMESPACES: namespace }),
     ...stack.environment,
     ...extra,
   };

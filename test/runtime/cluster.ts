@@ -33,6 +33,22 @@ interface KubeconfigFile {
   clusters: { name: string; cluster: { server: string; 'tls-server-name'?: string } }[];
 }
 
+/** A kubeconfig, written to a folder, that leads to the same API server through a proxy that a test can break. */
+export async function detour(kubeconfig: string, folder: string): Promise<{ path: string; proxy: Proxy }> {
+  const file = parse(await readFile(kubeconfig, 'utf8')) as KubeconfigFile;
+  const { cluster } = file.clusters[0]!;
+  const server = new URL(cluster.server);
+  const proxy = await startProxy(server.hostname, Number(server.port || 443));
+  // Certificates name the server's address, not the proxy's; a cluster's always name this service too.
+  const loopback = ['127.0.0.1', 'localhost'].includes(server.hostname);
+  if (!loopback) cluster['tls-server-name'] ??= isIP(server.hostname) ? 'kubernetes.default.svc' : server.hostname;
+  server.host = `127.0.0.1:${proxy.port}`;
+  cluster.server = server.href;
+  const path = join(folder, randomUUID());
+  await writeFile(path, stringify(file), { mode: 0o600 });
+  return { path, proxy };
+}
+
 export async function openCluster(): Promise<TestCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'curbcut-runtime-'));
   const closers: (() => Promise<unknown>)[] = [];
@@ -49,17 +65,7 @@ export async function openCluster(): Promise<TestCluster> {
     kubeconfig,
     connection,
     async breakable() {
-      const file = parse(await readFile(kubeconfig, 'utf8')) as KubeconfigFile;
-      const { cluster } = file.clusters[0]!;
-      const server = new URL(cluster.server);
-      const proxy = await startProxy(server.hostname, Number(server.port || 443));
-      // Certificates name the server's address, not the proxy's; a cluster's always name this service too.
-      const loopback = ['127.0.0.1', 'localhost'].includes(server.hostname);
-      if (!loopback) cluster['tls-server-name'] ??= isIP(server.hostname) ? 'kubernetes.default.svc' : server.hostname;
-      server.host = `127.0.0.1:${proxy.port}`;
-      cluster.server = server.href;
-      const path = join(folder, randomUUID());
-      await writeFile(path, stringify(file), { mode: 0o600 });
+      const { path, proxy } = await detour(kubeconfig, folder);
       const through = connectKubernetes({ kubeconfig: path });
       closers.unshift(async () => {
         await through.close();
