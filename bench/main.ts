@@ -7,11 +7,13 @@ import { startDemoSite } from '../local/demo-site/server.ts';
 import { axeCli, curbcut, pa11yCi, type Findings, type Run, type Scanner } from './scanners.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
+import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
   --only pages|submissions   one part only
-  --rounds N                 rounds of the page comparison, every scanner in each (default 3; the median is shown)
+  --only verdicts            from submission to verdict on the cluster of KUBECONFIG
+  --rounds N                 rounds of the comparison of pages or verdicts (default 3; the median is shown)
   --submissions N            how many are submitted (default 500)
 
 Results are also written to bench/results/.`;
@@ -102,8 +104,21 @@ async function submissions(): Promise<void> {
   results.submissions = rates;
 }
 
+async function verdicts(): Promise<void> {
+  const waits = await measureVerdicts(Number(values.rounds));
+  const tell = (name: string, all: readonly number[]): void =>
+    console.log(`| ${name} | ${(median(all) / 1000).toFixed(1)} s | ${all.map((ms) => (ms / 1000).toFixed(1)).join(' ')} |`);
+  console.log(`\nA site of one page, load average ${waits.loadAverage.toFixed(1)}\n\n| | median | each |\n|---|---|---|`);
+  tell('submission to running pod', waits.scans.map(({ started }) => started)); // prettier-ignore
+  tell('submission to verdict', waits.scans.map(({ verdict }) => verdict)); // prettier-ignore
+  tell('bare Job: creation to running pod', waits.jobs.map(({ started }) => started)); // prettier-ignore
+  tell('bare Job: creation to Complete', waits.jobs.map(({ complete }) => complete)); // prettier-ignore
+  results.verdicts = waits;
+}
+
 if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
+if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });
 await writeFile(join(folder, `${new Date().toISOString().replaceAll(':', '-')}.json`), `${JSON.stringify(results, null, 2)}\n`);

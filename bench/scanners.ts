@@ -82,7 +82,10 @@ export function curbcut(workers: number): Scanner {
         const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
         const findings: Findings = new Map();
         const tested = report.pages.filter((page) => page.tested);
-        for (const page of tested) for (const { rule, nodes } of page.violations) add(findings, page.final_url, rule, nodes.length);
+        for (const page of tested) {
+          findings.set(page.final_url, new Map());
+          for (const { rule, nodes } of page.violations) add(findings, page.final_url, rule, nodes.length);
+        }
         return { measured, pages: tested.length, findings };
       } finally {
         sink.close();
@@ -124,6 +127,7 @@ export function pa11yCi(concurrency: number): Scanner {
         for (const [page, issues] of Object.entries(results)) {
           if (issues.some((issue) => issue.code === undefined)) continue; // an error instead of findings: the page was lost
           tested += 1;
+          findings.set(page, new Map());
           for (const { code } of issues) add(findings, page, code!, 1);
         }
         return { measured, pages: tested, findings };
@@ -161,7 +165,10 @@ export const axeCli: Scanner = {
         violations: { id: string; nodes: unknown[] }[];
       }[];
       const findings: Findings = new Map();
-      for (const { url, violations } of results) for (const { id, nodes } of violations) add(findings, url, id, nodes.length);
+      for (const { url, violations } of results) {
+        findings.set(url, new Map());
+        for (const { id, nodes } of violations) add(findings, url, id, nodes.length);
+      }
       return { measured, pages: results.length, findings };
     } finally {
       await rm(dir, { recursive: true, force: true });

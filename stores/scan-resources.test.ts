@@ -46,7 +46,7 @@ describe('writing the custom resource of a scan', () => {
         labels: { 'curbcut.dev/scan-id': row.id, 'curbcut.dev/organisation': 'acme' },
         annotations: { 'curbcut.dev/scan-id': row.id },
       },
-      spec: row.options,
+      spec: { ...row.options, ttlSecondsAfterFinished: 3600 },
     });
   });
 

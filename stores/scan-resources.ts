@@ -33,6 +33,9 @@ export interface ScanResources {
   ping(): Promise<void>;
 }
 
+/** An hour to look at it with kubectl; the result is kept elsewhere. A day of a busy front door would be more resources than a namespace bears (1,500, KEP-95). */
+const TTL_SECONDS = 3_600;
+
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** The custom resource of a row: the one place that says how a submission becomes a manifest. */
@@ -51,7 +54,7 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
-    spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale },
+    spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale, ttlSecondsAfterFinished: TTL_SECONDS },
   };
 }
 
