@@ -23,7 +23,7 @@ test-cluster: ## The operator's tests and whole scans by real pods on the cluste
 check: ## Format, lint, types, imports between rooms, dead code
 	@tools/setup --dev
 	@$(with_node) npx prettier --check .
-	@$(with_node) npx eslint .
+	@$(with_node) npx eslint --max-warnings 0 .
 	@$(with_node) npx tsc -p .
 	@$(with_node) npx depcruise --config .dependency-cruiser.cjs core stores api operator scanner-image cli local
 	@$(with_node) npx knip

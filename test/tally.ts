@@ -12,7 +12,7 @@ export interface Tally {
  * @param exitCode null where a signal ended the run
  */
 export function tally(output: string, exitCode: number | null): Tally {
-  // eslint-disable-next-line no-control-regex -- mocha colours its counts
+  // Mocha colours its counts.
   const plain = output.replace(/\u001b\[[0-9;]*m/g, '');
   const count = (word: string): number => Number([...plain.matchAll(new RegExp(`^\\s+(\\d+) ${word}\\b`, 'gm'))].at(-1)?.[1] ?? 0);
   const failed = count('failing');

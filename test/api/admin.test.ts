@@ -62,7 +62,9 @@ describe('curbcut-admin', () => {
         blocked: false,
       });
       const shown = (await admin('organisation', 'show', 'acme')).out;
-      expect(shown).to.include('120 to reserve, 0 held, 0 spent, 120 granted').and.to.match(/organisation\.grant +first: 100 pages/);
+      expect(shown)
+        .to.include('120 to reserve, 0 held, 0 spent, 120 granted')
+        .and.to.match(/organisation\.grant +first: 100 pages/);
       expect((await admin('organisation', 'list')).out).to.match(
         /ID +NAME +PLAN +CREDITS +STATE +NAMESPACES\n[^]*acme +Acme Ltd +team +120 +open +none\n/,
       );
