@@ -48,31 +48,22 @@ export async function testDocument(page: Page, top: Place, source: string, optio
   if (page.frames().length === 1) return JSON.parse(await evaluate<string>(top, `curbcut.run(${json})`)) as AxeResults;
   const sessions = createSessions(page, top.cdp);
   try {
-    const partials: string[] = [];
-    await collect(top, 'null');
+    const partials = await collect(top, 'null');
     return JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${json})`)) as AxeResults;
 
-    /** Depth first, as axe-core puts them together: a document, then its frames, each with its own. */
-    async function collect(place: Place, context: string): Promise<void> {
+    /** The parts of a document and of its frames, depth first, as axe-core puts them together. */
+    async function collect(place: Place, context: string): Promise<string[]> {
       const { partial, contexts } = JSON.parse(await evaluate<string>(place, `curbcut.partial(${context}, ${json})`)) as {
         partial: unknown;
         contexts: unknown[];
       };
-      partials.push(JSON.stringify(partial));
+      const parts = [JSON.stringify(partial)];
       for (const [index, frameContext] of contexts.entries()) {
-        const before = partials.length;
-        const limit = Math.min(FRAME_MS, msLeft() / 2);
-        const tested = enter(place, index).then((inner) => (inner === null ? null : collect(inner, JSON.stringify(frameContext))));
-        const done = await within(tested, limit).then(
-          (value) => value !== null,
-          () => false,
-        );
-        if (!done) {
-          // A frame that is lazy, gone or too slow is left out, as axe-core leaves it out; the page's own findings stand.
-          partials.length = before;
-          partials.push('null');
-        }
+        // A frame that is lazy, gone or too slow is left out, as axe-core leaves it out; the page's own findings stand.
+        const inside = enter(place, index).then((inner) => (inner === null ? ['null'] : collect(inner, JSON.stringify(frameContext))));
+        parts.push(...(await within(inside, Math.min(FRAME_MS, msLeft() / 2)).catch(() => ['null'])));
       }
+      return parts;
     }
 
     /** The world of a document's n-th frame; null where the frame has no document of its own yet. */

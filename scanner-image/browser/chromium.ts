@@ -52,6 +52,9 @@ const FLAGS = [
   // Nothing plays, so media load no more than their first bytes; the rule on sound that starts by itself reads only those.
   '--autoplay-policy=user-gesture-required',
   '--mute-audio',
+  // The headless shell opens no second window then; Chromium itself blocks those that no person asked for. Closing them
+  // afterwards is no help: while one is closed, frames of the page that opened it may stop loading for good.
+  '--block-new-web-contents',
   // A page's own heap: one that wants more crashes by itself, before the pod does.
   '--js-flags=--max-old-space-size=768',
 ];

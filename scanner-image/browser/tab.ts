@@ -99,8 +99,11 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   const watched = createWatched();
   const shown = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
   let gone: string | null = null;
+  const { promise: death, reject: die } = Promise.withResolvers<never>();
+  death.catch(() => undefined);
   const lost = (why: string): void => {
     gone ??= why;
+    die(new Ended('crashed', why, true));
     watched.changed();
   };
   page.on('crash', () => lost('The page crashed its tab.'));
@@ -131,16 +134,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   ]);
 
   /** Waits for what the tab does, but no longer than the tab lives. */
-  const alive = <T>(promise: Promise<T>, ms: number): Promise<T> => {
-    const death = watched
-      .until(() => gone !== null, ms + 1000)
-      .then((dead): T | Promise<T> => {
-        if (dead) throw new Ended('crashed', gone ?? '', true);
-        return promise;
-      });
-    death.catch(() => undefined);
-    return within(Promise.race([promise, death]), ms);
-  };
+  const alive = <T>(promise: Promise<T>, ms: number): Promise<T> => within(Promise.race([promise, death]), ms);
 
   async function navigate(request: VisitRequest, left: () => number): Promise<void> {
     if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')

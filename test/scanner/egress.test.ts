@@ -167,6 +167,19 @@ describe('the egress proxy', () => {
       .and.not.have.any.keys('proxy-connection', 'proxy-authorization');
   });
 
+  it('uses a connection to a site again', async () => {
+    const ports = new Set<number | undefined>();
+    site = await openSite({
+      '/': (request, response) => {
+        ports.add(request.socket.remotePort);
+        response.end('x'.repeat(100_000));
+      },
+    });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    for (let at = 0; at < 5; at++) expect((await through(`${site.origin}/`)).body).to.have.length(100_000);
+    expect(ports.size).to.equal(1);
+  });
+
   it('denies by default, says why, and remembers it', async () => {
     site = await openSite({ '/': html('') });
     egress = await openEgress({

@@ -72,7 +72,7 @@ describe('pages that get in the way', () => {
         ]),
       ),
     );
-    expect(site.hits('/_sw.js')).to.equal(0);
+    expect([site.hits('/_sw.js'), site.hits('/_popup')]).to.deep.equal([0, 0]);
   });
 
   it('are held still: refreshes, scripted reloads and endless redirects', async () => {
