@@ -15,6 +15,8 @@ export interface Pool {
 
 /** Playwright keeps what it knows of every request until its context is closed, so a tab is not used for ever. */
 const VISITS_PER_TAB = 300;
+/** How long after a tab's crash the browser's own may show. */
+const LOSS_MS = 300;
 
 /** @param options.proxy the egress proxy's address */
 export function createPool(options: { machine: Machine; proxy: string; log: Logger; tab: (version: string) => TabParts }): Pool {
@@ -66,9 +68,21 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
     const tab = await tabOf(worker);
     const used = tabs.get(worker)?.browser;
     const visit = await tab.visit(request);
-    const browserLost = !visit.loaded && used?.isConnected() === false;
+    // A tab goes a moment before its browser is known to be gone.
+    const browserLost = !visit.loaded && visit.reason === 'crashed' && used !== undefined && (await isLost(used));
     if (!visit.loaded && visit.broken) await retire(worker);
     return { visit, browserLost };
+  }
+
+  function isLost(used: Browser): Promise<boolean> {
+    if (!used.isConnected()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(false), LOSS_MS);
+      used.once('disconnected', () => {
+        clearTimeout(timer);
+        resolve(true);
+      });
+    });
   }
 
   return {

@@ -1,6 +1,26 @@
 /** Pages that hang, crash, run away or get in the way of the tests cost their own budget and no more. */
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { file, found, html, openSite, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+
+/** Kills the renderers, or the first process, of the browser that this process started. */
+function killBrowser(what: 'renderer' | 'browser'): void {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      parents.set(Number(name), Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1]));
+    } catch {
+      continue; // it ended meanwhile
+    }
+  }
+  const ours = (pid: number): boolean => pid === process.pid || (parents.has(pid) && ours(parents.get(pid) ?? 0));
+  for (const pid of parents.keys()) {
+    if (pid === process.pid || !ours(pid)) continue;
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    if (what === 'renderer' ? command.includes('--type=renderer') : command.includes('--remote-debugging-pipe'))
+      process.kill(pid, 'SIGKILL');
+  }
+}
 
 const FAULT = '<img src="/missing.png" id="fault">';
 const script = (code: string): string => `<script>${code}</script>`;
@@ -129,6 +149,25 @@ describe('pages that get in the way', () => {
     expect(found(pages.find(({ url }) => url.endsWith('/last')))).to.deep.equal(['image-alt #fault']);
     for (const page of pages) expect(page.duration_ms, page.url).to.be.lessThan(15_000);
   }).timeout(90_000);
+
+  it('that crash their tab, or the whole browser, do not take the scan along', async () => {
+    let ended = 0;
+    await open({
+      '/crashes': html('<img alt="" src="/_crash">', { title: 'crashes' }),
+      '/_crash': () => killBrowser('renderer'),
+      // Another page's crash took the browser away: this page gets what is left of its time once more.
+      '/innocent': (_request, response) => {
+        ended += 1;
+        if (ended === 1) killBrowser('browser');
+        else response.writeHead(200, { 'content-type': 'text/html' }).end(html(FAULT, { title: 'innocent' }));
+      },
+      '/last': html(FAULT, { title: 'last' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(untested(pages, '/crashes')).to.include({ reason: 'crashed', message: 'The page crashed its tab.' });
+    expect(pages.slice(2).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
+    expect(ended).to.equal(2);
+  });
 
   it('are waited for while their scripts fetch what they show', async () => {
     await open({
