@@ -1,10 +1,12 @@
 /** Starts Curbcut's own processes, API and operator, as a cluster would: by their command, their environment and their probes. */
 import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort } from './port.ts';
 
 const ROOT = join(import.meta.dirname, '..');
+/** A prefix under which a process is told to stop when this one is killed without a chance to say so (Linux, util-linux). */
+const DIES_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'TERM'] : [];
 const READY_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 10_000;
 
@@ -47,7 +49,8 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
 
   const start = (name: 'api' | 'operator'): void => {
     const log = createWriteStream(join(options.logDir, `${name}.log`), { flags: 'a', mode: 0o600 });
-    const child = spawn(process.execPath, [join(ROOT, name, 'main.ts')], {
+    const [command = process.execPath, ...args] = [...DIES_WITH_PARENT, process.execPath, join(ROOT, name, 'main.ts')];
+    const child = spawn(command, args, {
       env: { ...options.environment, ...addresses[name] },
       stdio: ['ignore', 'pipe', 'pipe'],
       // Of its own group, so that Ctrl-C reaches us alone and we end it in order.

@@ -23,7 +23,8 @@ describe('the scan of the demo site', () => {
     );
     const found = Object.fromEntries(
       testedOf(pages).map((page) => [
-        new URL(page.final_url).pathname,
+        // One page is linked without its last slash too; which of the two addresses is met first is the site's affair.
+        new URL(page.final_url).pathname.replace(/\/?$/, '/'),
         page.violations
           .map(({ rule, impact, nodes }) => ({ rule, impact, elements: nodes.length }))
           .sort((a, b) => (a.rule < b.rule ? -1 : 1)),
