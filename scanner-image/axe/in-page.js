@@ -25,20 +25,21 @@
 
   /**
    * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet at once.
-   * It is over before a meta refresh (or a Refresh header, in seconds) takes the document away; one without delay is a
-   * redirect, and is let go.
+   * It is over before a meta refresh (or a Refresh header, in seconds) takes the document away.
+   * @returns true where the document is about to redirect: a refresh without delay
    */
   async function settle(quietMs, capMs, refreshHeader) {
-    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return;
-    const delay = Math.min(...[refreshDelay(), refreshHeader].filter((seconds) => seconds !== null && seconds > 0));
+    const delays = [refreshDelay(), refreshHeader].filter((seconds) => seconds !== null);
+    if (delays.some((seconds) => seconds <= 0)) return true;
+    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return false;
     const began = performance.now();
-    const end = began + Math.min(capMs, delay * 500);
+    const end = began + Math.min(capMs, Math.min(...delays) * 500);
     // What a script asks for when the page has loaded, or when an answer came, must have time to be seen.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2;
     for (;;) {
       const now = performance.now();
       const left = Math.max(changed + quietMs, earliest) - now;
-      if (left <= 0 || now >= end) return;
+      if (left <= 0 || now >= end) return false;
       await later(Math.min(left, end - now));
     }
   }

@@ -70,6 +70,8 @@ const QUIET_MS = 50;
 const SETTLE_MS = 3000;
 /** How long a document whose navigation was stopped has to say that it is loaded. */
 const KEPT_MS = 1000;
+/** How long a document that redirects by a refresh without delay has to do so; one that does not is tested as it is. */
+const REDIRECT_MS = 2000;
 /** A page that sends itself elsewhere more often than this never arrives. */
 const MAX_HOPS = 8;
 
@@ -194,7 +196,15 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
     for (;;) {
       const cap = Math.max(0, end - Date.now());
       const quiet = `curbcut.settle(${QUIET_MS}, ${cap}, ${Number.isNaN(refresh) ? 'null' : refresh})`;
-      await alive(evaluate(place, quiet), left());
+      const redirects = await alive(evaluate<boolean>(place, quiet), left());
+      if (redirects) {
+        const { documents } = shown;
+        await watched.until(
+          () => gone !== null || traffic.leaving() || traffic.stopped() !== null || shown.documents > documents,
+          REDIRECT_MS,
+        );
+        return place;
+      }
       if (traffic.leaving() || traffic.pending() === 0 || Date.now() >= end) return place;
       await watched.until(() => gone !== null || traffic.leaving() || traffic.pending() === 0, Math.min(end - Date.now(), 1500));
     }
