@@ -18,7 +18,7 @@ Starts API, operator and an embedded Kubernetes, document store, object store an
 the bundled demo site (or URL), shows the result, and goes on serving until Ctrl-C.
 
   --no-scan     only serve
-  --pages N     pages of the first scan (default 25)
+  --pages N     pages of the first scan (default 15)
   --help        this text
 
 State is kept in .curbcut/ and survives a restart. KUBECONFIG, MONGODB_URL, NATS_URL and S3_ENDPOINT name real
@@ -28,7 +28,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     'no-scan': { type: 'boolean', default: false },
-    pages: { type: 'string', default: '25' },
+    pages: { type: 'string', default: '15' },
     help: { type: 'boolean', default: false },
   },
 });
