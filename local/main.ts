@@ -85,7 +85,7 @@ try {
     () => demo.close(),
   );
 
-  const environment: NodeJS.ProcessEnv = { ...process.env, ...stack.environment };
+  const environment: NodeJS.ProcessEnv = { NODE_COMPILE_CACHE: join(state, 'compile-cache'), ...process.env, ...stack.environment };
   if (!environment.ALLOW_TARGETS) {
     environment.ALLOW_TARGETS = '127.0.0.0/8,::1/128';
     say('ALLOW_TARGETS is not set: sites on this machine (loopback) may be scanned too.');
