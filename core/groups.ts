@@ -84,7 +84,10 @@ const classNames = (value: string): string =>
 const linked = (value: string): string => {
   if (/^data:/i.test(value)) return 'data:';
   const path = value.replace(/[?#][\s\S]*$/, '');
-  const last = path.split('/').findLast((segment) => segment !== '' && segment !== '.' && segment !== '..');
+  const last = path
+    .split('/')
+    .map((segment) => segment.trim())
+    .findLast((segment) => segment !== '' && segment !== '.' && segment !== '..');
   // Numbered files (`cover-7.svg`) come from one template.
   return named(last ?? '');
 };
