@@ -1,13 +1,13 @@
 /**
  * Runs the tests: each room's in a mocha process of its own, as many at once as there are cores, the longest first.
- * Ends with one line `N passed, N failed`.
+ * Ends with what failed and one line `N passed, N failed`.
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { tally, type Tally } from './tally.ts';
+import { closing, exitCodeOf, tally, type Tally } from './tally.ts';
 
 /** Rooms in the order in which they are started; each with the globs of its tests. */
 const ROOMS: Readonly<Record<string, readonly string[]>> = {
@@ -65,17 +65,14 @@ const waiting = Object.entries(ROOMS)
   .filter(([room]) => wanted?.includes(room) ?? true)
   .map(([room, globs]) => ({ room, files: filesOf(globs) }))
   .filter(({ files }) => files.length > 0);
-const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+const runs = new Map<string, Tally>();
 
 async function work(): Promise<void> {
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const counted = await runRoom(next.room, next.files, process.env);
-    total.passed += counted.passed;
-    total.failed += counted.failed;
-    total.skipped += counted.skipped;
+    runs.set(next.room, await runRoom(next.room, next.files, process.env));
   }
 }
 await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work));
 
-process.stdout.write(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}\n`);
-process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);
+process.stdout.write(closing(runs));
+process.exit(exitCodeOf(runs));

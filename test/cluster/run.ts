@@ -1,14 +1,14 @@
 /**
  * Runs the cluster's tests on the cluster of KUBECONFIG: the same files that run on the embedded stack (controller
  * runtime, operator, semantics of the Kubernetes API, whole scans by real pods of the built images), then the chart's.
- * Ends with one line `N passed, N failed`.
+ * Ends with what failed and one line `N passed, N failed`.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CRDS } from '../../local/stack.ts';
-import { tally, type Tally } from '../tally.ts';
+import { closing, exitCodeOf, tally, type Tally } from '../tally.ts';
 
 /** One after the other: they share a cluster, and what they measure is whether things end, not how fast. */
 const PARTS: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ function step(what: string, command: string, args: readonly string[]): void {
 if (!values['keep-images']) step('images', join(root, 'tools', 'images'), []);
 step('custom resource definitions', 'kubectl', ['apply', ...CRDS.flatMap((path) => ['-f', path])]);
 
-const total: Tally = { passed: 0, failed: 0, skipped: 0 };
+const runs = new Map<string, Tally>();
 for (const part of parts) {
   const files = globSync(PARTS[part]!, { cwd: root }).sort();
   if (files.length === 0) continue;
@@ -61,10 +61,7 @@ for (const part of parts) {
     process.stdout.write(chunk);
   });
   const code = await new Promise<number | null>((resolve) => mocha.on('close', resolve));
-  const counted = tally(output, code);
-  total.passed += counted.passed;
-  total.failed += counted.failed;
-  total.skipped += counted.skipped;
+  runs.set(part, tally(output, code));
 }
-process.stdout.write(`\n${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}\n`);
-process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0);
+process.stdout.write(closing(runs));
+process.exit(exitCodeOf(runs));
