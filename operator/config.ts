@@ -8,6 +8,7 @@ import type { OperatorSettings } from './operator.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
+const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';
 const NAMESPACE = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
 const text = (description: string, rest: object = {}) => Type.String({ minLength: 1, description, ...rest });
@@ -61,6 +62,15 @@ export const Environment = Type.Object({
     http('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
   ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
+  SCANNER_RUNTIME_CLASS: Type.Optional(
+    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the name of a RuntimeClass, which then goes before that of a scan' }),
+  ),
+  SCANNER_SECCOMP_PROFILE: Type.Optional(
+    Type.String({
+      pattern: '^[^/\\s][^\\s]*$',
+      description: "a file below the kubelet's folder of seccomp profiles, such as profiles/curbcut-scanner.json",
+    }),
+  ),
   SCANNER_CPU_REQUEST: quantity('500m', 'an amount of CPU such as 500m'),
   SCANNER_MEMORY_REQUEST: quantity('768Mi', 'an amount of memory such as 768Mi'),
   SCANNER_MEMORY_LIMIT: quantity('2Gi', 'an amount of memory such as 2Gi'),
@@ -104,6 +114,8 @@ export function settingsOf(config: Configuration): OperatorSettings {
       imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
       imagePullSecrets: listOf(config.SCANNER_IMAGE_PULL_SECRETS),
       hostUsers: config.SCANNER_HOST_USERS,
+      runtimeClassName: config.SCANNER_RUNTIME_CLASS,
+      seccompProfile: config.SCANNER_SECCOMP_PROFILE,
       requests: { cpu: config.SCANNER_CPU_REQUEST, memory: config.SCANNER_MEMORY_REQUEST },
       limits: { memory: config.SCANNER_MEMORY_LIMIT },
       retries: config.SCANNER_RETRIES,

@@ -21,6 +21,10 @@ export interface ScannerSettings {
   imagePullSecrets: readonly string[];
   /** False: root in the pod is nobody on the node (user namespaces), the second wall behind an unsandboxed browser. */
   hostUsers: boolean;
+  /** A runtime that isolates better than the nodes' usual one (gVisor, Kata); it goes before a scan's own. */
+  runtimeClassName?: string;
+  /** A seccomp profile on the nodes, under the kubelet's folder of them, that lets Chromium make its own sandbox; absent: RuntimeDefault. */
+  seccompProfile?: string;
   requests: Readonly<Record<string, string>>;
   limits: Readonly<Record<string, string>>;
   /** How often a crashed scanner is tried again. */
@@ -109,7 +113,10 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, un
       readOnlyRootFilesystem: true,
       runAsNonRoot: true,
       capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
+      seccompProfile:
+        settings.seccompProfile === undefined
+          ? { type: 'RuntimeDefault' }
+          : { type: 'Localhost', localhostProfile: settings.seccompProfile },
     },
     terminationMessagePath: TERMINATION_LOG,
     terminationMessagePolicy: 'File',
@@ -124,7 +131,9 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, un
 
 function podSpec(launch: Launch, settings: ScannerSettings): Record<string, unknown> {
   const { auth, podTemplate = {} } = launch.scan.spec;
-  const { nodeSelector, affinity, priorityClassName, runtimeClassName } = podTemplate;
+  const { nodeSelector, affinity, priorityClassName } = podTemplate;
+  // A wall that the installation asks for is not a scan's to take down.
+  const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
   return {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,

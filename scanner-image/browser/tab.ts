@@ -66,8 +66,10 @@ export interface Tab {
 
 /** How long a document with scripts must be unchanged to count as quiet, in milliseconds. */
 const QUIET_MS = 50;
-/** The longest that is waited for a page to be quiet. */
+/** The longest that is waited for a page to be quiet; of a slow page (or on a busy machine) twice the time that it took to load. */
 const SETTLE_MS = 3000;
+/** A request that waits longer than this, and longer than the page took to load, is a long poll or a dead host; no page is kept waiting for it. */
+const PATIENCE_MS = 1500;
 /** How long a document whose navigation was stopped has to say that it is loaded. */
 const KEPT_MS = 1000;
 /** How long a document that redirects by a refresh without delay has to do so; one that does not is tested as it is. */
@@ -162,6 +164,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
 
   /** Waits for the document to be loaded and quiet, along with whatever it sends itself to; then holds it. */
   async function arrive(left: () => number): Promise<Place> {
+    const began = Date.now();
     for (let hop = 0; hop <= MAX_HOPS; hop++) {
       const stop = (): boolean => gone !== null || traffic.stopped() !== null;
       await watched.until(() => stop() || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null, Math.max(0, left() * 0.6));
@@ -175,7 +178,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
       if (!shown.loaded) await cdp.send('Page.stopLoading'); // some part of it never comes; what is there is tested
       const loaderId = shown.loaderId;
       try {
-        const place = await settle(left);
+        const place = await settle(left, Date.now() - began);
         if (loaderId !== shown.loaderId || traffic.leaving()) continue;
         traffic.hold();
         return place;
@@ -189,8 +192,9 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
     throw new Ended('navigation_failed', `The page sends itself elsewhere again and again (${MAX_HOPS} times).`);
   }
 
-  async function settle(left: () => number): Promise<Place> {
-    const end = Date.now() + Math.min(SETTLE_MS, left() / 3);
+  async function settle(left: () => number, loadMs: number): Promise<Place> {
+    const end = Date.now() + Math.min(Math.max(SETTLE_MS, 2 * loadMs), left() / 3);
+    const waiting = (): boolean => traffic.pending(Math.max(PATIENCE_MS, loadMs)) > 0;
     const refresh = parseFloat(traffic.answer()?.headers.refresh ?? '');
     const place = await alive(placeOf(cdp, mainFrame), left());
     for (;;) {
@@ -205,8 +209,8 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
         );
         return place;
       }
-      if (traffic.leaving() || traffic.pending() === 0 || Date.now() >= end) return place;
-      await watched.until(() => gone !== null || traffic.leaving() || traffic.pending() === 0, Math.min(end - Date.now(), 1500));
+      if (traffic.leaving() || !waiting() || Date.now() >= end) return place;
+      await watched.until(() => gone !== null || traffic.leaving() || !waiting(), Math.min(end - Date.now(), PATIENCE_MS));
     }
   }
 

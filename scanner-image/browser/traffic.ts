@@ -36,8 +36,8 @@ export interface Traffic {
   answer(): Answer | null;
   /** When a navigation was last stopped that the shown document began; the browser may never say that such a document is loaded. */
   keptAt(): number | null;
-  /** How many scripts and data requests wait for their answer, the long waiting ones aside. */
-  pending(): number;
+  /** How many scripts and data requests wait for the whole of their answer, those aside that wait longer than `patienceMs`. */
+  pending(patienceMs: number): number;
 }
 
 interface Paused {
@@ -51,8 +51,6 @@ interface Paused {
   responseHeaders?: { name: string; value: string }[];
 }
 
-/** A request that waits longer than this is a long poll or a dead host; a page is not kept waiting for it. */
-const PATIENCE_MS = 1500;
 /** How much time the body of an error may take; it only serves to tell a wall from an error. */
 const BODY_MS = 3000;
 
@@ -142,9 +140,7 @@ export async function watchTraffic(
     } else {
       goOn(event);
       if (event.resourceType !== 'Document' && WATCHED_TYPES.includes(event.resourceType)) {
-        const id = event.networkId ?? event.requestId;
-        if (answered) open.delete(id);
-        else open.set(id, now());
+        if (!answered && event.networkId !== undefined && !open.has(event.networkId)) open.set(event.networkId, now());
       }
     }
     watched.changed();
@@ -170,6 +166,13 @@ export async function watchTraffic(
     }
     watched.changed();
   });
+  // An answer's head is not yet what a script waits for.
+  const over = ({ requestId }: { requestId: string }): void => {
+    if (open.delete(requestId)) watched.changed();
+  };
+  cdp.on('Network.loadingFinished', over);
+  cdp.on('Network.loadingFailed', over);
+  await cdp.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
   await cdp.send('Fetch.enable', {
     patterns: [
       ...WATCHED_TYPES.flatMap((resourceType) =>
@@ -199,8 +202,8 @@ export async function watchTraffic(
     stopped: () => stopped,
     answer: () => answer,
     keptAt: () => kept,
-    pending() {
-      const since = now() - PATIENCE_MS;
+    pending(patienceMs) {
+      const since = now() - patienceMs;
       let count = 0;
       for (const started of open.values()) if (started > since) count += 1;
       return count;
