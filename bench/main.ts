@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoSite } from '../local/demo-site/server.ts';
 import { axeCli, curbcut, pa11yCi, type Findings, type Run, type Scanner } from './scanners.ts';
+import { measureMemory } from './memory.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
 import { measureVerdicts } from './verdict.ts';
@@ -12,9 +13,11 @@ import { measureVerdicts } from './verdict.ts';
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
   --only pages|submissions   one part only
+  --only memory              what API and operator hold with no scan, and with many live ones
   --only verdicts            from submission to verdict on the cluster of KUBECONFIG
   --rounds N                 rounds of the comparison of pages or verdicts (default 3; the median is shown)
   --submissions N            how many are submitted (default 500)
+  --live N                   live scans of the measurement of memory (default 1000)
 
 Results are also written to bench/results/.`;
 
@@ -23,6 +26,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     submissions: { type: 'string', default: '500' },
+    live: { type: 'string', default: '1000' },
     help: { type: 'boolean' },
   },
 });
@@ -104,6 +108,16 @@ async function submissions(): Promise<void> {
   results.submissions = rates;
 }
 
+async function memory(): Promise<void> {
+  const held = await measureMemory(Number(values.live));
+  const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+  console.log(`\nResident memory; ${held.scans} scans, each with Job, Secret and pod, were live after ${held.seconds.toFixed(0)} s\n`);
+  console.log(`| | no scan | all live | most on the way |\n|---|---|---|---|`);
+  for (const name of ['operator', 'api'] as const)
+    console.log(`| ${name} | ${mb(held[name].idle)} | ${mb(held[name].live)} | ${mb(held[name].peak)} |`);
+  results.memory = held;
+}
+
 async function verdicts(): Promise<void> {
   const waits = await measureVerdicts(Number(values.rounds));
   const tell = (name: string, all: readonly number[]): void =>
@@ -118,6 +132,7 @@ async function verdicts(): Promise<void> {
 
 if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
+if (values.only === 'memory') await memory();
 if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });

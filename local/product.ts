@@ -15,6 +15,8 @@ export interface ProductOptions {
   environment: Readonly<Record<string, string | undefined>>;
   /** Where `api.log` and `operator.log` are written. */
   logDir: string;
+  /** What Node.js itself is told, such as limits of its memory. */
+  nodeFlags?: readonly string[];
   /** The API's port; absent: any free one. */
   port?: number;
   /** Called when a process ends although nobody asked it to. */
@@ -49,7 +51,12 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
 
   const start = (name: 'api' | 'operator'): void => {
     const log = createWriteStream(join(options.logDir, `${name}.log`), { flags: 'a', mode: 0o600 });
-    const [command = process.execPath, ...args] = [...DIES_WITH_PARENT, process.execPath, join(ROOT, name, 'main.ts')];
+    const [command = process.execPath, ...args] = [
+      ...DIES_WITH_PARENT,
+      process.execPath,
+      ...(options.nodeFlags ?? []),
+      join(ROOT, name, 'main.ts'),
+    ];
     const child = spawn(command, args, {
       env: { ...options.environment, ...addresses[name] },
       stdio: ['ignore', 'pipe', 'pipe'],

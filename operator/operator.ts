@@ -23,7 +23,7 @@ import { createGather } from './scan/gather.ts';
 import { createIngestion, type IngestBounds } from './scan/ingest.ts';
 import { createIntake } from './scan/intake.ts';
 import type { ScannerSettings } from './scan/job.ts';
-import { JOBS, PODS, QUEUES, SCANS, type Job, type Pod } from './scan/kinds.ts';
+import { JOBS, PODS, QUEUES, SCANS, essentialJob, essentialPod, withoutFieldOwners, type Job, type Pod } from './scan/kinds.ts';
 import { createMemories } from './scan/memory.ts';
 import type { RunTime } from './scan/options.ts';
 import type { Patience } from './scan/plan.ts';
@@ -124,12 +124,12 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
     object.metadata.ownerReferences?.filter((owner) => owner.controller).map((owner) => owner.uid) ?? [];
 
   const scanCache = watch<AccessibilityScan>(
-    { ...common, resource: SCANS, indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)] } },
+    { ...common, resource: SCANS, keep: withoutFieldOwners, indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)] } },
     settings.watchNamespaces,
   );
-  const jobCache = watch<Job>({ ...common, resource: JOBS, labelSelector: SCAN_ID_LABEL }, settings.watchNamespaces);
+  const jobCache = watch<Job>({ ...common, resource: JOBS, keep: essentialJob, labelSelector: SCAN_ID_LABEL }, settings.watchNamespaces);
   const podCache = watch<Pod>(
-    { ...common, resource: PODS, labelSelector: SCAN_ID_LABEL, indexes: { owner: owners } },
+    { ...common, resource: PODS, keep: essentialPod, labelSelector: SCAN_ID_LABEL, indexes: { owner: owners } },
     settings.watchNamespaces,
   );
   const queueCache = watch<ScanQueue>({ ...common, resource: QUEUES }, [apiNamespace]);

@@ -44,6 +44,8 @@ export interface CacheOptions<T extends KubernetesObject> {
   logger: Logger;
   clock: Clock;
   metrics?: RuntimeMetrics;
+  /** What is held of each object (client-go's TransformFunc); name, namespace, uid and resourceVersion must stay. Default: all of it. */
+  keep?: (object: T) => T;
   /** Look-ups for `byIndex`: the values under which an object is found. */
   indexes?: Record<string, (object: T) => string[]>;
   /** Repeats every object as `modified` this often. Default: never. */
@@ -78,7 +80,7 @@ interface End {
 }
 
 export function createCache<T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> {
-  const { connection, clock, metrics, resource, random = Math.random } = options;
+  const { connection, clock, metrics, resource, random = Math.random, keep = (object: T) => object } = options;
   const { pageSize = 500, idleMs = 90_000, watchMs = 300_000, backOff = { baseMs: 800, maxMs: 5_000 } } = options;
   const logger = options.logger.child({ resource: resource.plural });
   const path = connection.path(resource, options.namespace);
@@ -122,7 +124,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
       }
       // Items of built-in resources do not say what they are; those of a watch do.
       const [apiVersion, kind] = [page.apiVersion, page.kind.replace(/List$/, '')];
-      for (const item of page.items) objects.push({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind });
+      for (const item of page.items) objects.push(keep({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind }));
     } while (!page || page.metadata.continue);
     emit(store.replace(objects));
     metrics?.listed(resource.plural, objects.length, (clock.monotonic() - start) / 1000);
@@ -135,8 +137,8 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
       const status = event.object as unknown as { code?: number; reason?: string; message?: string };
       throw new KubernetesError(status.code ?? 500, status.reason ?? 'Unknown', status.message ?? 'the watch ended with an error');
     }
-    if (event.type === 'DELETED') emit(store.remove(event.object));
-    else if (event.type !== 'BOOKMARK') emit(store.put(event.object));
+    if (event.type === 'DELETED') emit(store.remove(keep(event.object)));
+    else if (event.type !== 'BOOKMARK') emit(store.put(keep(event.object)));
     const { resourceVersion } = event.object.metadata;
     if (!resourceVersion) throw new Error(`a watch event of ${resource.plural} has no resourceVersion`);
     return resourceVersion;

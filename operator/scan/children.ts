@@ -2,7 +2,7 @@
 import type { AccessibilityScan } from '../../core/resources.ts';
 import { jobNameOf } from '../../core/resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../stores/kubernetes.ts';
-import { EVENTS, JOBS, PODS, SECRETS, conditionOf, isOwnedBy, type Job, type Pod } from './kinds.ts';
+import { EVENTS, JOBS, PODS, SECRETS, conditionOf, essentialJob, isOwnedBy, type Job, type Pod } from './kinds.ts';
 import { timestamp } from './status.ts';
 import type { InputSecret } from './secret.ts';
 
@@ -68,12 +68,12 @@ export function createChildren(connection: KubernetesConnection): Children {
 
     async createJob(scan, job, signal) {
       try {
-        return await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal });
+        return essentialJob(await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal }));
       } catch (error) {
         if (isCode(error, 400, 403, 422)) throw new Refused('refused', error.message);
         if (!isCode(error, 409)) throw error;
         const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
-        if (isOwnedBy(there, scan.metadata.uid!)) return there;
+        if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
         throw new Refused('taken', job.metadata.name);
       }
     },

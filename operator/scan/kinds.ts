@@ -1,5 +1,5 @@
 /** Jobs and pods as the API server gives them, as far as a scan needs them, and the questions that are asked of them. */
-import type { AccessibilityScan, Condition, KubernetesObject } from '../../core/resources.ts';
+import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/resources.ts';
 import type { ResourceType } from '../../stores/kubernetes.ts';
 
@@ -42,6 +42,48 @@ export interface Pod extends KubernetesObject {
     conditions?: StatusCondition[];
     containerStatuses?: ContainerStatus[];
   };
+}
+
+/**
+ * What is worth holding of a Job: of a thousand, the rest is the most of the operator's memory. Nobody may write such an
+ * object back.
+ */
+export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job): Job {
+  return {
+    apiVersion,
+    kind,
+    metadata: essentialMeta(metadata),
+    ...(spec && { spec: { activeDeadlineSeconds: spec.activeDeadlineSeconds } }),
+    ...(status && { status: { conditions: status.conditions } }),
+  };
+}
+
+/** Likewise of a pod. */
+export function essentialPod({ apiVersion, kind, metadata, status }: Pod): Pod {
+  if (status === undefined) return { apiVersion, kind, metadata: essentialMeta(metadata) };
+  const { phase, reason, message, conditions } = status;
+  const containerStatuses = status.containerStatuses?.map(({ name, state }) => ({ name, state }));
+  return { apiVersion, kind, metadata: essentialMeta(metadata), status: { phase, reason, message, conditions, containerStatuses } };
+}
+
+function essentialMeta(metadata: ObjectMeta): ObjectMeta {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, ownerReferences } = metadata;
+  return {
+    name,
+    namespace,
+    uid,
+    resourceVersion,
+    creationTimestamp,
+    ...(deletionTimestamp && { deletionTimestamp }),
+    labels,
+    ownerReferences,
+  };
+}
+
+/** A scan without the API server's notes on who wrote which of its fields: they are as long as the rest. */
+export function withoutFieldOwners(scan: AccessibilityScan): AccessibilityScan {
+  const { managedFields: _, ...metadata } = scan.metadata as ObjectMeta & { managedFields?: unknown };
+  return { ...scan, metadata };
 }
 
 /** The name of the one container of a scanner's pod. */

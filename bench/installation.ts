@@ -1,0 +1,115 @@
+/** A whole installation for a measurement: embedded stack, API and operator, and organisations with credits and keys. */
+import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { startProduct, type Product } from '../local/product.ts';
+import { startStack } from '../local/stack.ts';
+import { connectKubernetes } from '../stores/kubernetes-connection.ts';
+import type { KubernetesConnection } from '../stores/kubernetes.ts';
+import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
+import { openStores } from '../stores/open.ts';
+
+export interface Installation {
+  product: Product;
+  connection: KubernetesConnection;
+  /** Submits a scan of one page. @throws unless it is accepted */
+  submit(index: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** No organisation or key may submit more than 60 a minute, so the load is spread. */
+const PER_ORGANISATION = 50;
+const CONCURRENCY = 16;
+
+/** Calls `act` for 0 … count-1, so many at once. @returns seconds in all, and milliseconds of each, rising */
+export async function pace(count: number, act: (index: number) => Promise<void>): Promise<{ seconds: number; each: number[] }> {
+  const each: number[] = [];
+  let next = 0;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: CONCURRENCY }, async () => {
+      for (let index = next++; index < count; index = next++) {
+        const before = performance.now();
+        await act(index);
+        each.push(performance.now() - before);
+      }
+    }),
+  );
+  return { seconds: (performance.now() - started) / 1000, each: each.sort((one, other) => one - other) };
+}
+
+/** What the image's start script sets. */
+function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
+  const script = readFileSync(join(import.meta.dirname, '..', 'service-image', 'start'), 'utf8');
+  const [, exported = ''] = /^export (.+)$/m.exec(script) ?? [];
+  const [, flags = ''] = /^exec node (.+?) "/m.exec(script) ?? [];
+  if (exported === '' || flags === '') throw new Error('service-image/start no longer says how Node.js is started');
+  const pairs = exported.split(' ').map((pair) => pair.split('=', 2) as [string, string]);
+  return { environment: Object.fromEntries(pairs), nodeFlags: flags.split(' ') };
+}
+
+/**
+ * Starts an installation whose scanner image nobody has: pods are made, and wait.
+ * @param options.scans how many will be submitted
+ * @param options.maxRunning how many of them may have a Job at once
+ * @param options.asInImage starts API and operator with what the service image tells Node.js and its allocator
+ */
+export async function startInstallation(options: { scans: number; maxRunning: number; asInImage?: boolean }): Promise<Installation> {
+  const image = options.asInImage ? readStart() : { environment: {}, nodeFlags: [] };
+  const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+  const logger = pino({ level: 'silent' });
+  await mkdir(join(dir, 'logs'));
+  const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH }, logger });
+  const environment = {
+    ...process.env,
+    ...stack.environment,
+    ALLOW_TARGETS: '127.0.0.0/8',
+    MAX_RUNNING_SCANS: String(options.maxRunning),
+    PENDING_DEADLINE_SECONDS: '3600',
+    WATCH_NAMESPACES: 'curbcut',
+    SCANNER_IMAGE: 'curbcut.dev/none:none',
+    LOG_LEVEL: 'warn',
+    ...image.environment,
+  };
+  const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: join(dir, 'logs') });
+  const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
+  const connection = connectKubernetes({ kubeconfig: stack.environment.KUBECONFIG });
+  const close = async (): Promise<void> => {
+    await connection.close();
+    await mongo.close();
+    await product.close();
+    await stack.close();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await ensureIndexes(mongo.db);
+    const { organisations, credits, keys } = openStores(mongo.db);
+    const secrets: string[] = [];
+    for (let index = 0; index * PER_ORGANISATION < options.scans; index++) {
+      const id = `bench-${index}`;
+      await organisations.add({ id, displayName: id, plan: 'bench', namespaces: [] });
+      await credits.open(id);
+      await credits.grant(id, 'bench', 1_000_000);
+      secrets.push((await keys.issue({ organisation: id, name: 'bench', expiresAt: null })).secret);
+    }
+    return {
+      product,
+      connection,
+      async submit(index) {
+        const answer = await fetch(`${product.url}/v1/ci/scans`, {
+          method: 'POST',
+          headers: { 'X-API-Key': secrets[Math.floor(index / PER_ORGANISATION)]!, 'Content-Type': 'application/json' },
+          body: JSON.stringify({ url: 'http://127.0.0.1:8080/', max_pages: 1 }),
+        });
+        if (answer.status !== 202) throw new Error(`submission ${index}: ${answer.status} ${await answer.text()}`);
+        await answer.arrayBuffer();
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
