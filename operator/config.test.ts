@@ -28,6 +28,16 @@ describe('operator configuration', () => {
     expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
   });
 
+  it('takes a RuntimeClass and a seccomp profile below the folder of the kubelet', () => {
+    const walls = { SCANNER_RUNTIME_CLASS: 'gvisor', SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json' };
+    expect(settingsOf(readOperatorConfiguration({ ...least, ...walls })).scanner).to.include({
+      runtimeClassName: 'gvisor',
+      seccompProfile: 'profiles/curbcut-scanner.json',
+    });
+    const problems = problemsOf({ ...least, SCANNER_RUNTIME_CLASS: 'No Class', SCANNER_SECCOMP_PROFILE: '/etc/profile.json' });
+    expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['SCANNER_RUNTIME_CLASS', 'SCANNER_SECCOMP_PROFILE']);
+  });
+
   it('always watches its own namespace', () => {
     const settings = settingsOf(readOperatorConfiguration({ ...least, WATCH_NAMESPACES: 'web, shop' }));
     expect(settings.watchNamespaces).to.deep.equal(['curbcut', 'web', 'shop']);

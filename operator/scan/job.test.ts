@@ -115,7 +115,7 @@ describe('job', () => {
   interface PodTemplate {
     metadata: { labels: object; annotations: object };
     spec: Record<string, unknown> & {
-      containers: { env: object[]; resources: object; volumeMounts: object[] }[];
+      containers: { env: object[]; resources: object; volumeMounts: object[]; securityContext: object }[];
       volumes: object[];
       tolerations: object[];
     };
@@ -166,6 +166,17 @@ describe('job', () => {
     const { spec } = template({}, { hostUsers: true, imagePullSecrets: ['registry'] });
     expect(spec).not.to.have.property('hostUsers');
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
+  });
+
+  it('puts up the walls that the installation asks for, whatever the scan asks', () => {
+    const { spec } = template(
+      { podTemplate: { runtimeClassName: 'none-at-all' } },
+      { runtimeClassName: 'gvisor', seccompProfile: 'profiles/curbcut-scanner.json' },
+    );
+    expect(spec).to.include({ runtimeClassName: 'gvisor' });
+    expect(spec.containers[0]!.securityContext).to.deep.include({
+      seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/curbcut-scanner.json' },
+    });
   });
 
   it('gives every page its whole budget, up to a limit', () => {

@@ -94,7 +94,9 @@ export async function launchChromium(machine: Machine, proxy: string, log: Logge
     });
   if (machine.root) return launch(false);
   try {
-    return await launch(true);
+    const browser = await launch(true);
+    log.info({}, 'the browser runs in a sandbox of its own');
+    return browser;
   } catch (error) {
     // A restricted pod may not make user namespaces; there the pod itself is the sandbox.
     if (!(error instanceof Error) || !/sandbox/i.test(error.message)) throw error;

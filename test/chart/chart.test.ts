@@ -146,6 +146,16 @@ describe('the chart', function () {
         expect(podsOf(objects).get('curbcut-test')!.automountServiceAccountToken).to.equal(false);
       });
 
+      it('asks for the runtime and the seccomp profile that are named', () => {
+        const walls = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
+        const operator = environmentOf(containerOf(render({ ...PLAIN, ...walls }), 'curbcut-operator'), FROM_SECRETS);
+        expect(readOperatorConfiguration(operator)).to.include({
+          SCANNER_RUNTIME_CLASS: 'gvisor',
+          SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
+        });
+        expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
+      });
+
       it('replaces replicas one by one and keeps one while nodes are drained', () => {
         for (const process of ['api', 'operator']) {
           const { spec } = one(objects, 'Deployment', `curbcut-${process}`) as unknown as { spec: { strategy: object } };
