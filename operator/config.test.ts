@@ -28,9 +28,14 @@ describe('operator configuration', () => {
     expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
   });
 
-  it('takes a RuntimeClass and a seccomp profile below the folder of the kubelet', () => {
-    const walls = { SCANNER_RUNTIME_CLASS: 'gvisor', SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json' };
+  it('takes a PriorityClass, a RuntimeClass, and a seccomp profile below the folder of the kubelet', () => {
+    const walls = {
+      SCANNER_PRIORITY_CLASS: 'scans',
+      SCANNER_RUNTIME_CLASS: 'gvisor',
+      SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
+    };
     expect(settingsOf(readOperatorConfiguration({ ...least, ...walls })).scanner).to.include({
+      priorityClassName: 'scans',
       runtimeClassName: 'gvisor',
       seccompProfile: 'profiles/curbcut-scanner.json',
     });

@@ -62,6 +62,9 @@ export const Environment = Type.Object({
     http('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
   ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
+  SCANNER_PRIORITY_CLASS: Type.Optional(
+    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the name of a PriorityClass for scans that name none' }),
+  ),
   SCANNER_RUNTIME_CLASS: Type.Optional(
     Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the name of a RuntimeClass, which then goes before that of a scan' }),
   ),
@@ -114,6 +117,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       imagePullPolicy: config.SCANNER_IMAGE_PULL_POLICY,
       imagePullSecrets: listOf(config.SCANNER_IMAGE_PULL_SECRETS),
       hostUsers: config.SCANNER_HOST_USERS,
+      priorityClassName: config.SCANNER_PRIORITY_CLASS,
       runtimeClassName: config.SCANNER_RUNTIME_CLASS,
       seccompProfile: config.SCANNER_SECCOMP_PROFILE,
       requests: { cpu: config.SCANNER_CPU_REQUEST, memory: config.SCANNER_MEMORY_REQUEST },

@@ -205,3 +205,10 @@ priorityClassName: {{ . }}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
 {{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS and S3: leave theirs unset, or the evaluation off" }}{{ end }}
 {{- end }}
+
+{{/* The PriorityClass of scans that name none. Such classes are the whole cluster's: their names tell releases apart. */}}
+{{- define "curbcut.priorityClass" -}}
+{{- with .Values.scanner.priorityClass -}}
+{{- if .name }}{{ .name }}{{ else if .create }}{{ $.Release.Namespace }}-{{ include "curbcut.name" $ }}-scans{{ end -}}
+{{- end -}}
+{{- end }}

@@ -168,6 +168,12 @@ describe('job', () => {
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
   });
 
+  it('has the priority of the installation, unless the scan names its own', () => {
+    expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
+    const own = { podTemplate: { priorityClassName: 'urgent' } };
+    expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'urgent' });
+  });
+
   it('puts up the walls that the installation asks for, whatever the scan asks', () => {
     const { spec } = template(
       { podTemplate: { runtimeClassName: 'none-at-all' } },

@@ -21,6 +21,8 @@ export interface ScannerSettings {
   imagePullSecrets: readonly string[];
   /** False: root in the pod is nobody on the node (user namespaces), the second wall behind an unsandboxed browser. */
   hostUsers: boolean;
+  /** For scans that name none: below that of the service, which else finds no place among scanners that wait for theirs. */
+  priorityClassName?: string;
   /** A runtime that isolates better than the nodes' usual one (gVisor, Kata); it goes before a scan's own. */
   runtimeClassName?: string;
   /** A seccomp profile on the nodes, under the kubelet's folder of them, that lets Chromium make its own sandbox; absent: RuntimeDefault. */
@@ -131,7 +133,7 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, un
 
 function podSpec(launch: Launch, settings: ScannerSettings): Record<string, unknown> {
   const { auth, podTemplate = {} } = launch.scan.spec;
-  const { nodeSelector, affinity, priorityClassName } = podTemplate;
+  const { nodeSelector, affinity, priorityClassName = settings.priorityClassName } = podTemplate;
   // A wall that the installation asks for is not a scan's to take down.
   const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
   return {

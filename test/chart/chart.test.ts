@@ -146,16 +146,6 @@ describe('the chart', function () {
         expect(podsOf(objects).get('curbcut-test')!.automountServiceAccountToken).to.equal(false);
       });
 
-      it('asks for the runtime and the seccomp profile that are named', () => {
-        const walls = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
-        const operator = environmentOf(containerOf(render({ ...PLAIN, ...walls }), 'curbcut-operator'), FROM_SECRETS);
-        expect(readOperatorConfiguration(operator)).to.include({
-          SCANNER_RUNTIME_CLASS: 'gvisor',
-          SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
-        });
-        expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
-      });
-
       it('replaces replicas one by one and keeps one while nodes are drained', () => {
         for (const process of ['api', 'operator']) {
           const { spec } = one(objects, 'Deployment', `curbcut-${process}`) as unknown as { spec: { strategy: object } };
@@ -167,7 +157,7 @@ describe('the chart', function () {
       });
 
       it('puts every object into a namespace of its own choice', () => {
-        const wide = ['Namespace', 'ClusterRole', 'ClusterRoleBinding'];
+        const wide = ['Namespace', 'PriorityClass', 'ClusterRole', 'ClusterRoleBinding'];
         for (const { kind, metadata } of objects) {
           if (!wide.includes(kind)) expect(metadata.namespace, `${kind}/${metadata.name}`).to.be.oneOf(['prod', 'prod-scans']);
         }
@@ -196,6 +186,29 @@ describe('the chart', function () {
       });
     });
   }
+
+  it('asks for the runtime and the seccomp profile that are named', () => {
+    const walls = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
+    const operator = environmentOf(containerOf(render({ ...PLAIN, ...walls }), 'curbcut-operator'), FROM_SECRETS);
+    expect(readOperatorConfiguration(operator)).to.include({
+      SCANNER_RUNTIME_CLASS: 'gvisor',
+      SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
+    });
+    expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
+  });
+
+  it('lets scans give way to the service, by a class of its own or one that is named', () => {
+    const classOf = (values: Record<string, unknown>) => {
+      const objects = render({ ...PLAIN, ...values });
+      const made = objects.filter(({ kind }) => kind === 'PriorityClass').map(({ metadata }) => metadata.name);
+      return { made, used: environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS)['SCANNER_PRIORITY_CLASS'] };
+    };
+    expect(classOf({})).to.deep.equal({ made: ['prod-curbcut-scans'], used: 'prod-curbcut-scans' });
+    expect(classOf({ 'scanner.priorityClass.name': 'batch' })).to.deep.equal({ made: ['batch'], used: 'batch' });
+    const create = { 'scanner.priorityClass.create': false };
+    expect(classOf(create)).to.deep.equal({ made: [], used: undefined });
+    expect(classOf({ ...create, 'scanner.priorityClass.name': 'batch' })).to.deep.equal({ made: [], used: 'batch' });
+  });
 
   it("gives the evaluation's pod only variables that it knows", () => {
     const environment = environmentOf(containerOf(render(EVALUATION), 'curbcut-evaluation'), {});

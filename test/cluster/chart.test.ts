@@ -4,18 +4,8 @@ import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
 import { Report } from '../../core/report.ts';
-import { clusterAndHelm, eventually, helm, kubectl, startEvaluation, type Evaluation } from './release.ts';
+import { clusterAndHelm, eventually, follow, helm, kubectl, startEvaluation, type Evaluation, type StreamEvent } from './release.ts';
 
-interface Event {
-  event: string;
-  scan_id: string;
-  status: string;
-  score: number | null;
-  violations_count: number | null;
-  violations_critical: number | null;
-  passed: boolean | null;
-  message: string | null;
-}
 interface Pod {
   metadata: { name: string };
   spec: {
@@ -52,31 +42,13 @@ describe('the chart on a cluster', function () {
   const podsOf = async (id: string): Promise<Pod[]> =>
     (JSON.parse(await kubectl(['get', 'pods', '-n', product.scans, '-l', `curbcut.dev/scan-id=${id}`, '-o', 'json'])) as { items: Pod[] })
       .items;
-  /** Follows a scan to its end, as a client does: a stream that ends before is opened again. */
-  const follow = async (id: string): Promise<Event[]> => {
-    const events: Event[] = [];
-    while (events.at(-1)?.event !== 'complete') {
-      const answer = await product.ask(`/v1/ci/scans/${id}/events`);
-      expect(answer.status).to.equal(200);
-      // Cut off in the middle or ended in order: what came is in `events`.
-      let text = '';
-      const decoder = new TextDecoder();
-      try {
-        for await (const chunk of answer.body!) text += decoder.decode(chunk as Uint8Array, { stream: true });
-      } catch {
-        // Opened again below.
-      }
-      events.push(...[...text.matchAll(/^data: (.*)\n/gm)].map((match) => JSON.parse(match[1]!) as Event));
-    }
-    return events;
-  };
-  const ended = async (id: string): Promise<Event> => (await follow(id)).at(-1)!;
+  const ended = async (id: string): Promise<StreamEvent> => (await follow(product.ask, id)).at(-1)!;
 
   it('takes a submission over a node port to verdict, PDF and export, and charges the pages that were tested', async () => {
     const before = await balance();
     expect(before).to.equal(10_000);
     const id = await submit({ url: demo(), max_pages: 4, fail_on_severity: 'critical' });
-    const events = await follow(id);
+    const events = await follow(product.ask, id);
     const last = events.at(-1)!;
     expect(last).to.include({ event: 'complete', status: 'done', passed: false });
     expect(last.violations_critical).to.be.greaterThan(0);
@@ -100,7 +72,7 @@ describe('the chart on a cluster', function () {
     const took: number[] = [];
     for (let round = 0; round < 5; round++) {
       const started = performance.now();
-      const events = await follow(await submit({ url: demo(), max_pages: 1 }));
+      const events = await follow(product.ask, await submit({ url: demo(), max_pages: 1 }));
       expect(events.at(-1)).to.include({ status: 'done' });
       took.push(performance.now() - started);
     }

@@ -54,6 +54,36 @@ export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T)
   }
 }
 
+export interface StreamEvent {
+  event: string;
+  scan_id: string;
+  status: string;
+  score: number | null;
+  violations_count: number | null;
+  violations_critical: number | null;
+  passed: boolean | null;
+  message: string | null;
+}
+
+/** Follows a scan to its end, as a client does: a stream that ends before is opened again. */
+export async function follow(ask: Evaluation['ask'], id: string, headers: Record<string, string> = {}): Promise<StreamEvent[]> {
+  const events: StreamEvent[] = [];
+  while (events.at(-1)?.event !== 'complete') {
+    const answer = await ask(`/v1/ci/scans/${id}/events`, { headers });
+    if (answer.status !== 200) throw new Error(`the stream of ${id}: ${answer.status} ${await answer.text()}`);
+    // Cut off in the middle or ended in order: what came is in `events`.
+    let text = '';
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of answer.body!) text += decoder.decode(chunk as Uint8Array, { stream: true });
+    } catch {
+      // Opened again below.
+    }
+    events.push(...[...text.matchAll(/^data: (.*)\n/gm)].map((match) => JSON.parse(match[1]!) as StreamEvent));
+  }
+  return events;
+}
+
 /** Removes a namespace and waits until it is gone; scans in it that no operator settles any more are let go. */
 export async function removeNamespace(name: string): Promise<void> {
   await kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
@@ -124,11 +154,12 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
       key,
       notes,
       readyMs,
-      ask: (path, init = {}) =>
-        fetch(`${url}${path}`, {
-          ...init,
-          headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
-        }),
+      async ask(path, init = {}) {
+        const headers = { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers };
+        const send = () => fetch(`${url}${path}`, { ...init, headers });
+        // A kept connection may be closed at the very moment that it is used again; what only reads is asked once more.
+        return send().catch((error: unknown) => (init.method === undefined ? send() : Promise.reject(error as Error)));
+      },
       upgrade: async (more) => {
         await helm('upgrade', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings({ ...all, ...more }));
       },

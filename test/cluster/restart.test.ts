@@ -1,0 +1,93 @@
+/** Both processes are replaced while clients of several organisations submit and follow: nobody notices, and the accounts are exact. */
+import { expect } from 'chai';
+import { clusterAndHelm, eventually, follow, kubectl, startEvaluation, type Evaluation } from './release.ts';
+
+const ORGANISATIONS = ['ash', 'birch', 'cedar', 'elm'];
+const CLIENTS_OF_EACH = 2;
+const GRANTED = 1000;
+/** What a client does between two scans. A key may ask sixty times a minute. */
+const PAUSE_MS = 1500;
+
+interface Submitted {
+  organisation: string;
+  id: string;
+  status: string;
+}
+
+describe('kubectl rollout restart', function () {
+  this.timeout(600_000);
+  let product: Evaluation;
+  const keys = new Map<string, string>();
+  before(async function () {
+    if (!(await clusterAndHelm())) return this.skip();
+    product = await startEvaluation();
+    for (const organisation of ORGANISATIONS) {
+      const admin = (...args: string[]) =>
+        kubectl(['exec', 'deployment/curbcut-api', '-n', product.namespace, '--', 'curbcut-admin', ...args]);
+      await admin('organisation', 'add', organisation);
+      await admin('organisation', 'grant', organisation, String(GRANTED));
+      const issued = await admin('key', 'issue', '--organisation', organisation, '--name', 'load', '--json');
+      keys.set(organisation, (JSON.parse(issued) as { key: string }).key);
+    }
+  });
+  after(async () => {
+    await product?.close();
+  });
+
+  it('under load loses no submission and no stream, and charges nothing twice', async () => {
+    const demo = `http://curbcut-demo.${product.namespace}.svc/`;
+    const submitted: Submitted[] = [];
+    let restarted = false;
+
+    async function submit(organisation: string, idempotencyKey: string): Promise<string> {
+      const answer = await product.ask('/v1/ci/scans', {
+        method: 'POST',
+        headers: { 'X-API-Key': keys.get(organisation)!, 'Idempotency-Key': idempotencyKey, connection: 'close' },
+        body: JSON.stringify({ url: demo, max_pages: 1 }),
+      });
+      const text = await answer.text();
+      expect(answer.status, text).to.equal(202);
+      return (JSON.parse(text) as { scan_id: string }).scan_id;
+    }
+
+    /** One CI pipeline after the other. */
+    async function client(organisation: string, number: number): Promise<void> {
+      for (let turn = 0; !restarted; turn++) {
+        const id = await submit(organisation, `${organisation}-${number}-${turn}`);
+        const events = await follow(product.ask, id, { 'X-API-Key': keys.get(organisation)! });
+        submitted.push({ organisation, id, status: events.at(-1)!.status });
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    }
+
+    const clients = ORGANISATIONS.flatMap((organisation) =>
+      Array.from({ length: CLIENTS_OF_EACH }, (_, number) => client(organisation, number)),
+    );
+    const load = Promise.all(clients);
+    const rollOut = async (): Promise<void> => {
+      await eventually(
+        () => Promise.resolve(submitted.length),
+        (count) => count > 0,
+      );
+      for (const name of ['curbcut-api', 'curbcut-operator']) {
+        await kubectl(['rollout', 'restart', `deployment/${name}`, '-n', product.namespace]);
+        await kubectl(['rollout', 'status', `deployment/${name}`, '-n', product.namespace, '--timeout=180s']);
+      }
+    };
+    // A client that fails ends the test at once; one that is still at work is let finish.
+    await Promise.race([rollOut(), load]).finally(() => (restarted = true));
+    await load;
+
+    console.log(`      ${submitted.length} scans of ${ORGANISATIONS.length * CLIENTS_OF_EACH} clients while both were restarted`);
+    expect(submitted.length).to.be.greaterThan(ORGANISATIONS.length * CLIENTS_OF_EACH);
+    expect(submitted.filter(({ status }) => status !== 'done')).to.deep.equal([]);
+    expect(new Set(submitted.map(({ id }) => id)).size).to.equal(submitted.length);
+    for (const organisation of ORGANISATIONS) {
+      const own = submitted.filter((scan) => scan.organisation === organisation).length;
+      const answer = await product.ask('/v1/billing/credits', { headers: { 'X-API-Key': keys.get(organisation)! } });
+      expect(await answer.json(), organisation).to.include({ balance: GRANTED - own });
+    }
+    const resources = (await kubectl(['get', 'accessibilityscans', '-n', product.scans, '-o', 'name'])).trim().split('\n');
+    expect(resources).to.have.length(submitted.length);
+  });
+});
