@@ -105,6 +105,20 @@ describe('cache', () => {
     expect(watched[0]).to.deep.include({ resourceVersion: '9', allowWatchBookmarks: true, timeoutSeconds: 450 });
   });
 
+  it('holds and tells of each object what it is told to keep', async () => {
+    const event = { type: 'MODIFIED', object: object('a@2') } as WatchEvent<KubernetesObject>;
+    const keep = (whole: KubernetesObject) => ({
+      ...whole,
+      metadata: { ...whole.metadata, labels: { kept: whole.metadata.resourceVersion! } },
+    });
+    const { cache, told, start } = setUp([{ items: ['a@1', 'b@1'], version: '1' }], [[event]], { keep });
+    start();
+    await cache.synced;
+    await settle();
+    expect(told).to.deep.equal(['added a@1', 'added b@1', 'modified a@2 was @1']);
+    expect(cache.list().map(({ metadata }) => metadata.labels)).to.deep.equal([{ kept: '2' }, { kept: '1' }]);
+  });
+
   it('takes all in one when the pages outlive their snapshot', async () => {
     const expired = new KubernetesError(410, 'Expired', 'the continue parameter is too old');
     const { cache, asked, told, start } = setUp([{ items: ['a@1'], next: 'more' }, expired, { items: ['a@1', 'b@2'], version: '9' }], []);

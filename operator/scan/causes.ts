@@ -1,6 +1,6 @@
 /** Why a scan's pod does not start, and how its last one ended: each cause by its name, in words that say whom to ask. Pure. */
 import type { AccessibilityScan } from '../../core/resources.ts';
-import { conditionOf, isOver, scannerState, type Pod } from './kinds.ts';
+import { conditionOf, isOver, scannerImage, scannerState, type Pod } from './kinds.ts';
 
 /** The end of the sentence "The scanner could not start …: ". */
 export interface Cause {
@@ -43,9 +43,12 @@ export function pendingCause(pod: Pod, scan: AccessibilityScan): Cause {
     };
   const secret = scan.spec.auth?.secretRef.name;
   const hint = secret === undefined ? '' : ` Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`;
+  const image = scannerImage(pod);
+  // A pull that hangs looks like this to the end.
+  const pull = image === undefined ? '' : `; its node may be pulling the image ${image}`;
   return {
     reason: 'PodPending',
-    message: `its pod ${pod.metadata.name} is still being prepared (${reason === '' ? 'Pending' : reason}).${hint}`,
+    message: `its pod ${pod.metadata.name} is still being prepared (${reason === '' ? 'Pending' : reason}${pull}).${hint}`,
   };
 }
 

@@ -26,6 +26,7 @@ export interface Job extends KubernetesObject {
 
 interface ContainerStatus {
   name: string;
+  image?: string;
   state?: {
     waiting?: { reason?: string; message?: string };
     running?: { startedAt?: string };
@@ -62,7 +63,7 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
 export function essentialPod({ apiVersion, kind, metadata, status }: Pod): Pod {
   if (status === undefined) return { apiVersion, kind, metadata: essentialMeta(metadata) };
   const { phase, reason, message, conditions } = status;
-  const containerStatuses = status.containerStatuses?.map(({ name, state }) => ({ name, state }));
+  const containerStatuses = status.containerStatuses?.map(({ name, image, state }) => ({ name, image, state }));
   return { apiVersion, kind, metadata: essentialMeta(metadata), status: { phase, reason, message, conditions, containerStatuses } };
 }
 
@@ -122,7 +123,16 @@ export function isPending(pod: Pod): boolean {
 
 /** The scanner container's state. */
 export function scannerState(pod: Pod): NonNullable<ContainerStatus['state']> {
-  return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER)?.state ?? {};
+  return scannerOf(pod)?.state ?? {};
+}
+
+/** The image that the scanner container is made from, as soon as a node has the pod. */
+export function scannerImage(pod: Pod): string | undefined {
+  return scannerOf(pod)?.image || undefined;
+}
+
+function scannerOf(pod: Pod): ContainerStatus | undefined {
+  return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
 }
 
 /** Pods from the first attempt to the last. Two of the same second are told apart by name, always the same way. */

@@ -239,7 +239,14 @@ describe('plan', () => {
 
   it('names why a pod does not start', () => {
     const waiting = (reason: string, message: string) => [
-      podWith('a', { phase: 'Pending', containerStatuses: [{ name: 'scanner', state: { waiting: { reason, message } } }] }, 300),
+      podWith(
+        'a',
+        {
+          phase: 'Pending',
+          containerStatuses: [{ name: 'scanner', image: 'curbcut.dev/scanner:1', state: { waiting: { reason, message } } }],
+        },
+        300,
+      ),
     ];
     expect(endOf(running({ pods: waiting('ErrImagePull', 'no such image') }))).to.deep.include({ reason: 'ImagePull' });
     expect(endOf(running({ pods: waiting('ErrImagePull', 'no such image') }))?.message).to.match(
@@ -249,7 +256,7 @@ describe('plan', () => {
     const auth = scanWith(launched(), { spec: { auth: { secretRef: { name: 'sign-in' } } } });
     expect(endOf(running({ scan: auth, pods: waiting('ContainerCreating', '') }))).to.deep.include({ reason: 'PodPending' });
     expect(endOf(running({ scan: auth, pods: waiting('ContainerCreating', '') }))?.message).to.match(
-      /Secret sign-in exists in namespace curbcut/,
+      /pulling the image curbcut\.dev\/scanner:1\)\. Check that the Secret sign-in exists in namespace curbcut/,
     );
     expect(endOf(running({ pods: [pendingPod('a', 300)] }))?.message).to.match(/no node takes its pod \(0\/1 nodes are available\.\)/);
   });
