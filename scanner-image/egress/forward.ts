@@ -43,7 +43,6 @@ export function createForward(parts: Parts): { pass(request: IncomingMessage, re
       return refuse(response, vetted.reason === 'unresolvable' ? 502 : 403, kindOf(vetted.reason), vetted.message);
     }
     const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
-      agent,
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: portOf(url),
       lookup: vettedLookup(vetted.addresses),
@@ -55,28 +54,35 @@ export function createForward(parts: Parts): { pass(request: IncomingMessage, re
       insecureHTTPParser: true, // the browser takes sloppy headers too, and it is the one that reads them
       timeout: limits.idleMs,
     };
-    const upstream = httpRequest(options);
-    const dialling = setTimeout(() => upstream.destroy(Object.assign(new Error('dial'), { code: 'ETIMEDOUT' })), limits.dialMs);
-    upstream.on('socket', (socket) => {
-      if (!socket.connecting) clearTimeout(dialling);
-      else socket.once('connect', () => clearTimeout(dialling));
-    });
-    upstream.on('timeout', () => upstream.destroy(Object.assign(new Error('idle'), { code: 'ETIMEDOUT' })));
-    upstream.on('error', (error) => {
-      clearTimeout(dialling);
-      if (response.headersSent || response.destroyed) return void response.destroy();
-      const message = `${url.host} cannot be reached (${codeOf(error)}).`;
-      note(url, 'unreachable', message);
-      refuse(response, 502, 'unreachable', message);
-    });
-    upstream.on('upgrade', (_answer, socket) => socket.destroy());
-    upstream.on('response', (answer) => {
-      parts.reached(url);
-      giveBack(url, answer, response);
-    });
-    response.on('close', () => upstream.destroy());
-    request.on('error', () => upstream.destroy());
-    request.pipe(upstream);
+    const repeatable = isRepeatable(request);
+    // What may be sent only once gets a connection of its own: a kept one may be closed at the moment it is used again.
+    const send = (over: Agent | false): void => {
+      const upstream = httpRequest({ ...options, agent: over });
+      const dialling = setTimeout(() => upstream.destroy(Object.assign(new Error('dial'), { code: 'ETIMEDOUT' })), limits.dialMs);
+      upstream.on('socket', (socket) => {
+        if (!socket.connecting) clearTimeout(dialling);
+        else socket.once('connect', () => clearTimeout(dialling));
+      });
+      upstream.on('timeout', () => upstream.destroy(Object.assign(new Error('idle'), { code: 'ETIMEDOUT' })));
+      upstream.on('error', (error) => {
+        clearTimeout(dialling);
+        if (response.headersSent || response.destroyed) return void response.destroy();
+        if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error))) return send(false);
+        const message = `${url.host} cannot be reached (${codeOf(error)}).`;
+        note(url, 'unreachable', message);
+        refuse(response, 502, 'unreachable', message);
+      });
+      upstream.on('upgrade', (_answer, socket) => socket.destroy());
+      upstream.on('response', (answer) => {
+        parts.reached(url);
+        giveBack(url, answer, response);
+      });
+      response.on('close', () => upstream.destroy());
+      request.on('error', () => upstream.destroy());
+      if (repeatable) upstream.end();
+      else request.pipe(upstream);
+    };
+    send(repeatable ? agent : false);
   }
 
   function giveBack(url: URL, answer: IncomingMessage, response: ServerResponse): void {
@@ -99,6 +105,12 @@ export function createForward(parts: Parts): { pass(request: IncomingMessage, re
   }
 
   return { pass, close: () => agent.destroy() };
+}
+
+/** True for a request that changes nothing and has no body: it may be sent a second time. */
+function isRepeatable({ method, headers }: IncomingMessage): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
+  return !hasBody && ['GET', 'HEAD', 'OPTIONS'].includes(method ?? '');
 }
 
 /** The URL of an absolute-form request line; null where it is something else. */

@@ -120,17 +120,21 @@ describe('the egress proxy', () => {
   const through = (
     url: string,
     headers: Record<string, string> = {},
+    posted?: string,
   ): Promise<{ status: number; headers: Record<string, unknown>; body: string }> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(egress.url);
-      const sent = httpRequest({ hostname, port, path: url, headers, agent: false }, (response) => {
-        let body = '';
-        response.on('data', (chunk: Buffer) => (body += chunk.toString()));
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
-        response.on('error', reject);
-      });
+      const sent = httpRequest(
+        { hostname, port, path: url, headers, agent: false, method: posted === undefined ? 'GET' : 'POST' },
+        (response) => {
+          let body = '';
+          response.on('data', (chunk: Buffer) => (body += chunk.toString()));
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+          response.on('error', reject);
+        },
+      );
       sent.on('error', reject);
-      sent.end();
+      sent.end(posted);
     });
   const connect = (target: string): Promise<number> =>
     new Promise((resolve, reject) => {
@@ -178,6 +182,48 @@ describe('the egress proxy', () => {
     egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
     for (let at = 0; at < 5; at++) expect((await through(`${site.origin}/`)).body).to.have.length(100_000);
     expect(ports.size).to.equal(1);
+  });
+
+  it('sends again what a site met with the end of a kept connection, and sends once what may be sent only once', async () => {
+    const served = new WeakSet();
+    const bodies: string[] = [];
+    let cut = 0;
+    site = await openSite({
+      '/': (request, response) => {
+        // As a site does whose patience with idle connections is over at this very moment.
+        if (served.has(request.socket)) {
+          cut += 1;
+          return void request.socket.destroy();
+        }
+        served.add(request.socket);
+        let body = '';
+        request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+        request.on('end', () => {
+          bodies.push(body);
+          response.end('served');
+        });
+      },
+    });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    for (let at = 0; at < 3; at++) expect(await through(`${site.origin}/`)).to.include({ status: 200, body: 'served' });
+    expect(cut).to.be.greaterThan(0);
+    const before = cut;
+    for (const body of ['one', 'two']) expect(await through(`${site.origin}/`, {}, body)).to.include({ status: 200, body: 'served' });
+    expect(bodies.slice(-2)).to.deep.equal(['one', 'two']);
+    expect(cut).to.equal(before);
+  });
+
+  it('does not send again where a new connection is cut: the site is down', async () => {
+    let asked = 0;
+    site = await openSite({
+      '/': (request) => {
+        asked += 1;
+        request.socket.destroy();
+      },
+    });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    expect((await through(`${site.origin}/`)).status).to.equal(502);
+    expect(asked).to.equal(1);
   });
 
   it('denies by default, says why, and remembers it', async () => {
