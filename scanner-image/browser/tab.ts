@@ -163,8 +163,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   }
 
   /** Waits for the document to be loaded and quiet, along with whatever it sends itself to; then holds it. */
-  async function arrive(left: () => number): Promise<Place> {
-    const began = Date.now();
+  async function arrive(left: () => number, spent: () => number): Promise<Place> {
     for (let hop = 0; hop <= MAX_HOPS; hop++) {
       const stop = (): boolean => gone !== null || traffic.stopped() !== null;
       await watched.until(() => stop() || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null, Math.max(0, left() * 0.6));
@@ -178,7 +177,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
       if (!shown.loaded) await cdp.send('Page.stopLoading'); // some part of it never comes; what is there is tested
       const loaderId = shown.loaderId;
       try {
-        const place = await settle(left, Date.now() - began);
+        const place = await settle(left, spent());
         if (loaderId !== shown.loaderId || traffic.leaving()) continue;
         traffic.hold();
         return place;
@@ -256,7 +255,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
       const early = stoppedVisit();
       if (early !== null) return early;
       stage = 'did not finish loading';
-      const place = await arrive(left);
+      const place = await arrive(left, durationMs);
       stage = 'was not tested';
       const facts = JSON.parse(await alive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), left())) as PageFacts;
       const wrong = judgeShown(request, facts);

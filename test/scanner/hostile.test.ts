@@ -191,6 +191,28 @@ describe('pages that get in the way', () => {
     expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/app', '/found-late']);
   });
 
+  it('are waited for until what they fetch is there as a whole, and longer where they are slow', async () => {
+    const showing = (path: string): string =>
+      html(
+        `<div id="app"></div>${script(`fetch("${path}").then((answer) => answer.text()).then((text) => { document.getElementById("app").innerHTML = text; })`)}`,
+        { title: path },
+      );
+    await open({
+      // The beginning of the answer comes at once, what is shown a while after it.
+      '/begun': showing('/_begun'),
+      '/_begun': (_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' }).write('<p>');
+        setTimeout(() => response.end(FAULT), 700);
+      },
+      // A site that takes its time for the page takes it for the data too.
+      '/slow': (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(showing('/_slow')), 2500),
+      '/_slow': (_request, response) => void setTimeout(() => response.end(FAULT), 2000),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
+  });
+
   it('are each a first visit: nothing that a page keeps is there for the next', async () => {
     const body = script(
       'document.cookie = "seen=1; path=/"; const seen = document.cookie.length + localStorage.length; if (localStorage.kept || sessionStorage.kept) document.body.insertAdjacentHTML("beforeend", \'<img src="/x" id="remembered">\'); localStorage.kept = sessionStorage.kept = 1;',
