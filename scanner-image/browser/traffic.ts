@@ -42,7 +42,6 @@ export interface Traffic {
 
 interface Paused {
   requestId: string;
-  networkId?: string;
   request: { url: string };
   frameId: string;
   resourceType: string;
@@ -54,7 +53,8 @@ interface Paused {
 /** How much time the body of an error may take; it only serves to tell a wall from an error. */
 const BODY_MS = 3000;
 
-const WATCHED_TYPES = ['Document', 'Script', 'XHR', 'Fetch'];
+/** What a page waits for to show something by a script. */
+const AWAITED_TYPES = ['Script', 'XHR', 'Fetch'];
 
 export async function watchTraffic(
   cdp: CDPSession,
@@ -137,12 +137,7 @@ export async function watchTraffic(
     if (event.resourceType === 'Document' && event.frameId === mainFrame) {
       if (answered) void mainAnswer(event).finally(() => watched.changed());
       else mainRequest(event);
-    } else {
-      goOn(event);
-      if (event.resourceType !== 'Document' && WATCHED_TYPES.includes(event.resourceType)) {
-        if (!answered && event.networkId !== undefined && !open.has(event.networkId)) open.set(event.networkId, now());
-      }
-    }
+    } else goOn(event);
     watched.changed();
   });
   cdp.on('Fetch.authRequired', (event: { requestId: string; request: { url: string }; authChallenge: { source?: string } }) => {
@@ -166,7 +161,11 @@ export async function watchTraffic(
     }
     watched.changed();
   });
-  // An answer's head is not yet what a script waits for.
+  // An answer's head is not yet what a script waits for. Only the requests of documents have a loader: the script that a
+  // worker is made of is told here as well, but its end only to the worker.
+  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, type }: { requestId: string; loaderId: string; type?: string }) => {
+    if (loaderId !== '' && type !== undefined && AWAITED_TYPES.includes(type) && !open.has(requestId)) open.set(requestId, now());
+  });
   const over = ({ requestId }: { requestId: string }): void => {
     if (open.delete(requestId)) watched.changed();
   };
@@ -175,9 +174,7 @@ export async function watchTraffic(
   await cdp.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
   await cdp.send('Fetch.enable', {
     patterns: [
-      ...WATCHED_TYPES.flatMap((resourceType) =>
-        (['Request', 'Response'] as const).map((requestStage) => ({ resourceType: resourceType as 'Document', requestStage })),
-      ),
+      ...(['Request', 'Response'] as const).map((requestStage) => ({ resourceType: 'Document' as const, requestStage })),
       ...(signIn === undefined ? [] : [{ urlPattern: `${signIn.origin}/*`, requestStage: 'Request' as const }]),
     ],
     handleAuthRequests: signIn !== undefined,

@@ -1,0 +1,62 @@
+import { EventEmitter } from 'node:events';
+import { expect } from 'chai';
+import type { CDPSession } from 'playwright-core';
+import { watchTraffic } from './traffic.ts';
+
+describe('the traffic of a tab', () => {
+  /** A session whose events are told by hand. */
+  async function watchedSession() {
+    const cdp = Object.assign(new EventEmitter(), { send: () => Promise.resolve({}) });
+    let changes = 0;
+    let now = 0;
+    const watched = { changed: () => void changes++, until: () => Promise.resolve(true) };
+    const parts = { watched, problemOf: () => undefined, now: () => now };
+    const traffic = await watchTraffic(cdp as unknown as CDPSession, 'main', parts);
+    traffic.begin(() => null);
+    const sent = (requestId: string, more: object = {}): void =>
+      void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
+    const pass = (ms: number): void => void (now += ms);
+    return {
+      traffic,
+      sent,
+      pass,
+      over: (how: string, requestId: string) => cdp.emit(`Network.${how}`, { requestId }),
+      changes: () => changes,
+    };
+  }
+
+  it('waits for scripts and data until all of them came, or failed', async () => {
+    const { traffic, sent, over, changes } = await watchedSession();
+    sent('data');
+    sent('script', { type: 'Script' });
+    sent('picture', { type: 'Image' });
+    expect(traffic.pending(1500)).to.equal(2);
+    over('loadingFinished', 'data');
+    expect([traffic.pending(1500), changes()]).to.deep.equal([1, 1]);
+    over('loadingFailed', 'script');
+    over('loadingFinished', 'picture');
+    expect([traffic.pending(1500), changes()]).to.deep.equal([0, 2]);
+  });
+
+  it("does not wait for a worker's own script, whose end only the worker is told", async () => {
+    const { traffic, sent } = await watchedSession();
+    sent('worker', { type: 'Script', loaderId: '' });
+    expect(traffic.pending(1500)).to.equal(0);
+  });
+
+  it('waits no longer than it is told, from the first request on, redirects and all', async () => {
+    const { traffic, sent, pass } = await watchedSession();
+    sent('poll');
+    pass(1000);
+    sent('poll');
+    pass(600);
+    expect([traffic.pending(1500), traffic.pending(3000)]).to.deep.equal([0, 1]);
+  });
+
+  it('forgets what the page before waited for', async () => {
+    const { traffic, sent } = await watchedSession();
+    sent('data');
+    traffic.begin(() => null);
+    expect(traffic.pending(1500)).to.equal(0);
+  });
+});
