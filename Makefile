@@ -25,7 +25,7 @@ check: ## Format, lint, types, imports between rooms, dead code
 	@$(with_node) npx prettier --check .
 	@$(with_node) npx eslint --max-warnings 0 .
 	@$(with_node) npx tsc -p .
-	@$(with_node) npx depcruise --config .dependency-cruiser.cjs core stores api operator scanner-image cli local
+	@$(with_node) npx depcruise --config .dependency-cruiser.cjs core platform stores api operator scanner-image cli local
 	@$(with_node) npx knip
 
 format: ## Formats all files

@@ -3,8 +3,8 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Caller } from '../core/organisation.ts';
-import type { Span } from '../core/tracing.ts';
-import type { LimitName } from './limits.ts';
+import type { Span } from '../platform/tracing.ts';
+import type { LimitName } from './rate-limits.ts';
 
 export type Api = FastifyInstance<Server, IncomingMessage, ServerResponse, FastifyBaseLogger, TypeBoxTypeProvider>;
 

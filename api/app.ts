@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Socket } from 'node:net';
-import { NO_TRACER } from '../core/tracing.ts';
+import { NO_TRACER } from '../platform/tracing.ts';
 import type { Api } from './api.ts';
 import { guardStores, type AppDependencies, type AppOptions } from './dependencies.ts';
-import { TIMINGS } from './events.ts';
-import { LIMITS } from './limits.ts';
+import { TIMINGS } from './scan-stream.ts';
+import { LIMITS } from './rate-limits.ts';
 import { requireKey } from './plugins/auth.ts';
 import { installErrors, refuse, refuseClient } from './plugins/errors.ts';
 import { limitRequests } from './plugins/limits.ts';
@@ -23,7 +23,7 @@ import { CompleteEvent, eventRoutes, ProgressEvent } from './routes/events.ts';
 import { ReportLink, reportRoutes } from './routes/reports.ts';
 import { acceptedAnswer, ScanAccepted, scanRoutes, ScanResult } from './routes/scans.ts';
 import { serviceRoutes } from './routes/service.ts';
-import { createSubmissions } from './submission.ts';
+import { createSubmissions } from './submission/submit.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 /** No request of this API comes near it. */

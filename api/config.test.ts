@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { ConfigurationError } from '../core/configuration.ts';
+import { ConfigurationError } from '../platform/configuration.ts';
 import { Environment, readApiConfiguration } from './config.ts';
 
 const LEAST = {

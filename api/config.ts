@@ -1,9 +1,9 @@
 /** What the API reads from its environment. */
-import { readConfiguration, secret, Type } from '../core/configuration.ts';
+import { readConfiguration, secret, Type } from '../platform/configuration.ts';
 import type { Static } from 'typebox';
-import { TracingEnvironment } from '../core/open-tracer.ts';
-import { readTargetRules } from '../core/target-rules.ts';
-import type { TargetRules } from '../core/url-policy.ts';
+import { TracingEnvironment } from '../platform/open-tracer.ts';
+import { readTargetRules } from '../platform/target-rules.ts';
+import type { TargetRules } from '../core/scan/targets.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const http = (description: string, rest: object = {}) => Type.String({ pattern: '^https?://[^\\s/]', description, ...rest });

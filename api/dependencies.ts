@@ -1,22 +1,22 @@
 /** What the front door stands on, and how it sees that one of these is down. */
-import type { Logger } from '../core/logger.ts';
-import type { Tracer } from '../core/tracing.ts';
-import type { TargetRules } from '../core/url-policy.ts';
-import type { Bus } from '../stores/bus.ts';
-import type { Credits } from '../stores/credits.ts';
-import { dependencyIsDown } from '../stores/dependency.ts';
-import type { Idempotency } from '../stores/idempotency.ts';
-import type { Keys } from '../stores/keys.ts';
-import type { Limits } from '../stores/limits.ts';
-import type { Organisations } from '../stores/organisations.ts';
-import type { QueueStates } from '../stores/queue-state.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Tracer } from '../platform/tracing.ts';
+import type { TargetRules } from '../core/scan/targets.ts';
+import type { Bus } from '../stores/nats.ts';
+import type { Credits } from '../stores/credits/credits.ts';
+import { dependencyIsDown } from '../stores/availability.ts';
+import type { Idempotency } from '../stores/submissions/idempotency.ts';
+import type { Keys } from '../stores/accounts/keys.ts';
+import type { Limits } from '../stores/rate-limits/limits.ts';
+import type { Organisations } from '../stores/accounts/organisations.ts';
+import type { QueueStates } from '../stores/submissions/queue-state.ts';
 import type { Reports } from '../stores/reports.ts';
-import type { ScanResources } from '../stores/scan-resources.ts';
-import type { Scans } from '../stores/scans.ts';
-import type { Timings } from './events.ts';
-import type { LimitName, LimitSize } from './limits.ts';
+import type { ScanResources } from '../stores/submissions/scan-resources.ts';
+import type { Scans } from '../stores/scans/scans.ts';
+import type { Timings } from './scan-stream.ts';
+import type { LimitName, LimitSize } from './rate-limits.ts';
 import type { Metrics } from './plugins/metrics.ts';
-import type { Resolver } from './resolver.ts';
+import type { Resolver } from '../platform/resolver.ts';
 
 /** The stores, each only as far as a request needs it. */
 export interface Stores {

@@ -1,18 +1,18 @@
 /** The API's process: reads its configuration, opens its connections, listens, and closes with grace. */
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
-import { ConfigurationError } from '../core/configuration.ts';
-import { openTracer } from '../core/open-tracer.ts';
-import { createBus, noBus } from '../stores/bus.ts';
-import { connectKubernetes } from '../stores/kubernetes-connection.ts';
+import { ConfigurationError } from '../platform/configuration.ts';
+import { openTracer } from '../platform/open-tracer.ts';
+import { createBus, noBus } from '../stores/nats.ts';
+import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
-import { openStores } from '../stores/open.ts';
+import { openStores } from '../stores/stores.ts';
 import { createReports } from '../stores/reports.ts';
-import { createScanResources } from '../stores/scan-resources.ts';
+import { createScanResources } from '../stores/submissions/scan-resources.ts';
 import { buildApp } from './app.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
 import { addProcessMetrics, createMetrics } from './plugins/metrics.ts';
-import { createResolver } from './resolver.ts';
+import { createResolver } from '../platform/resolver.ts';
 
 /** Requests that are not finished so long after the signal are cut off: whoever sent it will not wait for ever. */
 const CLOSE_WITHIN_MS = 8_000;

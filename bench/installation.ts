@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { startProduct, type Product } from '../local/product.ts';
 import { startStack } from '../local/stack.ts';
-import { connectKubernetes } from '../stores/kubernetes-connection.ts';
-import type { KubernetesConnection } from '../stores/kubernetes.ts';
+import { connectKubernetes } from '../platform/kubernetes/connection.ts';
+import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
-import { openStores } from '../stores/open.ts';
+import { openStores } from '../stores/stores.ts';
 
 export interface Installation {
   product: Product;
@@ -42,10 +42,10 @@ export async function pace(count: number, act: (index: number) => Promise<void>)
 
 /** What the image's start script sets. */
 function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
-  const script = readFileSync(join(import.meta.dirname, '..', 'service-image', 'start'), 'utf8');
+  const script = readFileSync(join(import.meta.dirname, '..', 'images', 'service', 'start'), 'utf8');
   const [, exported = ''] = /^export (.+)$/m.exec(script) ?? [];
   const [, flags = ''] = /^exec node (.+?) "/m.exec(script) ?? [];
-  if (exported === '' || flags === '') throw new Error('service-image/start no longer says how Node.js is started');
+  if (exported === '' || flags === '') throw new Error('images/service/start no longer says how Node.js is started');
   const pairs = exported.split(' ').map((pair) => pair.split('=', 2) as [string, string]);
   return { environment: Object.fromEntries(pairs), nodeFlags: flags.split(' ') };
 }

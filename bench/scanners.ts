@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PodInput } from '../core/pod.ts';
-import type { Report } from '../core/report.ts';
+import type { PodInput } from '../core/protocol/pod-messages.ts';
+import type { Report } from '../core/report/schema.ts';
 import { measure, type Measured } from './measure.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -2,7 +2,7 @@
  * Accepted submissions a second, through the whole front door (key, limits, address rule, credits, custom resource),
  * beside the bare creation of the same custom resources on the same Kubernetes API: the ratio is what the front door costs.
  */
-import { API_VERSION, GROUP, SCANS_PLURAL, VERSION } from '../core/resources.ts';
+import { API_VERSION, GROUP, SCANS_PLURAL, VERSION } from '../core/protocol/custom-resources.ts';
 import { pace, startInstallation } from './installation.ts';
 
 export interface Rates {

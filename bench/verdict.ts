@@ -6,9 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadavg } from 'node:os';
-import type { KubernetesObject } from '../core/resources.ts';
-import { conditionOf, type Job, type Pod } from '../operator/scan/kinds.ts';
-import { connectKubernetes } from '../stores/kubernetes-connection.ts';
+import type { KubernetesObject } from '../core/protocol/custom-resources.ts';
+import { conditionOf, type Job, type Pod } from '../operator/scan/kube-types.ts';
+import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { startWholeProduct } from '../test/journey/product.ts';
 
 export interface Waits {

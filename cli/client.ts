@@ -1,7 +1,7 @@
 /** The service over HTTP: submits once however often it must ask, and waits where it is told to wait. */
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
-import type { Impact, WcagLevel, WcagVersion } from '../core/scan.ts';
+import type { Impact, WcagLevel, WcagVersion } from '../core/scan/options.ts';
 import { CannotTell, ServiceAway, printable } from './errors.ts';
 import { Accepted, Link, Result, readRefusal, type RefusalBody } from './messages.ts';
 

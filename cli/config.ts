@@ -1,5 +1,5 @@
 /** What the command line reads of its environment. */
-import { ConfigurationError, Type, readConfiguration, secret } from '../core/configuration.ts';
+import { ConfigurationError, Type, readConfiguration, secret } from '../platform/configuration.ts';
 import { CannotTell } from './errors.ts';
 
 const Environment = Type.Object({

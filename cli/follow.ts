@@ -1,7 +1,7 @@
 /** Follows a scan to its end: by the event stream while that holds, else by polling. */
 import { Value } from 'typebox/value';
-import { isTerminal } from '../core/phase.ts';
-import type { Phase } from '../core/scan.ts';
+import { isTerminal } from '../core/scan/phases.ts';
+import type { Phase } from '../core/scan/options.ts';
 import { readAnswer, reasonOf, refusal, retryAfterOf, causeOf, type Client } from './client.ts';
 import { CannotTell } from './errors.ts';
 import { Complete, Progress, type Result } from './messages.ts';

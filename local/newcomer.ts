@@ -1,9 +1,9 @@
 /** What a newcomer needs before a first scan: an organisation with credits, and a key for it. */
 import { readFile } from 'node:fs/promises';
-import type { Logger } from '../core/logger.ts';
-import { AlreadyExists } from '../stores/organisations.ts';
+import type { Logger } from '../platform/logger.ts';
+import { AlreadyExists } from '../stores/accounts/organisations.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
-import { openStores } from '../stores/open.ts';
+import { openStores } from '../stores/stores.ts';
 
 const ORGANISATION = 'demo';
 const FIRST_GRANT = 10_000;

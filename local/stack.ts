@@ -4,7 +4,7 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 import { startDocuments } from './documents/documents.ts';
 import { startKube } from './kube/kube.ts';
 import { startMessages } from './messages/messages.ts';

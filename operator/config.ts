@@ -1,9 +1,9 @@
 /** What the operator reads from its environment. */
 import type { Static } from 'typebox';
-import { Type, listOf, readConfiguration, secret } from '../core/configuration.ts';
-import { TracingEnvironment } from '../core/open-tracer.ts';
-import { readTargetRules } from '../core/target-rules.ts';
-import type { TargetRules } from '../core/url-policy.ts';
+import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
+import { TracingEnvironment } from '../platform/open-tracer.ts';
+import { readTargetRules } from '../platform/target-rules.ts';
+import type { TargetRules } from '../core/scan/targets.ts';
 import type { OperatorSettings } from './operator.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;

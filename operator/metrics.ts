@@ -2,9 +2,9 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { createStoreMetrics, type StoreMetrics } from '../stores/metrics.ts';
 import type { RuntimeMetrics } from './runtime/metrics.ts';
-import type { PageVisit } from './scan/page-visits.ts';
-import type { StageMove } from './scan/stages.ts';
-import type { SweepResult } from './scan/sweeper.ts';
+import type { PageVisit } from './scan/results/page-visits.ts';
+import type { StageMove } from './scan/phase-metrics.ts';
+import type { SweepResult } from './maintenance/sweeper.ts';
 
 const PREFIX = 'curbcut_';
 

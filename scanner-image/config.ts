@@ -1,8 +1,8 @@
 /** What the scanner pod reads: its environment, and the file that says what to scan. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
-import { Type } from '../core/configuration.ts';
-import { POD_AUTH_PATH, POD_INPUT_PATH, PodInput } from '../core/pod.ts';
+import { Type } from '../platform/configuration.ts';
+import { POD_AUTH_PATH, POD_INPUT_PATH, PodInput } from '../core/protocol/pod-messages.ts';
 
 export const ScannerConfiguration = Type.Object({
   SCAN_INPUT: Type.String({ default: POD_INPUT_PATH, description: 'the file that says what to scan' }),

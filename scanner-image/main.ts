@@ -1,10 +1,10 @@
 /** The scanner pod's process: reads what to scan, scans it, stores the results, says how it ended, and exits. */
 import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
-import { readConfiguration } from '../core/configuration.ts';
-import { openTracer } from '../core/open-tracer.ts';
-import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/pod.ts';
-import { within } from '../core/tracing.ts';
+import { readConfiguration } from '../platform/configuration.ts';
+import { openTracer } from '../platform/open-tracer.ts';
+import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
+import { within } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
 import { runPod } from './pod.ts';

@@ -1,8 +1,8 @@
 /** Tells the operator how far the pod is. All of it may be lost without harm, so nothing here ever fails the scan. */
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
-import type { Logger } from '../core/logger.ts';
-import type { PodFailed, PodInput, PodProgress, PodStored } from '../core/pod.ts';
-import type { PageProgress } from '../core/scan.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { PodFailed, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
+import type { PageProgress } from '../core/scan/options.ts';
 
 export interface Messages {
   /** Tells a phase and its page counts: a new phase at once, new counts at most every 500 ms. */

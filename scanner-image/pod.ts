@@ -1,7 +1,14 @@
 /** A scanner pod's work from its input to its last message: scan, aggregate, generate, store. */
-import type { Logger } from '../core/logger.ts';
-import { EXIT_PERMANENT, EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodFailed, type PodInput, type PodStored } from '../core/pod.ts';
-import type { Report, ReportPage } from '../core/report.ts';
+import type { Logger } from '../platform/logger.ts';
+import {
+  EXIT_PERMANENT,
+  EXPORT_MAX_BYTES,
+  PDF_MAX_BYTES,
+  type PodFailed,
+  type PodInput,
+  type PodStored,
+} from '../core/protocol/pod-messages.ts';
+import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Machine } from './browser/chromium.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../core/logger.ts';
-import type { PodInput } from '../core/pod.ts';
-import type { Report, ReportPage } from '../core/report.ts';
-import type { PageProgress } from '../core/scan.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { PodInput } from '../core/protocol/pod-messages.ts';
+import type { Report, ReportPage } from '../core/report/schema.ts';
+import type { PageProgress } from '../core/scan/options.ts';
 import { AXE_VERSION, axeOptions, axeSource } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { createPool, type Pool } from './browser/pool.ts';
@@ -15,11 +15,11 @@ import { movedWithin, pageOfSite, sameSite, scopeOf } from './crawl/address.ts';
 import { createFrontier, type Candidate } from './crawl/frontier.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './crawl/robots.ts';
 import { collectSitemaps } from './crawl/sitemaps.ts';
-import type { WrongPage } from './crawl/wrong-page.ts';
+import type { WrongPage } from './crawl/page-checks.ts';
 import { createGuardedFetch } from './egress/fetch.ts';
 import type { EgressLimits } from './egress/limits.ts';
 import { openEgress } from './egress/proxy.ts';
-import type { Resolve } from './egress/vetting.ts';
+import type { Resolve } from './egress/target-guard.ts';
 import { ScanFailed, firstPageFailure } from './failure.ts';
 import { cookiesOf, signInHeaders, type SignIn } from './sign-in.ts';
 

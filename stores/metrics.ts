@@ -1,6 +1,6 @@
 /** Counts what API and operator both do with their stores, for Prometheus: under the same names, so that sums over both are true. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
-import type { CreditMove } from './credits.ts';
+import type { CreditMove } from './credits/credits.ts';
 
 export interface StoreMetrics {
   /** Credits moved. Each move is told once, by the process whose call made it. */

@@ -1,6 +1,6 @@
 /** The connection to MongoDB (4.4 and later) or an engine that speaks its protocol, and the indexes that the stores rely on. */
 import { MongoClient, type CreateIndexesOptions, type Db, type IndexSpecification } from 'mongodb';
-import type { Logger } from '../core/logger.ts';
+import type { Logger } from '../platform/logger.ts';
 
 /** The database where the URL names none. */
 const DEFAULT_DATABASE = 'curbcut';

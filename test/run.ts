@@ -15,14 +15,14 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   operator: ['test/operator/**/*.test.ts', 'operator/!(runtime)/**/*.test.ts', 'operator/*.test.ts'],
   journey: ['test/journey/**/*.test.ts'],
   api: ['test/api/**/*.test.ts', 'api/**/*.test.ts'],
-  kube: ['test/local-kube/**/*.test.ts', 'local/kube/**/*.test.ts'],
-  demo: ['test/local-data/demo-site*.test.ts'],
+  kube: ['local/tests/kube/**/*.test.ts', 'local/kube/**/*.test.ts'],
+  demo: ['local/tests/data/demo-site*.test.ts'],
   runtime: ['test/runtime/**/*.test.ts', 'operator/runtime/**/*.test.ts'],
   stores: ['test/stores/**/*.test.ts', 'stores/**/*.test.ts'],
-  data: ['test/local-data/!(demo-site*).test.ts', 'local/!(kube)/**/*.test.ts', 'local/*.test.ts'],
+  data: ['local/tests/data/!(demo-site*).test.ts', 'local/!(kube|tests)/**/*.test.ts', 'local/*.test.ts'],
   report: ['test/report/**/*.test.ts'],
   cli: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'],
-  core: ['core/**/*.test.ts', 'crds/**/*.test.ts', 'test/*.test.ts', 'test/chart/**/*.test.ts'],
+  core: ['core/**/*.test.ts', 'platform/**/*.test.ts', 'crds/**/*.test.ts', 'test/*.test.ts', 'test/chart/**/*.test.ts'],
 };
 
 const root = join(import.meta.dirname, '..');

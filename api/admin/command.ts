@@ -1,5 +1,5 @@
 /** What a command of `curbcut-admin` is: its arguments, what it needs, and what it gives. */
-import type { Stores } from '../../stores/open.ts';
+import type { Stores } from '../../stores/stores.ts';
 
 /** Something that the caller can mend: a name that does not exist, an argument that is missing. */
 export class Refused extends Error {

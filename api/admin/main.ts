@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { MongoError } from 'mongodb';
-import { ConfigurationError, readConfiguration } from '../../core/configuration.ts';
-import type { Logger } from '../../core/logger.ts';
+import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/mongo.ts';
-import { openStores } from '../../stores/open.ts';
+import { openStores } from '../../stores/stores.ts';
 import { Environment } from './config.ts';
 import { run } from './run.ts';
 

@@ -1,6 +1,6 @@
 /** `curbcut-admin` from its arguments to its exit code. */
 import { parseArgs } from 'node:util';
-import { AlreadyExists, NamespaceTaken } from '../../stores/organisations.ts';
+import { AlreadyExists, NamespaceTaken } from '../../stores/accounts/organisations.ts';
 import { Refused, type Command, type World } from './command.ts';
 import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';

@@ -1,9 +1,9 @@
 /** Counts requests against their limits, and tells of these in headers. */
 import type { Caller } from '../../core/organisation.ts';
-import type { LimitRule, Limits, LimitState } from '../../stores/limits.ts';
+import type { LimitRule, Limits, LimitState } from '../../stores/rate-limits/limits.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError } from '../errors.ts';
-import type { LimitName, LimitSize } from '../limits.ts';
+import type { LimitName, LimitSize } from '../rate-limits.ts';
 
 /** Counts every request of `scope`, in which a key is required, against its key's limit and then its route's. */
 export function limitRequests(scope: Api, limits: Limits, sizes: Readonly<Record<LimitName, LimitSize>>): void {

@@ -2,7 +2,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { Api } from '../api.ts';
-import { LIMITS } from '../limits.ts';
+import { LIMITS } from '../rate-limits.ts';
 
 /** Everything the reference loads is its own; it calls nobody but this service. */
 const CONTENT_SECURITY_POLICY =

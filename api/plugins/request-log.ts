@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../core/logger.ts';
-import { REQUEST_ID } from '../../core/resources.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { REQUEST_ID } from '../../core/protocol/custom-resources.ts';
 import type { Api } from '../api.ts';
 
 /** The caller's X-Request-Id if it is a safe token, else a new one. */

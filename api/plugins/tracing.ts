@@ -1,5 +1,5 @@
 /** Begins a span for every request of the versioned API, within the caller's own trace where it sends one. */
-import type { Tracer } from '../../core/tracing.ts';
+import type { Tracer } from '../../platform/tracing.ts';
 import type { Api } from '../api.ts';
 
 /** Not for probes and documents, which nobody follows. */

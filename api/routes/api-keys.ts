@@ -1,8 +1,8 @@
 /** Issuing, listing and revoking API keys. */
 import { Type, type Static } from 'typebox';
-import type { Logger } from '../../core/logger.ts';
-import type { ApiKey, Keys } from '../../stores/keys.ts';
-import type { Organisations } from '../../stores/organisations.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
+import type { Organisations } from '../../stores/accounts/organisations.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, ValidationFailure } from '../errors.ts';
 import { answer, emptyAnswer, KEYED, LIMITED, nullable, reference, refusals } from '../responses.ts';

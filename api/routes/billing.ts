@@ -1,6 +1,6 @@
 /** The credit balance. */
 import { Type } from 'typebox';
-import type { Credits } from '../../stores/credits.ts';
+import type { Credits } from '../../stores/credits/credits.ts';
 import { callerOf, type Api } from '../api.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 

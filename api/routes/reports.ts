@@ -1,8 +1,8 @@
 /** Links to what a scan found: the PDF report and the JSON export. */
 import { Type } from 'typebox';
-import { isTerminal } from '../../core/phase.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
 import type { Reports } from '../../stores/reports.ts';
-import type { ScanRow, Scans } from '../../stores/scans.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';

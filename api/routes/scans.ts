@@ -1,19 +1,19 @@
 /** Submitting a scan and polling it. */
 import { createHash } from 'node:crypto';
 import { Type, type Static } from 'typebox';
-import { isTerminal } from '../../core/phase.ts';
-import { IMPACTS, PHASES, SCAN_DEFAULTS, WCAG_LEVELS, WCAG_VERSIONS, type ScanOptions } from '../../core/scan.ts';
-import { URL_MAX_LENGTH } from '../../core/url-policy.ts';
-import type { StoredAnswer } from '../../stores/idempotency.ts';
-import type { ScanRow, Scans } from '../../stores/scans.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
+import { IMPACTS, PHASES, SCAN_DEFAULTS, WCAG_LEVELS, WCAG_VERSIONS, type ScanOptions } from '../../core/scan/options.ts';
+import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
+import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, ValidationFailure, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
-import { findings } from '../events.ts';
+import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../plugins/metrics.ts';
 import { answer, KEYED, LIMITED, nullable, oneOf, reference, refusals, ValidationError } from '../responses.ts';
-import type { SubmissionOutcome, Submissions } from '../submission.ts';
-import { targetItem } from '../targets.ts';
-import type { Logger } from '../../core/logger.ts';
+import type { SubmissionOutcome, Submissions } from '../submission/submit.ts';
+import { targetItem } from '../submission/targets.ts';
+import type { Logger } from '../../platform/logger.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */
 const POLL_AGAIN_SECONDS = 5;

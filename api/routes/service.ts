@@ -1,6 +1,6 @@
 /** What the service says about itself: documents, health, metrics. No key is needed. */
 import { Type } from 'typebox';
-import { Report } from '../../core/report.ts';
+import { Report } from '../../core/report/schema.ts';
 import type { Api } from '../api.ts';
 import type { Probe } from '../dependencies.ts';
 import type { Metrics } from '../plugins/metrics.ts';

@@ -1,7 +1,7 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import { createClient, type Submission } from '../client.ts';
 import { WrongUse } from '../errors.ts';
-import { IMPACTS, WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan.ts';
+import { IMPACTS, WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { SCAN_HELP } from './help.ts';

@@ -1,5 +1,5 @@
 /** What the evaluation reads from its environment. */
-import { Type } from '../../core/configuration.ts';
+import { Type } from '../../platform/configuration.ts';
 
 const name = (description: string) => Type.String({ pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$', description });
 const port = (fallback: number, what: string) =>

@@ -5,8 +5,8 @@
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import pino from 'pino';
-import { ConfigurationError, readConfiguration } from '../../core/configuration.ts';
-import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
+import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
+import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { startDemoSite } from '../demo-site/server.ts';
 import { startDocuments } from '../documents/documents.ts';
 import { startMessages } from '../messages/messages.ts';

@@ -1,5 +1,5 @@
 /** The garbage collector: dependents follow their owners, and what lives in a namespace or of a definition follows it. */
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './catalogue.ts';
 import { CRD_STORAGE, EVENT_STORAGE } from './builtins.ts';
 import type { Objects } from './objects.ts';

@@ -2,7 +2,7 @@
 import { timingSafeEqual, createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './catalogue.ts';
 import * as discovery from './discovery.ts';
 import { noSuchResource, StatusError } from './status.ts';

@@ -1,6 +1,6 @@
 /** The Job controller: watches Jobs and their pods, and carries out what `planJob` decides. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './catalogue.ts';
 import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures } from './job-plan.ts';
 import type { Objects } from './objects.ts';

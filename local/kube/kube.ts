@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { openCatalogue } from './catalogue.ts';
 import { readDefinitions } from './crd.ts';
 import { kubeconfigOf, loadCredentials } from './credentials.ts';

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Objects } from './objects.ts';
 import type { ReadData } from './pod-files.ts';

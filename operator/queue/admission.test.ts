@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { AccessibilityScan, ScanQueue } from '../../core/resources.ts';
+import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/operator/samples.ts';
 import { admission } from './admission.ts';
 

@@ -1,7 +1,7 @@
 /** Decides which scans get a place among the running, and what those that wait are told: first come, first served. Pure. */
-import type { AccessibilityScan, ScanQueue } from '../../core/resources.ts';
-import { isAdmitted } from '../scan/kinds.ts';
-import { hasEnded } from '../scan/status.ts';
+import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { isAdmitted } from '../scan/kube-types.ts';
+import { hasEnded } from '../scan/policy/status.ts';
 
 export interface Admission {
   /** Those that get a place now, in order. */

@@ -1,11 +1,11 @@
 /** Keeps the queue: one loop that lets scans in, tells those that wait, and tells the front door how full it is. */
-import { API_VERSION, DEFAULT_QUEUE, type AccessibilityScan, type ScanQueue } from '../../core/resources.ts';
-import { KubernetesError, type KubernetesConnection } from '../../stores/kubernetes.ts';
-import type { QueueStates } from '../../stores/queue-state.ts';
-import type { Recorder } from '../runtime/events.ts';
-import { QUEUES, conditionOf } from '../scan/kinds.ts';
-import type { ScanBook } from '../scan/resource.ts';
-import { admittedStatus, waitingStatus } from '../scan/status.ts';
+import { API_VERSION, DEFAULT_QUEUE, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import type { QueueStates } from '../../stores/submissions/queue-state.ts';
+import type { Recorder } from '../runtime/recorder.ts';
+import { QUEUES, conditionOf } from '../scan/kube-types.ts';
+import type { ScanBook } from '../scan/scan-client.ts';
+import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import { admission, type Admission } from './admission.ts';
 
 export interface QueueParts {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import type { KubernetesObject } from '../../core/resources.ts';
-import { KubernetesError, WatchIdleError, type KubernetesConnection, type WatchEvent } from '../../stores/kubernetes.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, WatchIdleError, type KubernetesConnection, type WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeClock, settle } from '../../test/runtime/fake-clock.ts';
 import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';

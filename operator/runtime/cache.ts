@@ -9,14 +9,20 @@
  * listeners are called synchronously and in order, so a slow one belongs behind a queue; objects are raw JSON and
  * frozen, since they are shared.
  */
-import type { Logger } from '../../core/logger.ts';
-import type { KubernetesObject } from '../../core/resources.ts';
-import { KubernetesError, WatchIdleError, type KubernetesConnection, type ResourceType, type WatchEvent } from '../../stores/kubernetes.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import {
+  KubernetesError,
+  WatchIdleError,
+  type KubernetesConnection,
+  type ResourceType,
+  type WatchEvent,
+} from '../../platform/kubernetes/kubernetes.ts';
 import { sleep, type Clock } from './clock.ts';
-import { createStore, type CacheEvent } from './store.ts';
+import { createStore, type CacheEvent } from './indexer.ts';
 import type { RuntimeMetrics, WatchRestart } from './metrics.ts';
 
-export type { CacheEvent } from './store.ts';
+export type { CacheEvent } from './indexer.ts';
 
 export interface Cache<T extends KubernetesObject> {
   /** Lists and watches until the signal aborts. Once. */

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { createFakeClock, settle } from '../../test/runtime/fake-clock.ts';
 import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
-import { KubernetesError } from '../../stores/kubernetes.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { startController, type Controller, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';
-import { createQueue } from './queue.ts';
+import { createQueue } from './workqueue.ts';
 
 describe('controller', () => {
   const running: Controller[] = [];

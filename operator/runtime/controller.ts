@@ -8,11 +8,11 @@
  * leader lists everything anyway; a reconcile that outlives its time is aborted, because a hung one would hold its key
  * for ever.
  */
-import type { Logger } from '../../core/logger.ts';
-import { KubernetesError } from '../../stores/kubernetes.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { ReconcileResult, RuntimeMetrics } from './metrics.ts';
-import type { WorkQueue } from './queue.ts';
+import type { WorkQueue } from './workqueue.ts';
 
 /**
  * Brings one object to its next state. It must be safe to repeat, and give up when the signal aborts: the process

@@ -1,5 +1,5 @@
 /** Names an object in a queue or a cache, as client-go's `MetaNamespaceKeyFunc` does. */
-import type { KubernetesObject } from '../../core/resources.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 
 /** `namespace/name`, or `name` alone for what is not in a namespace. */
 export function keyOf(object: KubernetesObject): string {

@@ -1,11 +1,11 @@
 /** Gathers what is known about a scan: from the caches, from what its pods said, and from the server where a cache may be behind. */
-import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/resources.ts';
-import type { Children } from './children.ts';
-import { byAge, isOver, isOwnedBy, type Job, type Pod } from './kinds.ts';
-import type { Memories, Memory } from './memory.ts';
-import type { Facts } from './plan.ts';
-import type { Voices } from './pod-message.ts';
-import { hasEnded } from './status.ts';
+import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { Children } from './launch/children.ts';
+import { byAge, isOver, isOwnedBy, type Job, type Pod } from './kube-types.ts';
+import type { Memories, Memory } from './reconcile-state.ts';
+import type { Facts } from './policy/plan.ts';
+import type { Voices } from './results/pod-message-log.ts';
+import { hasEnded } from './policy/status.ts';
 
 export interface GatherParts {
   jobs: { get(namespace: string, name: string): Job | undefined };

@@ -1,14 +1,14 @@
 /** Brings one scan a step further: gathers what is known, has the plan decide, carries its actions out. */
-import { requestOf, scanIdOf } from '../../core/resources.ts';
-import type { Logger } from '../../core/logger.ts';
+import { requestOf, scanIdOf } from '../../core/protocol/custom-resources.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { fromKey } from '../runtime/key.ts';
-import type { Acts } from './acts.ts';
+import type { Acts } from './actions.ts';
 import type { Gather } from './gather.ts';
-import { conditionOf } from './kinds.ts';
-import { plan, type Patience } from './plan.ts';
-import type { Voices } from './pod-message.ts';
-import type { ScanBook } from './resource.ts';
-import { phaseOf } from './status.ts';
+import { conditionOf } from './kube-types.ts';
+import { plan, type Patience } from './policy/plan.ts';
+import type { Voices } from './results/pod-message-log.ts';
+import type { ScanBook } from './scan-client.ts';
+import { phaseOf } from './policy/status.ts';
 
 export interface ReconcileParts {
   book: ScanBook;

@@ -3,9 +3,10 @@
  * that whichever replica sees the end tells the same story as the one that saw the beginning.
  */
 import { createHash } from 'node:crypto';
-import { traceOf, type AccessibilityScan } from '../../core/resources.ts';
-import { readTraceparent, within, writeTraceparent, type Tracer } from '../../core/tracing.ts';
-import { admittedAt } from './kinds.ts';
+import { traceOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { readTraceparent, writeTraceparent } from '../../core/protocol/traceparent.ts';
+import { within, type Tracer } from '../../platform/tracing.ts';
+import { admittedAt } from './kube-types.ts';
 
 export interface ScanTraces {
   /** The scan's Job was made: its wait is over. @returns the parent of the pod's spans, if the scan is traced */

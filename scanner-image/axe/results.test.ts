@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { NODE_HTML_MAX } from '../../core/report.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan.ts';
+import { NODE_HTML_MAX } from '../../core/report/schema.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
 import { cut, splitTarget, toFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from './source.ts';
 

@@ -1,8 +1,8 @@
 /** Turns what axe-core says of a page into the report's words. */
-import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report.ts';
-import { IMPACTS, type Impact } from '../../core/scan.ts';
-import { emptyTally, type RuleTally } from '../../core/score.ts';
-import { successCriteria } from '../../core/wcag.ts';
+import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
+import { IMPACTS, type Impact } from '../../core/scan/options.ts';
+import { emptyTally, type RuleTally } from '../../core/report/score.ts';
+import { successCriteria } from '../../core/scan/wcag.ts';
 
 /** Where an element is: frames outermost first, then the element; each a selector, or a list through shadow roots. */
 export type AxeTarget = (string | string[])[];

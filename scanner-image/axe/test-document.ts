@@ -1,6 +1,6 @@
 /** Runs axe-core over a page: at once where it has no frames, frame by frame and put together where it has. */
 import type { CDPSession, Page } from 'playwright-core';
-import { within } from '../browser/patience.ts';
+import { within } from '../browser/wait.ts';
 import type { AxeResults } from './results.ts';
 import { WORLD, type AxeOptions } from './source.ts';
 

@@ -2,7 +2,7 @@
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 
 /** What the process that starts the browser knows of its machine. */
 export interface Machine {

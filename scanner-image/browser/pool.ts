@@ -1,6 +1,6 @@
 /** The scan's browser and its tabs: a worker keeps its tab, a broken tab is replaced, a crashed browser is started again. */
 import type { Browser } from 'playwright-core';
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
 import { openTab, type Tab, type TabParts, type Visit, type VisitRequest } from './tab.ts';
 

@@ -1,13 +1,13 @@
 /** One tab that is used for page after page: loads a page, waits until it is still, holds it there and tests it. */
 import type { Browser } from 'playwright-core';
-import type { PageFailureReason } from '../../core/report.ts';
+import type { PageFailureReason } from '../../core/report/schema.ts';
 import { toFindings, type Findings } from '../axe/results.ts';
 import type { AxeOptions } from '../axe/source.ts';
 import { EvaluationFailed, evaluate, placeOf, testDocument, type Place } from '../axe/test-document.ts';
 import { WORLD } from '../axe/source.ts';
-import { botWall, isHtml, isSignInPage, type WrongPage } from '../crawl/wrong-page.ts';
-import type { Problem } from '../egress/record.ts';
-import { TooLong, createWatched, within } from './patience.ts';
+import { botWall, isHtml, isSignInPage, type WrongPage } from '../crawl/page-checks.ts';
+import type { Problem } from '../egress/egress-failures.ts';
+import { TooLong, createWatched, within } from './wait.ts';
 import { watchTraffic, fromProblem, type BasicSignIn } from './traffic.ts';
 
 /** What a page says of itself. */

@@ -3,10 +3,10 @@
  * while it is tested, answers a sign-in, and knows whether scripts still wait for something.
  */
 import type { CDPSession } from 'playwright-core';
-import type { Problem } from '../egress/record.ts';
-import { EGRESS_HEADER } from '../egress/record.ts';
-import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/wrong-page.ts';
-import { within, type Watched } from './patience.ts';
+import type { Problem } from '../egress/egress-failures.ts';
+import { EGRESS_HEADER } from '../egress/egress-failures.ts';
+import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/page-checks.ts';
+import { within, type Watched } from './wait.ts';
 
 /** HTTP basic, for one origin. */
 export interface BasicSignIn {

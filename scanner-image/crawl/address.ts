@@ -1,5 +1,5 @@
 /** Which URLs are one page, which belong to the site, and which to the scan. Pure. */
-import type { CrawlRules } from '../../core/scan.ts';
+import type { CrawlRules } from '../../core/scan/options.ts';
 
 /** Parameters that say where a visitor came from and never what is shown. */
 const TRACKING =

@@ -1,6 +1,6 @@
 /** Walks a site: several workers load pages, and what they find is taken in one after the other, in the frontier's order. */
-import type { ReportPage } from '../../core/report.ts';
-import { pageScore, roundScore, countViolations } from '../../core/score.ts';
+import type { ReportPage } from '../../core/report/schema.ts';
+import { pageScore, roundScore, countViolations } from '../../core/report/score.ts';
 import type { Visit } from '../browser/tab.ts';
 import { pageKey, pageOfSite } from './address.ts';
 import type { Candidate, End, Frontier } from './frontier.ts';

@@ -1,11 +1,11 @@
 /** Passes plain HTTP requests on to vetted addresses, counting what comes back. */
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
-import { portOf } from '../../core/url-policy.ts';
+import { portOf } from '../../core/scan/targets.ts';
 import { vettedLookup } from './dial.ts';
 import type { EgressLimits } from './limits.ts';
-import { EGRESS_HEADER, codeOf, kindOf, type ProblemKind } from './record.ts';
-import type { Vetted } from './vetting.ts';
+import { EGRESS_HEADER, codeOf, kindOf, type ProblemKind } from './egress-failures.ts';
+import type { Vetted } from './target-guard.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1), and those that only the proxy may set. */
 const HOP_BY_HOP = new Set([

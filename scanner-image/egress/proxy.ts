@@ -2,14 +2,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Logger } from '../../core/logger.ts';
-import type { TargetRules } from '../../core/url-policy.ts';
-import { portOf } from '../../core/url-policy.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { TargetRules } from '../../core/scan/targets.ts';
+import { portOf } from '../../core/scan/targets.ts';
 import { dial } from './dial.ts';
 import { createForward } from './forward.ts';
 import { EGRESS_LIMITS, type EgressLimits } from './limits.ts';
-import { EGRESS_HEADER, codeOf, createRecord, kindOf, type EgressRecord } from './record.ts';
-import { createVetting, type Resolve, type Vetted } from './vetting.ts';
+import { EGRESS_HEADER, codeOf, createRecord, kindOf, type EgressRecord } from './egress-failures.ts';
+import { createVetting, type Resolve, type Vetted } from './target-guard.ts';
 
 export interface Egress extends Pick<EgressRecord, 'problemOf' | 'problems'> {
   /** The proxy's address, `http://127.0.0.1:<port>`. */

@@ -1,9 +1,9 @@
 /** Turns what a scan found into the JSON export: score, verdict, counts and root causes over its pages. */
-import { groupViolations } from '../../core/groups.ts';
-import type { PodInput } from '../../core/pod.ts';
-import type { Report, ReportPage, TestedPage } from '../../core/report.ts';
-import { SCORE_VERSION, countViolations, scanScore, sumCounts } from '../../core/score.ts';
-import { judge } from '../../core/verdict.ts';
+import { groupViolations } from '../../core/report/fingerprints.ts';
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { Report, ReportPage, TestedPage } from '../../core/report/schema.ts';
+import { SCORE_VERSION, countViolations, scanScore, sumCounts } from '../../core/report/score.ts';
+import { judge } from '../../core/scan/thresholds.ts';
 
 /**
  * Builds the report of a scan.

@@ -1,9 +1,9 @@
 /** Who is let in, how often, and what every answer carries. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { makeKey } from '../../stores/key-format.ts';
+import { makeKey } from '../../stores/accounts/key-format.ts';
 import { type Response } from './replica.ts';
-import { startWorld, SUBMISSION, type World } from './world.ts';
+import { startWorld, SUBMISSION, type World } from './context.ts';
 
 const KEYED: [method: string, path: string][] = [
   ['POST', '/v1/ci/scans'],

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../../api/admin/run.ts';
 import type { World } from '../../api/admin/command.ts';
-import { openStores, type Stores } from '../../stores/open.ts';
+import { openStores, type Stores } from '../../stores/stores.ts';
 import { openDatabase, silent, type TestDatabase } from '../stores/database.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'api', 'admin', 'main.ts');

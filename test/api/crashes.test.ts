@@ -3,11 +3,11 @@
  * repeat, in either order, and in the end exactly the credits of the scans that will run are held.
  */
 import { expect } from 'chai';
-import { GROUP, SCANS_PLURAL, VERSION } from '../../core/resources.ts';
-import { createScanResources } from '../../stores/scan-resources.ts';
-import { sweep } from '../../stores/sweep.ts';
+import { GROUP, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import { createScanResources } from '../../stores/submissions/scan-resources.ts';
+import { sweep } from '../../operator/maintenance/sweep.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, startWorld, SUBMISSION, type World } from './world.ts';
+import { eventually, startWorld, SUBMISSION, type World } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 

@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import type { ScanRow } from '../../stores/scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { down, type Replica, type WorldOptions } from './replica.ts';
-import { eventually, startWorld, type World } from './world.ts';
+import { eventually, startWorld, type World } from './context.ts';
 
 const OUTCOME = {
   score: 99.5,

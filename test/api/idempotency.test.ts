@@ -1,6 +1,6 @@
 /** The same submission sent twice is one scan. */
 import { expect } from 'chai';
-import { startWorld, SUBMISSION, type World } from './world.ts';
+import { startWorld, SUBMISSION, type World } from './context.ts';
 
 describe('a submission with an Idempotency-Key', () => {
   let world: World;

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { environmentOf } from './stack.ts';
-import { eventually } from './world.ts';
+import { eventually } from './context.ts';
 
 const MAIN = join(import.meta.dirname, '../../api/main.ts');
 

@@ -1,13 +1,13 @@
 /** What a submission does when something it stands on fails: 503, nothing charged, and nothing left that nobody will finish. */
 import { expect } from 'chai';
-import { KubernetesError } from '../../stores/kubernetes.ts';
-import { sweep } from '../../stores/sweep.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { sweep } from '../../operator/maintenance/sweep.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { createLimits, type LimitRule } from '../../stores/limits.ts';
-import { createScanResources } from '../../stores/scan-resources.ts';
+import { createLimits, type LimitRule } from '../../stores/rate-limits/limits.ts';
+import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { down, outage } from './replica.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, SILENT, startWorld, SUBMISSION, type World } from './world.ts';
+import { eventually, SILENT, startWorld, SUBMISSION, type World } from './context.ts';
 
 describe('an outage during a submission', () => {
   let world: World;

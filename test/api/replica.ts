@@ -5,8 +5,8 @@ import type { Api } from '../../api/api.ts';
 import { buildApp } from '../../api/app.ts';
 import type { AppOptions, Probe, Stores } from '../../api/dependencies.ts';
 import { createMetrics, type Metrics } from '../../api/plugins/metrics.ts';
-import type { Logger } from '../../core/logger.ts';
-import type { Bus } from '../../stores/bus.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Bus } from '../../stores/nats.ts';
 import { createContract, remember, type Contract, type OpenApiDocument } from './contract.ts';
 import { NAMESPACE } from './stack.ts';
 

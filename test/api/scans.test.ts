@@ -1,9 +1,9 @@
 /** Polling, reports, credits and keys. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { PHASES } from '../../core/scan.ts';
-import { isTerminal } from '../../core/phase.ts';
-import { startWorld, type World } from './world.ts';
+import { PHASES } from '../../core/scan/options.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
+import { startWorld, type World } from './context.ts';
 
 const VIOLATIONS = { total: 10, critical: 1, serious: 2, moderate: 3, minor: 4 };
 const OUTCOME = { score: 87.5, violations: VIOLATIONS, pages: { scanned: 5, failed: 0, total: 5 } };

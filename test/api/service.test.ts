@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { ERROR_CODES } from '../../api/errors.ts';
 import { down } from './replica.ts';
-import { eventually, startWorld, SUBMISSION, type World } from './world.ts';
+import { eventually, startWorld, SUBMISSION, type World } from './context.ts';
 
 let world: World;
 before(async function () {

@@ -1,6 +1,6 @@
 /** What a submission may not say, and how it is told. */
 import { expect } from 'chai';
-import { startWorld, SUBMISSION, type World } from './world.ts';
+import { startWorld, SUBMISSION, type World } from './context.ts';
 
 describe('a submission that is wrong', () => {
   let world: World;

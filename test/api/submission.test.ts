@@ -1,9 +1,9 @@
 /** Submitting a scan over HTTP: what is accepted, what is charged, what is refused. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/resources.ts';
+import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { NAMESPACE } from './stack.ts';
-import { startWorld, SUBMISSION, type World } from './world.ts';
+import { startWorld, SUBMISSION, type World } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 

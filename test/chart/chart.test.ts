@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect } from 'chai';
 import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
-import { readConfiguration } from '../../core/configuration.ts';
+import { readConfiguration } from '../../platform/configuration.ts';
 import { Environment as EvaluationEnvironment } from '../../local/evaluation/config.ts';
 import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
 import {

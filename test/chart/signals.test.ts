@@ -93,10 +93,10 @@ describe('the alerts', () => {
 
   it('ask for reasons and outcomes that the code gives', () => {
     const sources = [
-      'operator/scan/ends.ts',
-      'operator/scan/causes.ts',
-      'core/report.ts',
-      'api/submission.ts',
+      'operator/scan/policy/condition-reasons.ts',
+      'operator/scan/policy/pod-diagnostics.ts',
+      'core/report/schema.ts',
+      'api/submission/submit.ts',
       'operator/runtime/metrics.ts',
     ];
     const code = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import type { AccessibilityScan, AccessibilityScanSpec } from '../../core/resources.ts';
+import type { AccessibilityScan, AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
 import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from '../journey/product.ts';
 import { detour } from '../runtime/cluster.ts';
 import type { Proxy } from '../runtime/proxy.ts';

@@ -12,7 +12,7 @@ import { closing, exitCodeOf, tally, type Tally } from '../tally.ts';
 
 /** One after the other: they share a cluster, and what they measure is whether things end, not how fast. */
 const PARTS: Readonly<Record<string, string>> = {
-  semantics: 'test/local-kube/semantics.test.ts',
+  semantics: 'local/tests/kube/semantics.test.ts',
   runtime: 'test/runtime/*.test.ts',
   operator: 'test/operator/*.test.ts',
   journey: 'test/journey/*.test.ts',

@@ -11,7 +11,7 @@ import { welcome } from '../../local/newcomer.ts';
 import { startProduct, type Product } from '../../local/product.ts';
 import { CRDS, startStack } from '../../local/stack.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { openStores } from '../../stores/open.ts';
+import { openStores } from '../../stores/stores.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import type { PodInput } from '../../core/pod.ts';
-import { Report } from '../../core/report.ts';
-import type { AccessibilityScan } from '../../core/resources.ts';
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import { Report } from '../../core/report/schema.ts';
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 interface Submitted {

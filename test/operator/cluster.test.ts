@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import type { KubernetesObject } from '../../core/resources.ts';
-import { PODS } from '../../operator/scan/kinds.ts';
-import type { ResourceType } from '../../stores/kubernetes.ts';
-import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { PODS } from '../../operator/scan/kube-types.ts';
+import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, reasonOf, until, type World } from './world.ts';
+import { openWorld, reasonOf, until, type World } from './context.ts';
 
 const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import type { PodFailed } from '../../core/pod.ts';
-import { JOBS, PODS } from '../../operator/scan/kinds.ts';
+import type { PodFailed } from '../../core/protocol/pod-messages.ts';
+import { JOBS, PODS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type Scan, type World } from './world.ts';
+import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type Scan, type World } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 

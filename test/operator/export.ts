@@ -1,7 +1,7 @@
 /** Exports as the scanner writes them, and as a lying one would. */
-import type { PodInput } from '../../core/pod.ts';
-import type { Report, ReportPage, ReportViolation } from '../../core/report.ts';
-import { emptyTally, pageScore } from '../../core/score.ts';
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { Report, ReportPage, ReportViolation } from '../../core/report/schema.ts';
+import { emptyTally, pageScore } from '../../core/report/score.ts';
 import { buildReport } from '../../scanner-image/report/build.ts';
 import { sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { bytesOf, reportOf, pagesOf } from './export.ts';
-import { noBus, openWorld, reasonOf, statusOf, until, type World } from './world.ts';
+import { noBus, openWorld, reasonOf, statusOf, until, type World } from './context.ts';
 
 describe('operator: a scan from its submission to its result', function () {
   this.timeout(240_000);

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import type { PodStored } from '../../core/pod.ts';
-import type { Report, TestedPage } from '../../core/report.ts';
+import type { PodStored } from '../../core/protocol/pod-messages.ts';
+import type { Report, TestedPage } from '../../core/report/schema.ts';
 import { bytesOf, reportOf } from './export.ts';
 import { PDF, digestOf } from './digest.ts';
-import { openWorld, reasonOf, until, type Scan, type World } from './world.ts';
-import type { Pod } from '../../operator/scan/kinds.ts';
+import { openWorld, reasonOf, until, type Scan, type World } from './context.ts';
+import type { Pod } from '../../operator/scan/kube-types.ts';
 
 describe('operator: a pod that lies', function () {
   this.timeout(240_000);

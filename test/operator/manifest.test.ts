@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { SCAN_ID_ANNOTATION } from '../../core/resources.ts';
-import { SCANS } from '../../operator/scan/kinds.ts';
+import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
+import { SCANS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { ORGANISATION, openWorld, reasonOf, statusOf, until, type Scan, type World } from './world.ts';
+import { ORGANISATION, openWorld, reasonOf, statusOf, until, type Scan, type World } from './context.ts';
 
 describe('operator: scans that are applied by hand', function () {
   this.timeout(240_000);

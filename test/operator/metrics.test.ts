@@ -1,9 +1,9 @@
 /** What Prometheus reads of an operator through a scan's whole life. */
 import { expect } from 'chai';
-import { serveProbes, type ProbeServer } from '../../operator/http.ts';
+import { serveProbes, type ProbeServer } from '../../operator/probe-server.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, until, type World } from './world.ts';
+import { openWorld, until, type World } from './context.ts';
 
 describe('operator: its metrics', function () {
   this.timeout(240_000);

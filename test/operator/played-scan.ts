@@ -1,13 +1,13 @@
 /** One scan of a test, and the pod that the test plays: what a kubelet would say of it, and what the scanner in it would say and store. */
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
-import type { StatusMessage } from '../../core/messages.ts';
-import type { PodFailed, PodInput, PodProgress, PodStored } from '../../core/pod.ts';
-import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type KubernetesObject } from '../../core/resources.ts';
-import { EVENTS, JOBS, PODS, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kinds.ts';
-import type { Bus } from '../../stores/bus.ts';
-import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../stores/kubernetes.ts';
-import type { Stores } from '../../stores/open.ts';
-import type { ScanRow } from '../../stores/scans.ts';
+import type { StatusMessage } from '../../core/protocol/subjects.ts';
+import type { PodFailed, PodInput, PodProgress, PodStored } from '../../core/protocol/pod-messages.ts';
+import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { EVENTS, JOBS, PODS, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kube-types.ts';
+import type { Bus } from '../../stores/nats.ts';
+import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import type { Stores } from '../../stores/stores.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { until } from '../runtime/cluster.ts';
 import { PDF, digestOf } from './digest.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/resources.ts';
-import { openWorld, reasonOf, statusOf, until, type Scan, type World } from './world.ts';
+import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { openWorld, reasonOf, statusOf, until, type Scan, type World } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createChildren } from '../../operator/scan/children.ts';
+import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, type Scan, type World } from './world.ts';
+import { openWorld, type Scan, type World } from './context.ts';
 
 describe('operator: restarts', function () {
   this.timeout(480_000);

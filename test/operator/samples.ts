@@ -1,9 +1,14 @@
 /** Scans, Jobs and pods in given states, for tests of the pure parts. */
-import type { PodFailed, PodProgress, PodStored } from '../../core/pod.ts';
-import { SETTLE_FINALIZER, type AccessibilityScan, type AccessibilityScanStatus, type Condition } from '../../core/resources.ts';
-import type { Job, Pod } from '../../operator/scan/kinds.ts';
-import type { Facts, Patience } from '../../operator/scan/plan.ts';
-import { SILENCE } from '../../operator/scan/pod-message.ts';
+import type { PodFailed, PodProgress, PodStored } from '../../core/protocol/pod-messages.ts';
+import {
+  SETTLE_FINALIZER,
+  type AccessibilityScan,
+  type AccessibilityScanStatus,
+  type Condition,
+} from '../../core/protocol/custom-resources.ts';
+import type { Job, Pod } from '../../operator/scan/kube-types.ts';
+import type { Facts, Patience } from '../../operator/scan/policy/plan.ts';
+import { SILENCE } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 export const NOW = new Date('2026-03-02T10:00:00Z');

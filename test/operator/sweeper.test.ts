@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { createMirror } from '../../operator/scan/finish.ts';
-import { createScanBook } from '../../operator/scan/resource.ts';
-import { createSweeper, type SweepResult } from '../../operator/scan/sweeper.ts';
-import { noBus } from '../../stores/bus.ts';
-import { KubernetesError } from '../../stores/kubernetes.ts';
-import type { ScanRow } from '../../stores/scans.ts';
+import { createMirror } from '../../operator/scan/mirror.ts';
+import { createScanBook } from '../../operator/scan/scan-client.ts';
+import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
+import { noBus } from '../../stores/nats.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 import { silent } from '../stores/database.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, reportKeys, until, type World } from './world.ts';
+import { openWorld, reportKeys, until, type World } from './context.ts';
 
 describe('operator: the sweeper', function () {
   this.timeout(240_000);

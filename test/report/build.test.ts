@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report, type ReportPage } from '../../core/report.ts';
+import { Report, type ReportPage } from '../../core/report/schema.ts';
 import { buildReport } from '../../scanner-image/report/build.ts';
 import {
   cleanReport,

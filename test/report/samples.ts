@@ -1,9 +1,9 @@
 /** Scans to report on: small, large, clean, hostile. */
 import { buildReport } from '../../scanner-image/report/build.ts';
-import type { PodInput } from '../../core/pod.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report.ts';
-import { emptyTally } from '../../core/score.ts';
-import { IMPACTS, type Impact, type Locale, type Thresholds } from '../../core/scan.ts';
+import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report/schema.ts';
+import { emptyTally } from '../../core/report/score.ts';
+import { IMPACTS, type Impact, type Locale, type Thresholds } from '../../core/scan/options.ts';
 
 /** A scan's input with the given thresholds. */
 export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', url = 'https://www.example.org/'): PodInput {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createCache, type Cache, type CacheEvent, type CacheOptions } from '../../operator/runtime/cache.ts';
 import { systemClock } from '../../operator/runtime/clock.ts';
 import type { WatchRestart } from '../../operator/runtime/metrics.ts';
-import type { KubernetesConnection } from '../../stores/kubernetes.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';
 

@@ -5,10 +5,10 @@ import { isIP } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import type { KubernetesObject } from '../../core/resources.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { startKube } from '../../local/kube/kube.ts';
-import { connectKubernetes } from '../../stores/kubernetes-connection.ts';
-import type { KubernetesConnection } from '../../stores/kubernetes.ts';
+import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { startProxy, type Proxy } from './proxy.ts';
 
 export const CONFIGMAPS = { group: '', version: 'v1', plural: 'configmaps' };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { WatchIdleError, type KubernetesError } from '../../stores/kubernetes.ts';
+import { WatchIdleError, type KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 
 describe('connection, against a Kubernetes API', () => {

@@ -4,7 +4,7 @@ import { systemClock } from '../../operator/runtime/clock.ts';
 import { startController } from '../../operator/runtime/controller.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
-import { createQueue } from '../../operator/runtime/queue.ts';
+import { createQueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { createRecorder, type Recorder } from '../../operator/runtime/events.ts';
-import type { KubernetesObject } from '../../core/resources.ts';
-import type { KubernetesConnection } from '../../stores/kubernetes.ts';
+import { createRecorder, type Recorder } from '../../operator/runtime/recorder.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { configMaps, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';

@@ -1,6 +1,6 @@
 /** As much of a Kubernetes API as leader election asks for: one Lease, with faults that a test switches on. */
-import type { Lease } from '../../operator/runtime/leader.ts';
-import { KubernetesError, type KubernetesConnection, type RequestOptions } from '../../stores/kubernetes.ts';
+import type { Lease } from '../../operator/runtime/leader-election.ts';
+import { KubernetesError, type KubernetesConnection, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
 
 export interface FakeLeases {
   lease: Lease | null;

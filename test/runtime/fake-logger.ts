@@ -1,5 +1,5 @@
 /** A logger that keeps what it is told, for tests. */
-import type { Logger } from '../../core/logger.ts';
+import type { Logger } from '../../platform/logger.ts';
 
 export interface Line {
   level: 'debug' | 'info' | 'warn' | 'error';

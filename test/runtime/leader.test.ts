@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { systemClock } from '../../operator/runtime/clock.ts';
 import { startController } from '../../operator/runtime/controller.ts';
-import { lead, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader.ts';
-import { createQueue } from '../../operator/runtime/queue.ts';
-import type { KubernetesConnection, KubernetesError } from '../../stores/kubernetes.ts';
+import { lead, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader-election.ts';
+import { createQueue } from '../../operator/runtime/workqueue.ts';
+import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';
 

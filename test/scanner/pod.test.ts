@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/pod.ts';
-import { Report } from '../../core/report.ts';
+import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
+import { Report } from '../../core/report/schema.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
-import { createBus, type Bus } from '../../stores/bus.ts';
+import { createBus, type Bus } from '../../stores/nats.ts';
 import { html, inputOf, openSite, quiet, type Site } from './site.ts';
 
 const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');

@@ -1,9 +1,9 @@
 /** Small web sites on loopback for the scanner's tests, and a scan of them with everything else at its default. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Logger } from '../../core/logger.ts';
-import type { ReportPage, TestedPage, UntestedPage } from '../../core/report.ts';
-import type { ScanOptions } from '../../core/scan.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
 import { runScan, type ScanInput, type ScanParts, type ScanResult } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
-import { createBus, noBus, type Bus } from '../../stores/bus.ts';
+import { createBus, noBus, type Bus } from '../../stores/nats.ts';
 import { silent } from './database.ts';
 
 const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createCredits, DeadlinePassed, type Credits } from '../../stores/credits.ts';
-import { createOrganisations } from '../../stores/organisations.ts';
-import { createScans, type ScanRow } from '../../stores/scans.ts';
-import { sweep } from '../../stores/sweep.ts';
+import { createCredits, DeadlinePassed, type Credits } from '../../stores/credits/credits.ts';
+import { createOrganisations } from '../../stores/accounts/organisations.ts';
+import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
+import { sweep } from '../../operator/maintenance/sweep.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 import { scanRow } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createCredits, DeadlinePassed, type CreditMove, type Credits } from '../../stores/credits.ts';
+import { createCredits, DeadlinePassed, type CreditMove, type Credits } from '../../stores/credits/credits.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const soon = (): Date => new Date(Date.now() + 30_000);

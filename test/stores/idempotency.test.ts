@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createIdempotency, type Idempotency } from '../../stores/idempotency.ts';
+import { createIdempotency, type Idempotency } from '../../stores/submissions/idempotency.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const answer = { status: 202, headers: { location: '/v1/ci/scans/1' }, body: { scan_id: '1', 'a.b': { $set: null } } };

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { connectMongo } from '../../stores/mongo.ts';
-import { createLimits, type LimitRule, type Limits } from '../../stores/limits.ts';
+import { createLimits, type LimitRule, type Limits } from '../../stores/rate-limits/limits.ts';
 import { openDatabase, silent, type TestDatabase } from './database.ts';
 
 describe('limits over replicas', () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { dependencyIsDown } from '../../stores/dependency.ts';
+import { dependencyIsDown } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { openStores } from '../../stores/open.ts';
+import { openStores } from '../../stores/stores.ts';
 import { createReports } from '../../stores/reports.ts';
 import { openDatabase, silent } from './database.ts';
 

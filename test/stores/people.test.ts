@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createKeys } from '../../stores/keys.ts';
-import { AlreadyExists, createOrganisations, NamespaceTaken } from '../../stores/organisations.ts';
-import { createQueueStates } from '../../stores/queue-state.ts';
-import { createUsers } from '../../stores/users.ts';
+import { createKeys } from '../../stores/accounts/keys.ts';
+import { AlreadyExists, createOrganisations, NamespaceTaken } from '../../stores/accounts/organisations.ts';
+import { createQueueStates } from '../../stores/submissions/queue-state.ts';
+import { createUsers } from '../../stores/accounts/users.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore

@@ -1,6 +1,6 @@
 /** Scan rows for tests. */
 import { randomUUID } from 'node:crypto';
-import type { ScanRow } from '../../stores/scans.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
 
 /** A submitted scan of five pages, with what the test cares about laid over it. */
 export function scanRow(over: Partial<ScanRow> = {}): ScanRow {

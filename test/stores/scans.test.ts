@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createScans, ScanGivenUp, type Scans } from '../../stores/scans.ts';
+import { createScans, ScanGivenUp, type Scans } from '../../stores/scans/scans.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 import { scanRow } from './rows.ts';
 

@@ -1,13 +1,13 @@
 /** Root causes, worst first: an example, how to mend it, and where it occurs. */
-import type { Report, ReportGroup } from '../../../core/report.ts';
+import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { linkable, placeOf } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
-import { severitySign } from './signs.ts';
+import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
+import { severitySign } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Style } from './type.ts';
-import type { Wording } from './wording.ts';
+import type { Style } from './typography.ts';
+import type { Wording } from './i18n.ts';
 
 /** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
 export const CAUSES_IN_FULL = 50;

@@ -1,12 +1,12 @@
 /** The first page: what a manager must understand at a glance. */
-import type { Report } from '../../../core/report.ts';
+import type { Report } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { linkable, placeOf } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element } from './sheet.ts';
-import { ring, verdictSign } from './signs.ts';
-import { checkedThresholds, drawSeverities, drawThresholds, type Checked } from './tallies.ts';
-import type { Wording } from './wording.ts';
+import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
+import { ring, verdictSign } from './icons.ts';
+import { checkedThresholds, drawSeverities, drawThresholds, type Checked } from './summary-tables.ts';
+import type { Wording } from './i18n.ts';
 
 /** Draws the first page; `shownInFull` root causes can be jumped to. */
 export function drawCover(flow: Flow, report: Report, wording: Wording, shownInFull: number): void {

@@ -1,7 +1,7 @@
 /** What goes down the pages: a cursor, headings that stay with what follows, paragraphs, lists, notes. */
 import { colored, GROUND, INK, LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type Sheet, type Target } from './sheet.ts';
-import type { Style } from './type.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type Sheet, type Target } from './tagged-document.ts';
+import type { Style } from './typography.ts';
 
 export interface Flow {
   readonly sheet: Sheet;

@@ -1,14 +1,14 @@
 /** The tables of pages: those that were tested, with their scores, and those that were not, with the reason. */
-import { countViolations } from '../../../core/score.ts';
-import type { Report, TestedPage, UntestedPage } from '../../../core/report.ts';
-import { IMPACTS } from '../../../core/scan.ts';
+import { countViolations } from '../../../core/report/score.ts';
+import type { Report, TestedPage, UntestedPage } from '../../../core/report/schema.ts';
+import { IMPACTS } from '../../../core/scan/options.ts';
 import type { Flow } from './flow.ts';
 import { linkable } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';
-import { CONTENT_WIDTH } from './sheet.ts';
-import { severitySign } from './signs.ts';
+import { CONTENT_WIDTH } from './tagged-document.ts';
+import { severitySign } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Wording } from './wording.ts';
+import type { Wording } from './i18n.ts';
 
 /** Rows of each table; the rest is in the JSON export. */
 export const TESTED_ROWS = 500;

@@ -1,13 +1,13 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the scan's language. */
-import type { Report } from '../../../core/report.ts';
-import type { Locale } from '../../../core/scan.ts';
+import type { Report } from '../../../core/report/schema.ts';
+import type { Locale } from '../../../core/scan/options.ts';
 import { CAUSES_IN_FULL, drawCauses } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { flowOn, type Flow } from './flow.ts';
 import { LINE, TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
-import { CONTENT_WIDTH, PAGE, openSheet } from './sheet.ts';
-import { wordingOf, type Wording } from './wording.ts';
+import { CONTENT_WIDTH, PAGE, openSheet } from './tagged-document.ts';
+import { wordingOf, type Wording } from './i18n.ts';
 
 /**
  * Renders a report. The same report gives the same bytes. Long lists are cut, and the document says by how much, so that

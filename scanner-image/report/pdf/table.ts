@@ -1,8 +1,8 @@
 /** Tables: real rows and headings for those who hear them, a heading repeated on every page for those who see them. */
 import { LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type Target } from './sheet.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type Target } from './tagged-document.ts';
 import type { Flow } from './flow.ts';
-import type { Style } from './type.ts';
+import type { Style } from './typography.ts';
 
 export interface Column {
   heading: string;

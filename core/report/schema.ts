@@ -1,0 +1,174 @@
+/** The JSON export, `schema_version` 1 (decisions, "The JSON export"): what a scan found, whole. Keys are snake_case, as on the API. */
+import { Type, type Static } from 'typebox';
+import { IMPACTS, LOCALES, WCAG_LEVELS, WCAG_VERSIONS } from '../scan/options.ts';
+
+/** The longest piece of a page's HTML that is kept for a node, in characters. */
+export const NODE_HTML_MAX = 2000;
+
+const enumOf = <T extends string[]>(values: readonly [...T]) => Type.Enum(values);
+const closed = { additionalProperties: false } as const;
+const Impact = enumOf(IMPACTS);
+const Count = Type.Integer({ minimum: 0 });
+const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
+
+export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
+
+/** One failing (or unsure) element. */
+export const ReportNode = Type.Object(
+  {
+    /** A CSS selector within its document or shadow root. */
+    selector: Type.String(),
+    html: Type.String({ maxLength: NODE_HTML_MAX }),
+    failure_summary: Type.String(),
+    /** Selectors of the frames to go through, outermost first; empty for the page itself. */
+    frame_path: Type.Array(Type.String()),
+    /** Selectors of the shadow hosts to go through, outermost first. */
+    shadow_path: Type.Array(Type.String()),
+  },
+  closed,
+);
+export type ReportNode = Static<typeof ReportNode>;
+
+/** One rule that failed on one page, with all its failing elements. */
+export const ReportViolation = Type.Object(
+  {
+    rule: Type.String(),
+    impact: Impact,
+    wcag: Type.Array(Type.String()),
+    help: Type.String(),
+    description: Type.String(),
+    help_url: Type.String(),
+    nodes: Type.Array(ReportNode),
+  },
+  closed,
+);
+export type ReportViolation = Static<typeof ReportViolation>;
+
+/** Why a page was found but not tested. */
+export const PAGE_FAILURES = [
+  'navigation_failed',
+  'timeout',
+  'http_error',
+  'not_html',
+  'crashed',
+  'refused',
+  'redirected_away',
+  'sign_in_page',
+  'bot_wall',
+  'download',
+  'test_failed',
+] as const;
+export type PageFailureReason = (typeof PAGE_FAILURES)[number];
+
+const Tally = Type.Object({ passed: Count, failed: Count }, closed);
+
+/** A page that was loaded and tested. */
+export const TestedPage = Type.Object(
+  {
+    url: Type.String(),
+    final_url: Type.String(),
+    http_status: Type.Integer(),
+    title: Type.String(),
+    language: nullable(Type.String()),
+    tested: Type.Literal(true),
+    score: Type.Number({ minimum: 0, maximum: 100 }),
+    /** Rules that applied, by impact: the parts of the score. */
+    rules: Type.Object({ critical: Tally, serious: Tally, moderate: Tally, minor: Tally }, closed),
+    duration_ms: Count,
+    violations: Type.Array(ReportViolation),
+    needs_review: Type.Array(ReportViolation),
+  },
+  closed,
+);
+export type TestedPage = Static<typeof TestedPage>;
+
+/** A page that could not be tested: it costs nothing and never counts as clean. */
+export const UntestedPage = Type.Object(
+  {
+    url: Type.String(),
+    final_url: nullable(Type.String()),
+    http_status: nullable(Type.Integer()),
+    tested: Type.Literal(false),
+    reason: enumOf(PAGE_FAILURES),
+    message: Type.String(),
+    duration_ms: Count,
+  },
+  closed,
+);
+export type UntestedPage = Static<typeof UntestedPage>;
+
+export const ReportPage = Type.Union([TestedPage, UntestedPage]);
+export type ReportPage = Static<typeof ReportPage>;
+
+/** One root cause over all pages: the same rule on the same normalised HTML. */
+export const ReportGroup = Type.Object(
+  {
+    /** Stable over scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
+    fingerprint: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    rule: Type.String(),
+    impact: Impact,
+    wcag: Type.Array(Type.String()),
+    help: Type.String(),
+    help_url: Type.String(),
+    /** How many pages and elements it touches. */
+    pages: Type.Integer({ minimum: 1 }),
+    elements: Type.Integer({ minimum: 1 }),
+    example: ReportNode,
+    /** Pages on which it occurs, in the scan's order, at most 100. */
+    page_urls: Type.Array(Type.String(), { maxItems: 100 }),
+  },
+  closed,
+);
+export type ReportGroup = Static<typeof ReportGroup>;
+
+export const Report = Type.Object(
+  {
+    schema_version: Type.Literal(1),
+    scan: Type.Object(
+      {
+        id: Type.String(),
+        url: Type.String(),
+        options: Type.Object(
+          {
+            max_pages: Type.Integer({ minimum: 1 }),
+            pages_requested: Type.Integer({ minimum: 1 }),
+            wcag_level: enumOf(WCAG_LEVELS),
+            wcag_version: enumOf(WCAG_VERSIONS),
+            include: Type.Array(Type.String()),
+            exclude: Type.Array(Type.String()),
+            sitemap: Type.Boolean(),
+            respect_robots: Type.Boolean(),
+            locale: enumOf(LOCALES),
+          },
+          closed,
+        ),
+        thresholds: Type.Object(
+          { min_score: nullable(Type.Number()), max_violations: nullable(Type.Integer()), fail_on_severity: nullable(Impact) },
+          closed,
+        ),
+        verdict: Type.Object({ passed: nullable(Type.Boolean()), message: nullable(Type.String()) }, closed),
+        submitted_at: Type.String(),
+        started_at: Type.String(),
+        finished_at: Type.String(),
+      },
+      closed,
+    ),
+    tools: Type.Object({ curbcut: Type.String(), axe_core: Type.String(), browser: Type.String() }, closed),
+    score: Type.Object(
+      {
+        value: Type.Number({ minimum: 0, maximum: 100 }),
+        score_version: Type.Integer(),
+        pages_tested: Type.Integer({ minimum: 1 }),
+        pages_found: Type.Integer({ minimum: 1 }),
+        /** Elements that a person must look at; they do not count. */
+        needs_review: Count,
+      },
+      closed,
+    ),
+    counts: ReportCounts,
+    pages: Type.Array(ReportPage),
+    groups: Type.Array(ReportGroup),
+  },
+  closed,
+);
+export type Report = Static<typeof Report>;

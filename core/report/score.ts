@@ -1,0 +1,76 @@
+/** Counting violations and turning them into a score (decisions, "Scan results"; the weights are Lighthouse's). */
+import { IMPACTS, type Counts, type Impact } from '../scan/options.ts';
+
+/** Raised whenever the formula changes, so that two scores are compared only when they mean the same. */
+export const SCORE_VERSION = 1;
+
+const WEIGHTS: Readonly<Record<Impact, number>> = { critical: 10, serious: 7, moderate: 3, minor: 1 };
+
+/** How many rules of one impact passed and failed on a page. A rule that did not apply is in neither. */
+export type RuleTally = Record<Impact, { passed: number; failed: number }>;
+
+/** A tally with nothing in it. */
+export function emptyTally(): RuleTally {
+  return {
+    critical: { passed: 0, failed: 0 },
+    serious: { passed: 0, failed: 0 },
+    moderate: { passed: 0, failed: 0 },
+    minor: { passed: 0, failed: 0 },
+  };
+}
+
+/** Score of one page, 0 to 100, not rounded: 100 × Σ weight(passed) ÷ Σ weight(passed + failed); 100 where no rule applied. */
+export function pageScore(tally: RuleTally): number {
+  let passed = 0;
+  let applied = 0;
+  for (const impact of IMPACTS) {
+    passed += WEIGHTS[impact] * tally[impact].passed;
+    applied += WEIGHTS[impact] * (tally[impact].passed + tally[impact].failed);
+  }
+  return applied === 0 ? 100 : (100 * passed) / applied;
+}
+
+/**
+ * Rounds a score half up to one decimal, and never up to 100 while a violation exists.
+ * @param score 0 to 100
+ * @param violations how many violations the score covers
+ */
+export function roundScore(score: number, violations: number): number {
+  // toFixed on the shifted value keeps 64.25 from becoming 64.2 where the binary fraction is a hair short.
+  const rounded = Math.floor(Number((score * 10).toFixed(6)) + 0.5) / 10;
+  return violations > 0 && rounded >= 100 ? 99.9 : rounded;
+}
+
+/**
+ * Score of a scan: the mean over its tested pages' tallies, rounded.
+ * @throws RangeError when no page was tested: such a scan has failed and has no score
+ */
+export function scanScore(tallies: readonly RuleTally[], violations: number): number {
+  if (tallies.length === 0) throw new RangeError('a scan without a tested page has no score');
+  return roundScore(tallies.reduce((sum, tally) => sum + pageScore(tally), 0) / tallies.length, violations);
+}
+
+/** Counts with nothing in them. */
+export function noCounts(): Counts {
+  return { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
+}
+
+/** Counts violations: each failing element of each rule is one. */
+export function countViolations(violations: Iterable<{ impact: Impact; nodes: { length: number } }>): Counts {
+  const counts = noCounts();
+  for (const { impact, nodes } of violations) {
+    counts[impact] += nodes.length;
+    counts.total += nodes.length;
+  }
+  return counts;
+}
+
+/** The sum of several counts. */
+export function sumCounts(all: Iterable<Counts>): Counts {
+  const sum = noCounts();
+  for (const counts of all) {
+    sum.total += counts.total;
+    for (const impact of IMPACTS) sum[impact] += counts[impact];
+  }
+  return sum;
+}

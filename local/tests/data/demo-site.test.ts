@@ -1,0 +1,141 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { XMLParser } from 'fast-xml-parser';
+import { chromium, type Browser, type Page } from 'playwright-core';
+import { axeTags } from '../../../core/scan/wcag.ts';
+import { startDemoSite, type DemoSite } from '../../demo-site/server.ts';
+import { findChromium } from '../../../scanner-image/browser/chromium.ts';
+import { knownFaults } from '../../demo-site/site.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const AXE = readFileSync(join(ROOT, 'node_modules', 'axe-core', 'axe.min.js'), 'utf8');
+const listed = JSON.parse(readFileSync(join(ROOT, 'local', 'demo-site', 'faults.json'), 'utf8')) as ReturnType<typeof knownFaults>;
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: unknown[] }[];
+}
+/** The page's own, inside `evaluate`. */
+declare const document: unknown;
+declare const axe: { run(context: unknown, options: object): Promise<AxeResult> };
+
+describe('the demo site', () => {
+  let site: DemoSite;
+  const get = (path: string, init?: RequestInit) => fetch(site.url + path, { redirect: 'manual', ...init });
+
+  before(async () => {
+    site = await startDemoSite({ slowMs: 0 });
+  });
+  after(() => site.close());
+
+  it('has 60 pages or more in two languages, with faults of every severity and pages without one', () => {
+    const paths = Object.keys(listed.pages);
+    expect(paths.length).to.be.at.least(60);
+    expect(paths.filter((path) => path.startsWith('/en/')).length).to.equal(paths.filter((path) => path.startsWith('/de/')).length);
+    const flaws = Object.values(listed.pages).flat();
+    expect([...new Set(flaws.map(({ impact }) => impact))].sort()).to.deep.equal(['critical', 'minor', 'moderate', 'serious']);
+    expect(Object.values(listed.pages).filter((page) => page.length === 0).length).to.be.at.least(10);
+  });
+
+  it('lists in faults.json what its pages declare (node local/demo-site/write-faults.ts writes it)', () => {
+    expect(listed).to.deep.equal(knownFaults());
+  });
+
+  it('answers every page with HTML, with and without its last slash, and names the one address that counts', async () => {
+    for (const path of Object.keys(listed.pages)) {
+      const [whole, bare] = await Promise.all([get(path), get(path.slice(0, -1))]);
+      expect([whole.status, bare.status, whole.headers.get('content-type')], path).to.deep.equal([200, 200, 'text/html; charset=utf-8']);
+      const html = await whole.text();
+      expect(html).to.contain(`<link rel="canonical" href="${site.url}${path}">`);
+      expect(await bare.text()).to.equal(html);
+    }
+  });
+
+  it('has no link that leads nowhere, but for the two that are meant to', async () => {
+    const broken = new Set<string>();
+    const seen = new Set<string>();
+    for (const path of Object.keys(listed.pages))
+      for (const [, link] of (await (await get(path)).text()).matchAll(/(?:href|src|poster|data)="(\/[^"#?]*)"/g)) {
+        if (seen.has(link!)) continue;
+        seen.add(link!);
+        const { status } = await get(link!);
+        if (status >= 400) broken.add(`${status} ${link}`);
+      }
+    expect([...broken].sort()).to.deep.equal([
+      '404 /de/termine/summer-fete-2019/',
+      '404 /en/events/summer-fete-2019/',
+      '500 /de/raeume/calendar/',
+      '500 /en/rooms/calendar/',
+    ]);
+  });
+
+  it('needs nothing from elsewhere', async () => {
+    for (const path of Object.keys(listed.pages)) {
+      const html = (await (await get(path)).text()).replaceAll(site.url, '').replaceAll('http://www.w3.org/2000/svg', '');
+      expect(html, path).not.to.match(/(?:https?:)?\/\/[a-z0-9]/i);
+    }
+  });
+
+  it('has robots.txt, an index of sitemaps, and every page in one of them', async () => {
+    const robots = await (await get('/robots.txt')).text();
+    expect(robots).to.contain(`Sitemap: ${site.url}/sitemap.xml`).and.to.contain('Disallow: /staff/');
+    const parser = new XMLParser();
+    const parse = async (path: string) => parser.parse(await (await get(path)).text()) as never;
+    const index = (await parse('/sitemap.xml')) as { sitemapindex: { sitemap: { loc: string }[] } };
+    const maps = (await Promise.all(index.sitemapindex.sitemap.map(({ loc }) => parse(new URL(loc).pathname)))) as {
+      urlset: { url: { loc: string }[] };
+    }[];
+    const pages = maps.flatMap(({ urlset }) => urlset.url.map(({ loc }) => new URL(loc).pathname));
+    expect(pages.sort()).to.deep.equal(
+      Object.keys(listed.pages)
+        .filter((path) => !/thank-you|danke/.test(path))
+        .sort(),
+    );
+  });
+
+  it('redirects old addresses, one of them twice', async () => {
+    const location = async (path: string) => [(await get(path)).status, (await get(path)).headers.get('location')];
+    expect(await location('/')).to.deep.equal([302, '/en/']);
+    expect(await location('/en/borrow')).to.deep.equal([301, '/en/library-card/']);
+    expect(await location('/opac.php')).to.deep.equal([302, '/en/opac/']);
+    expect(await location('/en/opac/')).to.deep.equal([301, '/en/catalogue/']);
+  });
+
+  it('has a PDF, a calendar, a sound, a film and a page for what is not there', async () => {
+    const type = async (path: string) => (await get(path)).headers.get('content-type');
+    expect(await type('/files/programme.pdf')).to.equal('application/pdf');
+    expect(await type('/files/calendar.ics')).to.contain('text/calendar');
+    expect(await type('/files/bell.wav')).to.equal('audio/wav');
+    expect(await type('/assets/tour.webm')).to.equal('video/webm');
+    const missing = await get('/de/gibt/es/nicht');
+    expect([missing.status, await missing.text()].join(' ')).to.match(/^404 .*lang="de"/s);
+  });
+
+  describe('judged by axe-core in the browser for WCAG 2.1 AA', () => {
+    let browser: Browser;
+    let page: Page;
+
+    before(async () => {
+      browser = await chromium.launch({
+        executablePath: findChromium({ chromiumPath: process.env.CHROMIUM_PATH, path: process.env.PATH ?? '' }),
+        args: ['--no-sandbox'],
+      });
+      page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+      await page.addInitScript(AXE);
+    });
+    after(() => browser.close());
+
+    for (const [path, flaws] of Object.entries(listed.pages))
+      it(`${path} has ${flaws.length === 0 ? 'no faults' : `just its known faults: ${flaws.map(({ rule }) => rule).join(', ')}`}`, async () => {
+        await page.goto(site.url + path, { waitUntil: 'load' });
+        if (path.endsWith('/catalogue/') || path.endsWith('/katalog/')) await page.waitForSelector('#results img');
+        if (/account|konto/.test(path)) await page.waitForSelector('#account [role=switch]');
+        const { violations } = await page.evaluate(
+          (values) => axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }),
+          axeTags('AA', '2.1'),
+        );
+        const found = violations.map(({ id, impact, nodes }) => ({ rule: id, impact, elements: nodes.length }));
+        expect(found.sort((a, b) => (a.rule < b.rule ? -1 : 1))).to.deep.equal(flaws);
+      });
+  });
+});

@@ -1,0 +1,118 @@
+/** Mends now and then what crashes left behind, and forgets what has been kept long enough. Every step may be repeated. */
+import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Credits } from '../../stores/credits/credits.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import type { Organisations } from '../../stores/accounts/organisations.ts';
+import { reportKeys, type Reports } from '../../stores/reports.ts';
+import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { sweep } from './sweep.ts';
+import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
+import type { Mirror } from '../scan/mirror.ts';
+import { SCANS } from '../scan/kube-types.ts';
+import type { ScanBook } from '../scan/scan-client.ts';
+
+export interface SweeperParts {
+  connection: KubernetesConnection;
+  book: ScanBook;
+  scans: Scans;
+  credits: Credits;
+  organisations: Organisations;
+  reports: Pick<Reports, 'remove'>;
+  mirror: Pick<Mirror, 'change'>;
+  /** Has a scan looked at again, and its row with it. */
+  lookAgain: (scan: AccessibilityScan) => void;
+  apiNamespace: string;
+  /** How long the reports of an ended scan are kept, in days. */
+  retentionDays: number;
+  /** When a row that is still pending was given up by its submitter, in milliseconds. */
+  pendingForMs: number;
+  /** When a living row that did not change is compared with its resource, in milliseconds. */
+  staleForMs: number;
+  logger: Logger;
+  now: () => Date;
+}
+
+/** What one sweep mended. */
+export interface SweepResult {
+  accepted: number;
+  discarded: number;
+  settled: number;
+  relayed: number;
+  /** Living rows whose resource is gone. */
+  orphaned: number;
+  /** Ended scans whose reports were kept long enough. */
+  expired: number;
+}
+
+/** More living rows than there may be: those that only wait their turn must not hide the others. */
+const STALE_MAX = 10_000;
+const BATCH = 200;
+
+/** One sweep. @throws the first error of a store; what was mended until then stays mended */
+export function createSweeper(parts: SweeperParts): () => Promise<SweepResult> {
+  const { book, connection, scans, credits, mirror, now } = parts;
+
+  const isOf = (row: ScanRow) => (scan: AccessibilityScan | undefined) =>
+    scan !== undefined && scanIdOf(scan, parts.apiNamespace) === row.id;
+
+  async function resourceOf(row: ScanRow): Promise<AccessibilityScan | null> {
+    const { namespace, name } = row.resource;
+    const known = book.get(namespace, name);
+    if (known !== undefined && isOf(row)(known)) return known;
+    try {
+      const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name));
+      return isOf(row)(scan) ? scan : null;
+    } catch (error) {
+      // By reason: where the definition itself is missing the answer is a 404 too, and says nothing of this scan.
+      if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
+      throw error;
+    }
+  }
+
+  /** Living rows against the resources that exist. */
+  async function orphans(): Promise<number> {
+    let orphaned = 0;
+    for (const row of await scans.stale(new Date(now().getTime() - parts.staleForMs), STALE_MAX)) {
+      const scan = await resourceOf(row);
+      if (scan !== null) {
+        parts.lookAgain(scan);
+        continue;
+      }
+      // Its finalizer was taken off by force, or the cluster was lost.
+      await credits.settle(row.organisation, row.id, 0);
+      await mirror.change(row.id, {
+        phase: 'failed',
+        passed: judgeWithoutResult(row.options.thresholds),
+        message: RESOURCE_GONE,
+        finishedAt: now(),
+      });
+      orphaned += 1;
+    }
+    return orphaned;
+  }
+
+  async function expire(): Promise<number> {
+    const before = new Date(now().getTime() - parts.retentionDays * 86_400_000);
+    let expired = 0;
+    for (let rows = await scans.expired(before, BATCH); rows.length > 0; rows = await scans.expired(before, BATCH)) {
+      for (const row of rows) {
+        // The objects first: without its row nobody would know of them.
+        await parts.reports.remove(Object.values(reportKeys(row.id)));
+        await scans.forget(row.id);
+        expired += 1;
+      }
+    }
+    return expired;
+  }
+
+  return async () => {
+    const pendingBefore = new Date(now().getTime() - parts.pendingForMs);
+    const exists = async (row: ScanRow) => (await resourceOf(row)) !== null;
+    const swept = await sweep({ scans, credits, organisations: parts.organisations, exists, pendingBefore, limit: BATCH });
+    const result = { ...swept, orphaned: await orphans(), expired: await expire() };
+    if (result.discarded + result.settled + result.orphaned + result.expired > 0) parts.logger.info(result, 'swept');
+    return result;
+  };
+}

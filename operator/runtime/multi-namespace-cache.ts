@@ -1,0 +1,30 @@
+/** One cache of a resource over every namespace that the operator watches: all of them, or the few that it may. */
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { createCache, type Cache, type CacheOptions } from './cache.ts';
+
+export type Watched<T extends KubernetesObject> = Omit<Cache<T>, 'start'> & { start(signal: AbortSignal): void };
+
+/** @param namespaces empty: all */
+export function watch<T extends KubernetesObject>(options: Omit<CacheOptions<T>, 'namespace'>, namespaces: readonly string[]): Watched<T> {
+  if (namespaces.length === 0) return createCache<T>(options);
+  const caches = new Map([...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace })]));
+  const all = [...caches.values()];
+  const together = (promises: Promise<void>[]): Promise<void> => {
+    const every = Promise.all(promises).then(() => undefined);
+    // Who does not wait for it must not be ended by its rejection.
+    every.catch(() => undefined);
+    return every;
+  };
+  return {
+    start: (signal) => all.forEach((cache) => cache.start(signal)),
+    synced: together(all.map((cache) => cache.synced)),
+    stopped: together(all.map((cache) => cache.stopped)),
+    get: (namespace, name) => caches.get(namespace)?.get(namespace, name),
+    list: () => all.flatMap((cache) => cache.list()),
+    byIndex: (name, value) => all.flatMap((cache) => cache.byIndex(name, value)),
+    onChange(listener) {
+      const ends = all.map((cache) => cache.onChange(listener));
+      return () => ends.forEach((end) => end());
+    },
+  };
+}

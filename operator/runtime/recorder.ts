@@ -1,0 +1,202 @@
+/**
+ * Tells people what happened to an object: Events, as `kubectl describe` shows them.
+ *
+ * Follows client-go's `tools/record` (events_cache.go, v0.36), and writes core/v1 Events, the form whose counts and
+ * times `kubectl describe` prints: the same message again raises the count of the Event that is there; more than ten
+ * different messages of one reason within ten minutes become one "(combined …)"; an object may cause 25 at once and
+ * then one in five minutes. Differs: repeats that are not sent yet are counted into one request; at most 1,000 wait;
+ * what the server refuses is dropped. An Event is a courtesy: losing one is never worth an error.
+ */
+import type { Logger } from '../../platform/logger.ts';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import { sleep, systemClock, type Clock } from './clock.ts';
+
+const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
+
+export interface Recorder {
+  /** Never throws and never waits. `reason` is one CamelCase word; `message` a sentence, cut at 1,024 characters. */
+  event(object: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+  /** Resolves when all that was told has been sent or dropped, or after `withinMs` (default 5,000): for a clean stop. */
+  flush(withinMs?: number): Promise<void>;
+}
+
+export interface RecorderOptions {
+  connection: KubernetesConnection;
+  /** Who tells: `curbcut-operator`. Shown as the Event's source. */
+  component: string;
+  /** Which of several replicas, usually the pod's name. Default: the component. */
+  instance?: string;
+  logger: Logger;
+  clock?: Clock;
+}
+
+const MAX_WAITING = 1000;
+const MAX_REMEMBERED = 4096;
+const MAX_MESSAGE = 1024;
+const COMBINE_AFTER = 10;
+const COMBINE_WITHIN_MS = 600_000;
+const BURST = 25;
+const REFILL_MS = 300_000;
+const TRIES = 12;
+const RETRY_MS = 5_000;
+
+/** The Event that told the same thing before. */
+interface Known {
+  namespace: string;
+  name: string;
+  count: number;
+}
+
+interface Told {
+  object: KubernetesObject;
+  type: string;
+  reason: string;
+  message: string;
+  times: number;
+  first: number;
+  last: number;
+}
+
+export function createRecorder(options: RecorderOptions): Recorder {
+  const { connection, component, instance = component, logger, clock = systemClock } = options;
+  const similar = remember<{ since: number; messages: Set<string> }>();
+  const buckets = remember<{ tokens: number; at: number }>();
+  const known = remember<Known>();
+  /** What is still to be sent, by what it says, in order. */
+  const waiting = new Map<string, Told>();
+  let sending: Promise<void> | null = null;
+  let serial = 0;
+
+  /** One token an event from the object's bucket. */
+  function allowed(object: string): boolean {
+    const now = clock.monotonic();
+    const bucket = buckets.get(object, () => ({ tokens: BURST, at: now }));
+    bucket.tokens = Math.min(BURST, bucket.tokens + (now - bucket.at) / REFILL_MS);
+    bucket.at = now;
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+
+  /** Whether so many different messages came for this that they are told as one. */
+  function combines(group: string, message: string): boolean {
+    const now = clock.monotonic();
+    const seen = similar.get(group, () => ({ since: now, messages: new Set() }));
+    if (now - seen.since > COMBINE_WITHIN_MS) [seen.since, seen.messages] = [now, new Set()];
+    if (seen.messages.size <= COMBINE_AFTER) seen.messages.add(message);
+    return seen.messages.size > COMBINE_AFTER;
+  }
+
+  async function create(identity: string, told: Told) {
+    const { apiVersion, kind, metadata } = told.object;
+    const namespace = metadata.namespace ?? 'default';
+    const name = `${metadata.name.slice(0, 220)}.${told.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
+    const { uid, resourceVersion } = metadata;
+    await connection.request('POST', connection.path(EVENTS, namespace), {
+      body: {
+        apiVersion: 'v1',
+        kind: 'Event',
+        metadata: { name, namespace },
+        involvedObject: { apiVersion, kind, namespace: metadata.namespace, name: metadata.name, uid, resourceVersion },
+        type: told.type,
+        reason: told.reason,
+        message: told.message,
+        count: told.times,
+        firstTimestamp: time(told.first),
+        lastTimestamp: time(told.last),
+        source: { component },
+        reportingComponent: component,
+        reportingInstance: instance,
+      },
+    });
+    known.set(identity, { namespace, name, count: told.times });
+  }
+
+  async function send(identity: string, told: Told) {
+    const before = known.peek(identity);
+    if (!before) return create(identity, told);
+    const count = before.count + told.times;
+    try {
+      await connection.request('PATCH', connection.path(EVENTS, before.namespace, before.name), {
+        contentType: 'application/merge-patch+json',
+        body: { count, message: told.message, lastTimestamp: time(told.last) },
+      });
+      known.set(identity, { ...before, count });
+    } catch (error) {
+      // Events live for an hour; the first of its kind may be gone.
+      if (!(error instanceof KubernetesError && error.code === 404)) throw error;
+      await create(identity, told);
+    }
+  }
+
+  async function deliver(identity: string, told: Told) {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await send(identity, told);
+      } catch (error) {
+        const refused = error instanceof KubernetesError && error.code < 500 && error.code !== 429;
+        const fields = { err: error, object: told.object.metadata.name, reason: told.reason };
+        if (refused || tries >= TRIES) return logger.warn(fields, 'an event could not be recorded');
+        await sleep(clock, RETRY_MS);
+      }
+    }
+  }
+
+  async function drain() {
+    for (const [identity, told] of waiting) {
+      waiting.delete(identity);
+      await deliver(identity, told);
+    }
+    sending = null;
+  }
+
+  function record(object: KubernetesObject, type: string, reason: string, text: string) {
+    const about = `${object.apiVersion} ${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name} ${object.metadata.uid}`;
+    if (!allowed(about)) return logger.debug({ object: object.metadata.name, reason }, 'an event was left out, there are too many');
+    const group = `${about} ${type} ${reason}`;
+    const combined = combines(group, text);
+    const message = cut(combined ? `(combined from similar events): ${text}` : text);
+    const identity = combined ? `${group} combined` : `${group} ${message}`;
+    const now = clock.now();
+    const unsent = waiting.get(identity);
+    if (unsent) Object.assign(unsent, { message, times: unsent.times + 1, last: now });
+    else if (waiting.size < MAX_WAITING) waiting.set(identity, { object, type, reason, message, times: 1, first: now, last: now });
+    sending ??= Promise.resolve().then(drain);
+  }
+
+  return {
+    event(object, type, reason, message) {
+      try {
+        record(object, type, reason, message);
+      } catch (error) {
+        logger.warn({ err: error, reason }, 'an event could not be recorded');
+      }
+    },
+    async flush(withinMs = 5_000) {
+      if (sending) await Promise.race([sending, sleep(clock, withinMs)]);
+    },
+  };
+}
+
+const time = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+function cut(text: string): string {
+  return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
+}
+
+/** A map that forgets what was used longest ago. */
+function remember<V>() {
+  const map = new Map<string, V>();
+  const set = (key: string, value: V) => {
+    map.delete(key);
+    map.set(key, value);
+    if (map.size > MAX_REMEMBERED) map.delete(map.keys().next().value!);
+    return value;
+  };
+  return {
+    set,
+    peek: (key: string) => map.get(key),
+    get: (key: string, make: () => V) => set(key, map.get(key) ?? make()),
+  };
+}

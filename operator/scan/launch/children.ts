@@ -1,0 +1,128 @@
+/** Makes, looks up and removes what a scan owns: its Job, its Secret, its pods. Each step may be repeated. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
+import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import { EVENTS, JOBS, PODS, SECRETS, conditionOf, essentialJob, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
+import { timestamp } from '../policy/status.ts';
+import type { InputSecret } from './secret.ts';
+
+interface ClusterEvent {
+  involvedObject?: { uid?: string };
+  reason?: string;
+  message?: string;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+}
+
+/** The cluster would not have an object: another's has its name, or the request itself is refused. It will not do so later either. */
+export class Refused extends Error {
+  readonly kind: 'taken' | 'refused';
+  constructor(kind: 'taken' | 'refused', message: string) {
+    super(message);
+    this.name = 'Refused';
+    this.kind = kind;
+  }
+}
+
+export interface Children {
+  /** The scan's Job as the server has it now; null if there is none of its own. */
+  readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
+  /** Makes the Secret. One that is there already is this scan's: it was made before a crash. */
+  createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
+  /** Makes the Job. @throws Refused */
+  createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
+  /** Removes a Job and its pods. No error where it is gone. */
+  removeJob(job: Job, signal: AbortSignal): Promise<void>;
+  /** Says of a pod whose node is gone that it has failed, as the cluster's own pod collector does when a node is removed. */
+  giveUpPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
+  /** Why the Job controller could not make a pod, as its latest Event says; null where none says so. Never throws. */
+  trouble(job: Job): Promise<string | null>;
+}
+
+const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
+  error instanceof KubernetesError && codes.includes(error.code);
+
+export function createChildren(connection: KubernetesConnection): Children {
+  async function readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null> {
+    try {
+      const job = await connection.request<Job>('GET', connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)));
+      return isOwnedBy(job, scan.metadata.uid!) ? job : null;
+    } catch (error) {
+      if (isCode(error, 404)) return null;
+      throw error;
+    }
+  }
+
+  return {
+    readJob,
+
+    async createSecret(secret, signal) {
+      try {
+        await connection.request('POST', connection.path(SECRETS, secret.metadata.namespace), { body: secret, signal });
+      } catch (error) {
+        if (isCode(error, 409)) return;
+        if (isCode(error, 400, 403, 422)) throw new Refused('refused', error.message);
+        throw error;
+      }
+    },
+
+    async createJob(scan, job, signal) {
+      try {
+        return essentialJob(await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal }));
+      } catch (error) {
+        if (isCode(error, 400, 403, 422)) throw new Refused('refused', error.message);
+        if (!isCode(error, 409)) throw error;
+        const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
+        if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
+        throw new Refused('taken', job.metadata.name);
+      }
+    },
+
+    async removeJob(job, signal) {
+      const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
+      // Without a policy a Job's pods would be left behind, and go on scanning.
+      const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
+      try {
+        await connection.request('DELETE', path, { body, signal });
+      } catch (error) {
+        if (!isCode(error, 404, 409)) throw error;
+      }
+    },
+
+    async giveUpPod(pod, now, signal) {
+      const path = connection.path(PODS, pod.metadata.namespace, pod.metadata.name, 'status');
+      const kept = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+      const disrupted = {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'NodeLost',
+        message: 'Its node did not end it in time.',
+        lastTransitionTime: conditionOf(pod.status?.conditions, 'DisruptionTarget')?.lastTransitionTime ?? timestamp(now),
+      };
+      const body = {
+        metadata: { uid: pod.metadata.uid },
+        status: { phase: 'Failed', reason: 'NodeLost', conditions: [...kept, disrupted] },
+      };
+      try {
+        await connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body, signal });
+      } catch (error) {
+        if (!isCode(error, 404, 409)) throw error;
+      }
+    },
+
+    async trouble(job) {
+      try {
+        const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
+        const { items } = await connection.request<{ items: ClusterEvent[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
+          query,
+        });
+        const at = (event: ClusterEvent) => event.lastTimestamp ?? event.eventTime ?? '';
+        const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
+        return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
+      } catch {
+        // It only names the cause better.
+        return null;
+      }
+    },
+  };
+}

@@ -1,0 +1,244 @@
+import { expect } from 'chai';
+import { SCAN_ID, scanWith, launched } from '../../../test/operator/samples.ts';
+import { buildJob, type ScannerSettings } from './job.ts';
+import { secondsToRun } from '../policy/run-time.ts';
+import { buildSecret, podInput } from './secret.ts';
+
+const settings: ScannerSettings = {
+  image: 'ghcr.io/curbcut/scanner:1',
+  imagePullPolicy: 'IfNotPresent',
+  imagePullSecrets: [],
+  hostUsers: false,
+  requests: { cpu: '500m', memory: '768Mi' },
+  limits: { memory: '2Gi' },
+  retries: 2,
+  jobTtlSeconds: 600,
+};
+const owner = [
+  {
+    apiVersion: 'curbcut.dev/v1',
+    kind: 'AccessibilityScan',
+    name: `scan-${SCAN_ID}`,
+    uid: 'scan-uid',
+    controller: true,
+    blockOwnerDeletion: true,
+  },
+];
+const labels = {
+  'app.kubernetes.io/name': 'curbcut-scanner',
+  'app.kubernetes.io/part-of': 'curbcut',
+  'app.kubernetes.io/managed-by': 'curbcut-operator',
+  'curbcut.dev/scan-id': SCAN_ID,
+  'curbcut.dev/organisation': 'acme',
+};
+const launch = (spec: object = {}) => ({ scan: scanWith(launched(), { spec }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 });
+
+describe('job', () => {
+  it('is this, whole', () => {
+    expect(buildJob(launch(), settings)).to.deep.equal({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: {
+        name: `scan-${SCAN_ID}`,
+        namespace: 'curbcut',
+        labels,
+        annotations: { 'curbcut.dev/scan-id': SCAN_ID },
+        ownerReferences: owner,
+      },
+      spec: {
+        completions: 1,
+        parallelism: 1,
+        backoffLimit: 2,
+        activeDeadlineSeconds: 630,
+        ttlSecondsAfterFinished: 600,
+        podReplacementPolicy: 'Failed',
+        podFailurePolicy: {
+          rules: [
+            { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+            { action: 'FailJob', onExitCodes: { containerName: 'scanner', operator: 'In', values: [42] } },
+          ],
+        },
+        template: {
+          metadata: { labels, annotations: { 'curbcut.dev/scan-id': SCAN_ID } },
+          spec: {
+            restartPolicy: 'Never',
+            automountServiceAccountToken: false,
+            enableServiceLinks: false,
+            hostUsers: false,
+            terminationGracePeriodSeconds: 15,
+            securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+            tolerations: [
+              { key: 'node.kubernetes.io/not-ready', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
+              { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 30 },
+            ],
+            containers: [
+              {
+                name: 'scanner',
+                image: 'ghcr.io/curbcut/scanner:1',
+                imagePullPolicy: 'IfNotPresent',
+                env: [
+                  { name: 'SCAN_INPUT', value: '/run/curbcut/scan.json' },
+                  { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+                  { name: 'TERMINATION_LOG', value: '/dev/termination-log' },
+                  { name: 'TMPDIR', value: '/tmp' },
+                  { name: 'HOME', value: '/tmp' },
+                ],
+                resources: { requests: { cpu: '500m', memory: '768Mi' }, limits: { memory: '2Gi' } },
+                securityContext: {
+                  allowPrivilegeEscalation: false,
+                  privileged: false,
+                  readOnlyRootFilesystem: true,
+                  runAsNonRoot: true,
+                  capabilities: { drop: ['ALL'] },
+                  seccompProfile: { type: 'RuntimeDefault' },
+                },
+                terminationMessagePath: '/dev/termination-log',
+                terminationMessagePolicy: 'File',
+                volumeMounts: [
+                  { name: 'input', mountPath: '/run/curbcut', readOnly: true },
+                  { name: 'tmp', mountPath: '/tmp' },
+                  { name: 'shm', mountPath: '/dev/shm' },
+                ],
+              },
+            ],
+            volumes: [
+              { name: 'input', secret: { secretName: `scan-${SCAN_ID}-input`, defaultMode: 0o444 } },
+              { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
+              { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '512Mi' } },
+            ],
+          },
+        },
+      },
+    });
+  });
+
+  interface PodTemplate {
+    metadata: { labels: object; annotations: object };
+    spec: Record<string, unknown> & {
+      containers: { env: object[]; resources: object; volumeMounts: object[]; securityContext: object }[];
+      volumes: object[];
+      tolerations: object[];
+    };
+  }
+  const template = (spec: object, more: Partial<ScannerSettings> = {}): PodTemplate =>
+    (buildJob(launch(spec), { ...settings, ...more }).spec as unknown as { template: PodTemplate }).template;
+
+  it('lays the pod template over it, and keeps what is its own', () => {
+    const { metadata, spec } = template({
+      podTemplate: {
+        resources: { requests: { cpu: '2' }, limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' } },
+        nodeSelector: { pool: 'scans' },
+        tolerations: [{ key: 'scans', operator: 'Exists' }],
+        affinity: { nodeAffinity: {} },
+        priorityClassName: 'low',
+        runtimeClassName: 'gvisor',
+        labels: { team: 'web', 'curbcut.dev/scan-id': 'forged' },
+        annotations: {
+          'karpenter.sh/do-not-disrupt': 'true',
+          'curbcut.dev/scan-id': 'forged',
+          'container.apparmor.security.beta.kubernetes.io/scanner': 'unconfined',
+        },
+      },
+    });
+    expect(metadata.labels).to.deep.equal({ ...labels, team: 'web' });
+    expect(metadata.annotations).to.deep.equal({ 'karpenter.sh/do-not-disrupt': 'true', 'curbcut.dev/scan-id': SCAN_ID });
+    expect(spec.containers[0]!.resources).to.deep.equal({
+      requests: { cpu: '2', memory: '768Mi' },
+      limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' },
+    });
+    expect(spec).to.deep.include({
+      nodeSelector: { pool: 'scans' },
+      affinity: { nodeAffinity: {} },
+      priorityClassName: 'low',
+      runtimeClassName: 'gvisor',
+    });
+    expect(spec.tolerations).to.have.length(3);
+  });
+
+  it('mounts the sign-in of a scan that has one, and nothing else of it', () => {
+    const { spec } = template({ auth: { secretRef: { name: 'sign-in' } } });
+    expect(spec.volumes).to.deep.include({ name: 'auth', secret: { secretName: 'sign-in', defaultMode: 0o444 } });
+    expect(spec.containers[0]!.volumeMounts).to.deep.include({ name: 'auth', mountPath: '/run/curbcut-auth', readOnly: true });
+    expect(spec.containers[0]!.env).to.deep.include({ name: 'SCAN_AUTH', value: '/run/curbcut-auth' });
+  });
+
+  it('does without user namespaces, and with pull secrets, where it is told to', () => {
+    const { spec } = template({}, { hostUsers: true, imagePullSecrets: ['registry'] });
+    expect(spec).not.to.have.property('hostUsers');
+    expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
+  });
+
+  it('has the priority of the installation, unless the scan names its own', () => {
+    expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
+    const own = { podTemplate: { priorityClassName: 'urgent' } };
+    expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'urgent' });
+  });
+
+  it('puts up the walls that the installation asks for, whatever the scan asks', () => {
+    const { spec } = template(
+      { podTemplate: { runtimeClassName: 'none-at-all' } },
+      { runtimeClassName: 'gvisor', seccompProfile: 'profiles/curbcut-scanner.json' },
+    );
+    expect(spec).to.include({ runtimeClassName: 'gvisor' });
+    expect(spec.containers[0]!.securityContext).to.deep.include({
+      seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/curbcut-scanner.json' },
+    });
+  });
+
+  it('gives every page its whole budget, up to a limit', () => {
+    const time = { pendingDeadlineSeconds: 300, baseSeconds: 300, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 };
+    expect([1, 5, 500].map((pages) => secondsToRun(pages, time))).to.deep.equal([615, 675, 3900]);
+  });
+});
+
+describe('secret', () => {
+  const grants = {
+    uploads: { export: 'https://objects/export', pdf: 'https://objects/pdf' },
+    messages: { url: 'nats://bus', subject: `progress.${SCAN_ID}`, jwt: 'jwt', seed: 'seed' },
+    deadline: new Date('2026-03-02T10:10:00Z'),
+  };
+  const pod = { allowTargets: ['10.0.0.0/8'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 };
+  const truncated = {
+    ...launch(),
+    scan: scanWith(launched({ pages: { requested: 5, reserved: 3, scanned: 0, failed: 0 } }), { spec: { thresholds: { minScore: 90 } } }),
+  };
+
+  it('tells the pod what to do, with the pages that are paid for', () => {
+    const input = podInput(truncated, pod, grants);
+    expect(input).to.deep.equal({
+      scanId: SCAN_ID,
+      submittedAt: '2026-03-02T09:50:00Z',
+      options: {
+        url: 'https://example.com/',
+        maxPages: 3,
+        wcagLevel: 'AA',
+        wcagVersion: '2.1',
+        thresholds: { minScore: 90 },
+        crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+        locale: 'en',
+      },
+      pagesRequested: 5,
+      uploads: grants.uploads,
+      messages: grants.messages,
+      deadline: '2026-03-02T10:10:00.000Z',
+      allowTargets: ['10.0.0.0/8'],
+      denyTargets: [],
+      workers: 2,
+      pageBudgetMs: 30_000,
+    });
+    const secret = buildSecret(truncated, input);
+    expect(JSON.parse(Buffer.from(secret.data['scan.json']!, 'base64').toString())).to.deep.equal(input);
+    expect({ ...secret, data: {} }).to.deep.equal({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: `scan-${SCAN_ID}-input`, namespace: 'curbcut', labels, ownerReferences: owner },
+      type: 'Opaque',
+      immutable: true,
+      data: {},
+    });
+  });
+
+  it('holds no word of a bus that cannot vouch for it', () => {
+    expect(podInput(truncated, pod, { ...grants, messages: null })).not.to.have.property('messages');
+  });
+});

@@ -1,0 +1,194 @@
+/** Builds the Job that runs a scan: one for each scan, its name derived from the scan's id. Pure. */
+import {
+  API_VERSION,
+  ORGANISATION_LABEL,
+  SCAN_ID_ANNOTATION,
+  SCAN_ID_LABEL,
+  jobNameOf,
+  secretNameOf,
+  type AccessibilityScan,
+  type ObjectMeta,
+} from '../../../core/protocol/custom-resources.ts';
+import { EXIT_PERMANENT, POD_AUTH_PATH, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
+import { CONTAINER, type Job } from '../kube-types.ts';
+import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
+
+/** How this installation runs its scanners. */
+export interface ScannerSettings {
+  image: string;
+  imagePullPolicy: string;
+  /** Secrets with registry credentials; they must exist in the scan's namespace. */
+  imagePullSecrets: readonly string[];
+  /** False: root in the pod is nobody on the node (user namespaces), the second wall behind an unsandboxed browser. */
+  hostUsers: boolean;
+  /** For scans that name none: below that of the service, which else finds no place among scanners that wait for theirs. */
+  priorityClassName?: string;
+  /** A runtime that isolates better than the nodes' usual one (gVisor, Kata); it goes before a scan's own. */
+  runtimeClassName?: string;
+  /** A seccomp profile on the nodes, under the kubelet's folder of them, that lets Chromium make its own sandbox; absent: RuntimeDefault. */
+  seccompProfile?: string;
+  requests: Readonly<Record<string, string>>;
+  limits: Readonly<Record<string, string>>;
+  /** How often a crashed scanner is tried again. */
+  retries: number;
+  /** How long a finished Job is kept for whoever wants to read its log, in seconds. */
+  jobTtlSeconds: number;
+}
+
+/** What a scan's children are told of it. */
+export interface Launch {
+  scan: AccessibilityScan;
+  scanId: string;
+  organisation: string;
+  /** Seconds from admission until the pod must have ended. */
+  seconds: number;
+}
+
+/** What all that a scan owns carries: found by its labels, removed with its owner. */
+export function ownedMeta({ scan, scanId, organisation }: Launch, name: string): ObjectMeta {
+  return {
+    name,
+    namespace: scan.metadata.namespace,
+    labels: childLabels(scanId, organisation),
+    ownerReferences: [
+      {
+        apiVersion: API_VERSION,
+        kind: 'AccessibilityScan',
+        name: scan.metadata.name,
+        uid: scan.metadata.uid!,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ],
+  };
+}
+
+function childLabels(scanId: string, organisation: string): Record<string, string> {
+  return {
+    'app.kubernetes.io/name': 'curbcut-scanner',
+    'app.kubernetes.io/part-of': 'curbcut',
+    'app.kubernetes.io/managed-by': 'curbcut-operator',
+    [SCAN_ID_LABEL]: scanId,
+    [ORGANISATION_LABEL]: organisation,
+  };
+}
+
+/** Annotations that would take the pod out of its confinement; a scan's author need not have the right to make such pods. */
+const CONFINEMENT = /^(container\.apparmor\.security\.beta|container\.seccomp\.security\.alpha|seccomp\.security\.alpha)\.kubernetes\.io\//;
+
+const withoutConfinement = (annotations: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter(([name]) => !CONFINEMENT.test(name)));
+
+/** A node that is gone is given up after half a minute, not after the default five: the scan starts again elsewhere. */
+const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
+  key,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 30,
+}));
+
+const INPUT_FOLDER = POD_INPUT_PATH.slice(0, POD_INPUT_PATH.lastIndexOf('/'));
+const TERMINATION_LOG = '/dev/termination-log';
+
+function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, unknown> {
+  const { resources } = scan.spec.podTemplate ?? {};
+  const auth = scan.spec.auth !== undefined;
+  return {
+    name: CONTAINER,
+    image: settings.image,
+    imagePullPolicy: settings.imagePullPolicy,
+    env: [
+      { name: 'SCAN_INPUT', value: POD_INPUT_PATH },
+      ...(auth ? [{ name: 'SCAN_AUTH', value: POD_AUTH_PATH }] : []),
+      { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+      { name: 'TERMINATION_LOG', value: TERMINATION_LOG },
+      { name: 'TMPDIR', value: '/tmp' },
+      { name: 'HOME', value: '/tmp' },
+    ],
+    resources: {
+      requests: { ...settings.requests, ...resources?.requests },
+      limits: { ...settings.limits, ...resources?.limits },
+    },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      privileged: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile:
+        settings.seccompProfile === undefined
+          ? { type: 'RuntimeDefault' }
+          : { type: 'Localhost', localhostProfile: settings.seccompProfile },
+    },
+    terminationMessagePath: TERMINATION_LOG,
+    terminationMessagePolicy: 'File',
+    volumeMounts: [
+      { name: 'input', mountPath: INPUT_FOLDER, readOnly: true },
+      ...(auth ? [{ name: 'auth', mountPath: POD_AUTH_PATH, readOnly: true }] : []),
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'shm', mountPath: '/dev/shm' },
+    ],
+  };
+}
+
+function podSpec(launch: Launch, settings: ScannerSettings): Record<string, unknown> {
+  const { auth, podTemplate = {} } = launch.scan.spec;
+  const { nodeSelector, affinity, priorityClassName = settings.priorityClassName } = podTemplate;
+  // A wall that the installation asks for is not a scan's to take down.
+  const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
+  return {
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(settings.hostUsers ? {} : { hostUsers: false }),
+    ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
+    terminationGracePeriodSeconds: 15,
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+    tolerations: [...NODE_LOSS, ...(podTemplate.tolerations ?? [])],
+    ...(nodeSelector && { nodeSelector }),
+    ...(affinity && { affinity }),
+    ...(priorityClassName && { priorityClassName }),
+    ...(runtimeClassName && { runtimeClassName }),
+    containers: [scanner(launch, settings)],
+    volumes: [
+      { name: 'input', secret: { secretName: secretNameOf(launch.scanId), defaultMode: 0o444 } },
+      ...(auth ? [{ name: 'auth', secret: { secretName: auth.secretRef.name, defaultMode: 0o444 } }] : []),
+      { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
+      // Browsers keep shared memory here, and a container's own 64 MiB are too few.
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '512Mi' } },
+    ],
+  };
+}
+
+/** The whole Job. Kubernetes tries it again after a crash, and without counting after an eviction or a lost node; never after `EXIT_PERMANENT`. */
+export function buildJob(launch: Launch, settings: ScannerSettings): Job {
+  const { scan, scanId, organisation, seconds } = launch;
+  const { labels, annotations } = scan.spec.podTemplate ?? {};
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { ...ownedMeta(launch, jobNameOf(scanId)), annotations: { [SCAN_ID_ANNOTATION]: scanId } },
+    spec: {
+      completions: 1,
+      parallelism: 1,
+      backoffLimit: settings.retries,
+      activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
+      ttlSecondsAfterFinished: settings.jobTtlSeconds,
+      // Two pods of one scan would write over each other's reports.
+      podReplacementPolicy: 'Failed',
+      podFailurePolicy: {
+        rules: [
+          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+          { action: 'FailJob', onExitCodes: { containerName: CONTAINER, operator: 'In', values: [EXIT_PERMANENT] } },
+        ],
+      },
+      template: {
+        metadata: {
+          labels: { ...labels, ...childLabels(scanId, organisation) },
+          annotations: { ...withoutConfinement(annotations), [SCAN_ID_ANNOTATION]: scanId },
+        },
+        spec: podSpec(launch, settings),
+      },
+    },
+  } as Job;
+}

@@ -1,0 +1,140 @@
+/** Takes in a scan that nobody has looked at: who pays, whether it may run, and its credits. Every step may be repeated. */
+import {
+  ORGANISATION_LABEL,
+  SCAN_ID_ANNOTATION,
+  SETTLE_FINALIZER,
+  type AccessibilityScan,
+} from '../../../core/protocol/custom-resources.ts';
+import { URL_MAX_LENGTH, judgeResolved, judgeUrl, literalAddress, type TargetRules } from '../../../core/scan/targets.ts';
+import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts';
+import type { Organisations } from '../../../stores/accounts/organisations.ts';
+import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
+import { optionsOf } from '../policy/run-time.ts';
+import * as ends from '../policy/condition-reasons.ts';
+import type { End } from '../policy/condition-reasons.ts';
+
+/** Credits are held within this time or not at all. */
+const RESERVE_WITHIN_MS = 30_000;
+/** How long name servers may fail to answer before a name counts as one that does not exist. */
+const RESOLVE_WITHIN_MS = 120_000;
+
+export interface IntakeParts {
+  scans: Pick<Scans, 'create' | 'find' | 'accept' | 'mirror'>;
+  credits: Pick<Credits, 'reserve'>;
+  organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
+  /** All addresses of a host; none if it has none. @throws where that cannot be told now */
+  resolve: (hostname: string) => Promise<string[]>;
+  apiNamespace: string;
+  maxPagesLimit: number;
+  targets: TargetRules;
+  now: () => Date;
+}
+
+export interface Intake {
+  /** The finalizer, and the label of who is charged, if anybody is. */
+  claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
+  /** Judges a scan and holds its credits. @returns what it may use, or why it ends here */
+  vet(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }>;
+}
+
+export function createIntake(parts: IntakeParts): Intake {
+  const { scans, credits, organisations } = parts;
+
+  const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
+    metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
+
+  /** A scan of the front door: its row was there before it. */
+  async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }> {
+    const row = await scans.find(scanId);
+    if (row === null) return { end: ends.NOT_SUBMITTED };
+    // Anyone who may write scans here could give theirs an id that is another's.
+    if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return { end: ends.NOT_ITS_OWN };
+    if (row.submission === 'pending') await scans.accept(scanId);
+    return reserve(row);
+  }
+
+  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }> {
+    const namespace = scan.metadata.namespace!;
+    const known = await scans.find(scanId);
+    const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
+    if (organisation === null) return { end: ends.noOrganisation(namespace) };
+    const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
+    if (organisation.blocked) return { end: ends.organisationBlocked(organisation.id) };
+    if (row.options.maxPages > parts.maxPagesLimit) return { end: ends.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
+    const refusal = await judgeTarget(row.options.url, parts.now().getTime() - row.createdAt.getTime());
+    return refusal === null ? reserve(row) : { end: ends.targetRefused(refusal) };
+  }
+
+  /** @returns why the target may not be scanned, or null */
+  async function judgeTarget(text: string, ageMs: number): Promise<string | null> {
+    if (!URL.canParse(text)) return `${JSON.stringify(text)} is not a URL.`;
+    const url = new URL(text);
+    if (url.href.length > URL_MAX_LENGTH) return `The URL must have at most ${URL_MAX_LENGTH} characters when it is escaped.`;
+    const judged = judgeUrl(url, parts.targets);
+    if (!judged.allowed) return judged.message;
+    const literal = literalAddress(url.hostname);
+    const addresses = literal === null ? await resolve(url.hostname, ageMs) : [literal];
+    const resolved = judgeResolved(url, addresses, parts.targets);
+    return resolved.allowed ? null : resolved.message;
+  }
+
+  /** Name servers that do not answer may do so in a moment; but not for ever. */
+  async function resolve(hostname: string, ageMs: number): Promise<string[]> {
+    try {
+      return await parts.resolve(hostname);
+    } catch (error) {
+      if (ageMs < RESOLVE_WITHIN_MS) throw error;
+      return [];
+    }
+  }
+
+  /**
+   * Holds the credits of a manifest, all or nothing; of a submission they are held already, and this says whether they
+   * still are: a front door that gave up has given them back.
+   */
+  async function reserve(row: ScanRow): Promise<{ row: ScanRow } | { end: End }> {
+    const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
+    const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
+    try {
+      const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
+      if ('insufficient' in held) return { end: ends.insufficientCredits(pages, held.balance) };
+      const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
+      return mirrored === null ? { end: ends.NOT_SUBMITTED } : { row: mirrored.row };
+    } catch (error) {
+      if (error instanceof DeadlinePassed && row.origin === 'api') return { end: ends.NOT_SUBMITTED };
+      throw error;
+    }
+  }
+
+  function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
+    const options = optionsOf(scan.spec);
+    return {
+      id: scanId,
+      organisation,
+      origin: 'manifest',
+      resource: { namespace: scan.metadata.namespace!, name: scan.metadata.name },
+      submission: 'accepted',
+      options,
+      pagesRequested: options.maxPages,
+      pagesReserved: 0,
+      phase: 'queued',
+      pages: { scanned: 0, failed: 0, total: 0 },
+      outcome: null,
+      passed: null,
+      message: null,
+      reports: null,
+      createdAt: new Date(scan.metadata.creationTimestamp!),
+      finishedAt: null,
+    };
+  }
+
+  return {
+    async claim(scan, scanId) {
+      const finalizers = [...(scan.metadata.finalizers ?? []), SETTLE_FINALIZER];
+      const row = cameByApi(scan) ? await scans.find(scanId) : null;
+      const organisation = row?.organisation ?? (await organisations.findByNamespace(scan.metadata.namespace!))?.id;
+      return organisation === undefined ? { finalizers } : { finalizers, labels: { [ORGANISATION_LABEL]: organisation } };
+    },
+    vet: (scan, scanId) => (cameByApi(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId)),
+  };
+}

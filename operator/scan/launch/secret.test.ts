@@ -1,0 +1,21 @@
+import { expect } from 'chai';
+import { launched, SCAN_ID, scanWith } from '../../../test/operator/samples.ts';
+import { podInput } from './secret.ts';
+
+describe('what a pod is told of where its scan came from', () => {
+  const inputOf = (annotations: Record<string, string>) =>
+    podInput(
+      { scan: scanWith(launched(), { metadata: { annotations } }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
+      { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
+      { uploads: { export: 'x', pdf: 'y' }, messages: null, deadline: new Date(0) },
+    );
+
+  it('is the request that submitted it', () => {
+    expect(inputOf({ 'curbcut.dev/request-id': 'build-17' }).requestId).to.equal('build-17');
+  });
+
+  it('is nothing where a manifest says what no front door would', () => {
+    expect(inputOf({ 'curbcut.dev/request-id': 'a\n{"level":60}' })).not.to.have.property('requestId');
+    expect(inputOf({})).not.to.have.property('requestId');
+  });
+});

@@ -1,0 +1,67 @@
+/** What follows from a scan's end: its credits are settled, its row shows it, whoever waits is told. Every step may be repeated. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { Bus } from '../../stores/nats.ts';
+import type { Credits } from '../../stores/credits/credits.ts';
+import { reportKeys } from '../../stores/reports.ts';
+import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
+import { phaseOf } from './policy/status.ts';
+
+export interface Mirror {
+  /** Changes a row and tells of it. @returns the row; null where there is none */
+  change(scanId: string, change: ScanChange): Promise<ScanRow | null>;
+  /** Settles, mirrors and tells of the end that the status of a scan speaks of. */
+  finish(scan: AccessibilityScan, scanId: string): Promise<void>;
+}
+
+export function createMirror({
+  scans,
+  credits,
+  bus,
+}: {
+  scans: Pick<Scans, 'find' | 'mirror'>;
+  credits: Pick<Credits, 'settle'>;
+  bus: Bus;
+}): Mirror {
+  async function change(scanId: string, wanted: ScanChange): Promise<ScanRow | null> {
+    const mirrored = await scans.mirror(scanId, wanted);
+    if (mirrored === null) return null;
+    const { row, changed } = mirrored;
+    if (changed) bus.publishStatus(row.organisation, { scanId, version: row.version, phase: row.phase, pages: row.pages });
+    return row;
+  }
+
+  return {
+    change,
+    async finish(scan, scanId) {
+      const row = await scans.find(scanId);
+      // Another's row has this id: its credits and its end are none of this scan's business.
+      if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
+      // Credits first: who reads that the scan has ended must find the balance right.
+      await credits.settle(row.organisation, scanId, phaseOf(scan) === 'done' ? (scan.status?.pages?.scanned ?? 0) : 0);
+      await change(scanId, endOf(scan, scanId));
+    },
+  };
+}
+
+/** The end of a scan as its row shows it, from its status alone. */
+export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
+  const status = scan.status ?? {};
+  const phase = phaseOf(scan);
+  const end: ScanChange = {
+    phase,
+    passed: status.passed ?? null,
+    message: status.message ?? null,
+    finishedAt: new Date(status.completionTime ?? 0),
+  };
+  const stored = status.reports?.stored;
+  if (phase !== 'done' || status.violations === undefined || status.pages === undefined || stored === undefined) return end;
+  const { scanned, failed } = status.pages;
+  const pages = { scanned, failed, total: scanned + failed };
+  const keys = reportKeys(scanId);
+  return {
+    ...end,
+    pages,
+    outcome: { score: Number(status.score), violations: status.violations, pages },
+    reports: { export: { key: keys.export, ...stored.export }, pdf: { key: keys.pdf, ...stored.pdf } },
+  };
+}

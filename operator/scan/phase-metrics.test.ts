@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
+import { ago, condition, NOW, scanWith } from '../../test/operator/samples.ts';
+import { createStages, type StageMove } from './phase-metrics.ts';
+
+describe('stages', () => {
+  const admitted: AccessibilityScanStatus = { phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted', 30)] };
+  const in_ = (phase: AccessibilityScanStatus['phase']): AccessibilityScanStatus => ({ ...admitted, phase });
+
+  function follow() {
+    const moves: StageMove[] = [];
+    let at = NOW.getTime();
+    const stages = createStages({ now: () => new Date(at), onMove: (move) => moves.push(move) });
+    return { ...stages, moves, later: (seconds: number) => void (at += seconds * 1000) };
+  }
+
+  it('tells how long a scan was in each stage, from its creation to its end', () => {
+    const { seen, moves, later } = follow();
+    seen(scanWith(undefined, { metadata: { creationTimestamp: ago(4) } }));
+    for (const status of [admitted, in_('crawling'), in_('crawling'), in_('generating'), in_('done'), in_('done')]) {
+      later(2);
+      seen(scanWith(status));
+    }
+    expect(moves).to.deep.equal([
+      { from: null, to: 'queued', seconds: null },
+      { from: 'queued', to: 'starting', seconds: 6 },
+      { from: 'starting', to: 'crawling', seconds: 2 },
+      { from: 'crawling', to: 'generating', seconds: 4 },
+      { from: 'generating', to: null, seconds: 2 },
+    ]);
+  });
+
+  it('tells no time of a stage whose begin it has not seen', () => {
+    const { seen, gone, moves, later } = follow();
+    seen(scanWith(in_('scanning')));
+    later(5);
+    gone(scanWith(in_('scanning')));
+    gone(scanWith(in_('scanning')));
+    expect(moves).to.deep.equal([
+      { from: null, to: 'scanning', seconds: null },
+      { from: 'scanning', to: null, seconds: null },
+    ]);
+  });
+
+  it('knows since when an admitted scan waits for its pod, and says nothing of one that has ended', () => {
+    const { seen, moves } = follow();
+    seen(scanWith(in_('failed'), { metadata: { uid: 'other' } }));
+    seen(scanWith(admitted));
+    seen(scanWith(in_('crawling')));
+    expect(moves.at(-1)).to.deep.equal({ from: 'starting', to: 'crawling', seconds: 30 });
+    expect(moves).to.have.length(2);
+  });
+});

@@ -1,0 +1,51 @@
+/** Follows every scan from stage to stage, so that it can be told how many are in each and how long each takes. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { Phase } from '../../core/scan/options.ts';
+import { admittedAt, isAdmitted } from './kube-types.ts';
+import { hasEnded, phaseOf } from './policy/status.ts';
+
+/** A phase that is no end; `starting` is the part of `queued` in which the scan has its place and waits for its pod. */
+export type Stage = Exclude<Phase, 'done' | 'failed' | 'canceled'> | 'starting';
+
+export interface StageMove {
+  /** Null where the scan was not known. */
+  from: Stage | null;
+  /** Null where the scan has ended or is gone. */
+  to: Stage | null;
+  /** How long it was in `from`; null where its begin was not seen. */
+  seconds: number | null;
+}
+
+export interface Stages {
+  seen(scan: AccessibilityScan): void;
+  gone(scan: AccessibilityScan): void;
+}
+
+function stageOf(scan: AccessibilityScan): Stage | null {
+  if (hasEnded(scan)) return null;
+  const phase = phaseOf(scan) as Stage;
+  return phase === 'queued' && isAdmitted(scan) ? 'starting' : phase;
+}
+
+/** When a scan that is seen for the first time came to its stage, as far as it says so itself. */
+function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
+  if (stage === 'queued') return new Date(scan.metadata.creationTimestamp!);
+  return stage === 'starting' ? admittedAt(scan) : null;
+}
+
+export function createStages({ now, onMove }: { now: () => Date; onMove: (move: StageMove) => void }): Stages {
+  const known = new Map<string, { stage: Stage; since: Date | null }>();
+
+  function move(scan: AccessibilityScan, to: Stage | null): void {
+    const uid = scan.metadata.uid!;
+    const before = known.get(uid);
+    if ((before?.stage ?? null) === to) return;
+    const at = now();
+    if (to === null) known.delete(uid);
+    else known.set(uid, { stage: to, since: before === undefined ? sinceOf(scan, to) : at });
+    const since = before?.since ?? null;
+    onMove({ from: before?.stage ?? null, to, seconds: since === null ? null : Math.max(0, at.getTime() - since.getTime()) / 1000 });
+  }
+
+  return { seen: (scan) => move(scan, stageOf(scan)), gone: (scan) => move(scan, null) };
+}

@@ -1,0 +1,139 @@
+/** Why a scan ends without a result: one machine word each, and a sentence that its caller can act on. */
+import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
+
+/** The longest message that a status holds, in characters: it must stay far below what Kubernetes takes for an object. */
+const MESSAGE_MAX = 1000;
+
+/** How a scan ends that has no result. */
+export interface End {
+  phase: 'failed' | 'canceled';
+  /** The `Succeeded` condition's reason. */
+  reason: string;
+  message: string;
+}
+
+const FREE = 'Nothing was charged.';
+
+/** What a pod's own reason is called in a condition, and what is said where the pod gives no words of its own. */
+const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: string }>> = {
+  target_unreachable: {
+    reason: 'TargetUnreachable',
+    message: 'The first page could not be loaded; check that the URL is reachable from the internet.',
+  },
+  target_refused: { reason: 'TargetRefused', message: 'The URL leads to an address that may not be scanned.' },
+  target_not_html: { reason: 'TargetNotHtml', message: 'The URL does not lead to a web page.' },
+  no_page_tested: { reason: 'NoPageTested', message: 'No page of the site could be tested.' },
+  deadline_exceeded: { reason: 'DeadlineExceeded', message: 'The scan took too long; try fewer pages.' },
+  sign_in_failed: { reason: 'SignInFailed', message: 'The site did not accept the sign-in; check the Secret that auth.secretRef names.' },
+  robots_disallowed: {
+    reason: 'RobotsDisallowed',
+    message: "The site's robots.txt forbids the first page; set crawl.respectRobots to false if the site is yours.",
+  },
+};
+
+/** A text that came from elsewhere as one line: no control characters, not too long. */
+export function tidy(text: string): string {
+  // What a terminal, a log or a reader's eye would obey: control characters, line ends, marks that turn the direction.
+  const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
+  return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
+}
+
+const failed = (reason: string, message: string): End => ({ phase: 'failed', reason, message: tidy(message) });
+
+/** The pod gave up for good, in its own words where it has some. */
+export function gaveUp(said: PodFailed): End {
+  const known = POD_REASONS[said.reason];
+  const own = tidy(said.message);
+  return failed(known.reason, `${own === '' ? known.message : own} ${FREE}`);
+}
+
+export const CANCELED: End = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${FREE}` };
+export const DELETED: End = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${FREE}` };
+
+export const NOT_SUBMITTED = failed(
+  'SubmissionAbandoned',
+  `The submission that made this scan was not completed; submit it again. ${FREE}`,
+);
+
+export const NOT_ITS_OWN = failed(
+  'ScanIdTaken',
+  `Another resource has this scan id already. Apply the scan without the scan-id annotation. ${FREE}`,
+);
+
+/** No organisation pays for what is applied in this namespace. */
+export function noOrganisation(namespace: string): End {
+  return failed(
+    'NoOrganisation',
+    `No organisation is charged for namespace ${namespace}. Have an administrator add the namespace to one (curbcut-admin organisation), then apply the scan again.`,
+  );
+}
+
+export function organisationBlocked(organisation: string): End {
+  return failed('OrganisationBlocked', `The organisation ${organisation} is blocked; ask the administrator of this installation. ${FREE}`);
+}
+
+export function tooManyPages(asked: number, allowed: number): End {
+  return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${FREE}`);
+}
+
+export function insufficientCredits(needed: number, balance: number): End {
+  return failed(
+    'InsufficientCredits',
+    `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${FREE}`,
+  );
+}
+
+export function targetRefused(message: string): End {
+  return failed('TargetRefused', `${message} ${FREE}`);
+}
+
+export function queuedTooLong(hours: number): End {
+  return failed(
+    'QueueDeadline',
+    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} for its turn; submit it again later. ${FREE}`,
+  );
+}
+
+export function timedOut(seconds: number): End {
+  return failed('DeadlineExceeded', `The scan was not finished within ${seconds} s; try fewer pages. ${FREE}`);
+}
+
+export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): End {
+  return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${FREE}`);
+}
+
+export function stuck(seconds: number): End {
+  return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${FREE}`);
+}
+
+export const JOB_LOST = failed('JobLost', `The scan's Job was deleted by somebody else before it ended; submit the scan again. ${FREE}`);
+
+/** Another's object has the name that the scan's Job must have. */
+export function nameTaken(name: string): End {
+  return failed(
+    'NameTaken',
+    `A Job named ${name} that belongs to something else is in the way; remove it and apply the scan again. ${FREE}`,
+  );
+}
+
+/** The API server will not have the scan's Job or Secret: a quota, an admission webhook, a malformed podTemplate. */
+export function launchRefused(why: string): End {
+  return failed('LaunchRefused', `The cluster refused the scanner's Job: ${why} ${FREE}`);
+}
+
+export function resultsRefused(why: string): End {
+  return failed('ResultsRefused', `The scanner's results were refused: ${why} ${FREE}`);
+}
+
+export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${FREE}`);
+
+export function crashed(attempts: number, last: string): End {
+  return failed(
+    'Crashed',
+    `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources). ${FREE}`,
+  );
+}
+
+export const UNEXPLAINED = failed('GaveUp', `The scanner gave up without saying why; submit the scan again. ${FREE}`);
+
+export const RESOURCE_GONE = `The scan's Kubernetes resource was removed before it ended. ${FREE}`;

@@ -1,0 +1,151 @@
+/** Builds the status of a scan: conditions with their transition times, and what each step of its life writes. Pure. */
+import type { AccessibilityScan, AccessibilityScanStatus, Condition } from '../../../core/protocol/custom-resources.ts';
+import { isTerminal } from '../../../core/scan/phases.ts';
+import { hasThresholds, type Counts, type Phase } from '../../../core/scan/options.ts';
+import { judge, judgeWithoutResult } from '../../../core/scan/thresholds.ts';
+import { conditionOf } from '../kube-types.ts';
+import type { End } from './condition-reasons.ts';
+
+/** A merge patch of a status: null takes a field away. */
+export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
+
+type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** RFC 3339 without fractions, as Kubernetes writes times. */
+export function timestamp(now: Date): string {
+  return `${now.toISOString().slice(0, 19)}Z`;
+}
+
+/** The scan's conditions with some of them stated anew. A transition time moves only when a status does. */
+export function withConditions(scan: AccessibilityScan, stated: readonly Statement[], now: Date): Condition[] {
+  const before = scan.status?.conditions ?? [];
+  const kept = before.filter((condition) => !stated.some(({ type }) => type === condition.type));
+  return [
+    ...kept,
+    ...stated.map((statement) => {
+      const known = conditionOf(before, statement.type);
+      const lastTransitionTime = known?.status === statement.status ? known.lastTransitionTime : timestamp(now);
+      return { ...statement, lastTransitionTime, observedGeneration: scan.metadata.generation };
+    }),
+  ].toSorted((a, b) => a.type.localeCompare(b.type));
+}
+
+/** The phase of a scan that nobody has looked at yet is `queued`. */
+export function phaseOf(scan: AccessibilityScan): Phase {
+  return scan.status?.phase ?? 'queued';
+}
+
+/** True once a scan has reached its end. */
+export function hasEnded(scan: AccessibilityScan): boolean {
+  return isTerminal(phaseOf(scan));
+}
+
+/** It has credits, and waits for its place. */
+export function queuedStatus(scan: AccessibilityScan, pages: { requested: number; reserved: number }, now: Date): StatusPatch {
+  const passed: Statement[] = hasThresholds(scan.spec.thresholds ?? {})
+    ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
+    : [];
+  return {
+    phase: 'queued',
+    observedGeneration: scan.metadata.generation,
+    pages: { ...pages, scanned: 0, failed: 0 },
+    attempts: 0,
+    message: 'Waiting for its turn.',
+    conditions: withConditions(
+      scan,
+      [
+        { type: 'Admitted', status: 'False', reason: 'Queued', message: 'Waiting for its turn.' },
+        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: 'Waiting for its turn.' },
+        ...passed,
+      ],
+      now,
+    ),
+  };
+}
+
+/** It still waits, and why. */
+export function waitingStatus(scan: AccessibilityScan, why: { reason: string; message: string }, now: Date): StatusPatch {
+  return {
+    observedGeneration: scan.metadata.generation,
+    message: why.message,
+    conditions: withConditions(
+      scan,
+      [
+        { type: 'Admitted', status: 'False', ...why },
+        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: why.message },
+      ],
+      now,
+    ),
+  };
+}
+
+/** It has its place among the running. */
+export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
+  return {
+    observedGeneration: scan.metadata.generation,
+    message: null,
+    conditions: withConditions(
+      scan,
+      [
+        { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The scan has its place among the running.' },
+        { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Its Job is being made.' },
+      ],
+      now,
+    ),
+  };
+}
+
+/** It ended without a result. */
+export function endedStatus(scan: AccessibilityScan, end: End, now: Date): StatusPatch {
+  const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
+  const stated: Statement[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
+  if (passed === false)
+    stated.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
+  // It never had its place, and no longer waits for it.
+  if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True')
+    stated.push({ type: 'Admitted', status: 'False', reason: end.reason, message: end.message });
+  return {
+    phase: end.phase,
+    observedGeneration: scan.metadata.generation,
+    completionTime: timestamp(now),
+    message: end.message,
+    passed,
+    conditions: withConditions(scan, stated, now),
+  };
+}
+
+/** What was found in a scan's stored results, after they were checked. */
+export interface Findings {
+  score: number;
+  violations: Counts;
+  pages: { scanned: number; failed: number; total: number };
+  export: { bytes: number; sha256: string };
+  pdf: { bytes: number; sha256: string };
+}
+
+/** It is done. */
+export function doneStatus(scan: AccessibilityScan, scanId: string, found: Findings, now: Date): StatusPatch {
+  const { passed, message } = judge(scan.spec.thresholds ?? {}, found.score, found.violations);
+  const pages = scan.status?.pages ?? { requested: found.pages.scanned, reserved: found.pages.scanned };
+  const told = `${found.pages.scanned} ${found.pages.scanned === 1 ? 'page' : 'pages'} tested, score ${found.score}, ${found.violations.total} ${found.violations.total === 1 ? 'violation' : 'violations'}.`;
+  const stated: Statement[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: told }];
+  if (passed === true) stated.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
+  if (passed === false) stated.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
+  return {
+    phase: 'done',
+    observedGeneration: scan.metadata.generation,
+    startTime: scan.status?.startTime ?? timestamp(now),
+    completionTime: timestamp(now),
+    score: String(found.score),
+    violations: found.violations,
+    pages: { requested: pages.requested, reserved: pages.reserved, scanned: found.pages.scanned, failed: found.pages.failed },
+    passed,
+    message,
+    reports: {
+      pdf: `/v1/scans/${scanId}/report`,
+      json: `/v1/scans/${scanId}/report/json`,
+      stored: { export: found.export, pdf: found.pdf },
+    },
+    conditions: withConditions(scan, stated, now),
+  };
+}

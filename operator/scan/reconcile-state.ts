@@ -1,0 +1,41 @@
+/** What this operator remembers of each living scan beside the cluster and the stores: all of it may be lost, it only saves work. */
+import type { PageProgress, Phase } from '../../core/scan/options.ts';
+import type { Job } from './kube-types.ts';
+
+export interface Memory {
+  /** The Job as our create left it, until the cache has it. */
+  job: Job | null;
+  /** The uid of the Job that was removed, until the cache has seen that. */
+  removedJob: string | null;
+  noPodSince: Date | null;
+  refused: Map<string, string>;
+  mirrored: { phase: Phase; pages: PageProgress } | null;
+  mirroredAt: Date | null;
+  statusAt: Date | null;
+}
+
+export interface Memories {
+  /** What is remembered of a scan, by its uid; written to in place. */
+  of(uid: string): Memory;
+  forget(uid: string): void;
+}
+
+export function createMemories(): Memories {
+  const memories = new Map<string, Memory>();
+  return {
+    of(uid) {
+      const memory = memories.get(uid) ?? {
+        job: null,
+        removedJob: null,
+        noPodSince: null,
+        refused: new Map(),
+        mirrored: null,
+        mirroredAt: null,
+        statusAt: null,
+      };
+      memories.set(uid, memory);
+      return memory;
+    },
+    forget: (uid) => void memories.delete(uid),
+  };
+}

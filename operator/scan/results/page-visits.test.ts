@@ -1,0 +1,19 @@
+import { expect } from 'chai';
+import type { ReportPage } from '../../../core/report/schema.ts';
+import { pageVisits } from './page-visits.ts';
+
+describe('page visits', () => {
+  it('are what became of each page, and no time beyond what a page can take', () => {
+    const untested = { url: 'u', final_url: null, http_status: null, tested: false, reason: 'timeout', message: '' } as const;
+    const pages = [
+      { tested: true, duration_ms: 1500 } as ReportPage,
+      { ...untested, duration_ms: 30_000 },
+      { ...untested, duration_ms: Number.MAX_SAFE_INTEGER },
+    ];
+    expect(pageVisits(pages)).to.deep.equal([
+      { outcome: 'tested', seconds: 1.5 },
+      { outcome: 'timeout', seconds: 30 },
+      { outcome: 'timeout', seconds: 3600 },
+    ]);
+  });
+});

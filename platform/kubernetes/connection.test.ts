@@ -1,0 +1,281 @@
+import { expect } from 'chai';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connectKubernetes } from './connection.ts';
+import { KubernetesError, WatchIdleError, type KubernetesConnection, type WatchEvent } from './kubernetes.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+const CONFIGMAPS = { group: '', version: 'v1', plural: 'configmaps' };
+
+describe('connection to Kubernetes', () => {
+  let folder: string;
+  let server: Server;
+  let answer: Answer;
+  let sockets: number;
+  let connection: KubernetesConnection;
+  const seen: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'curbcut-kubernetes-'));
+    sockets = 0;
+    seen.length = 0;
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => (body += chunk));
+      request.on('end', () => {
+        seen.push({ method: request.method!, url: request.url!, headers: request.headers, body });
+        answer(request, response, body);
+      });
+    });
+    server.on('connection', () => sockets++);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    connection = await connect({ token: 'secret' });
+  });
+
+  afterEach(async () => {
+    await connection.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  });
+
+  async function connect(user: object, path = '') {
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder, 'config');
+    // JSON is YAML.
+    const config = {
+      clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}${path}` } }],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'tests' } }],
+      'current-context': 'x',
+    };
+    await writeFile(file, JSON.stringify(config));
+    return connectKubernetes({ kubeconfig: file });
+  }
+
+  const json = (response: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}) => {
+    response.writeHead(code, { 'content-type': 'application/json', ...headers });
+    response.end(JSON.stringify(body));
+  };
+  const problemOf = async (promise: Promise<unknown>): Promise<unknown> =>
+    promise.then(
+      () => expect.fail('it did not fail'),
+      (error: unknown) => error,
+    );
+
+  it('names paths of every kind, escaped', () => {
+    const leases = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+    expect(connection.path(CONFIGMAPS)).to.equal('/api/v1/configmaps');
+    expect(connection.path(CONFIGMAPS, 'ns', 'a')).to.equal('/api/v1/namespaces/ns/configmaps/a');
+    expect(connection.path(leases, 'ns', 'a/../b', 'status')).to.equal(
+      '/apis/coordination.k8s.io/v1/namespaces/ns/leases/a%2F..%2Fb/status',
+    );
+    expect(() => connection.path(CONFIGMAPS, 'ns', '')).to.throw('no name');
+    expect(connection.namespace).to.equal('tests');
+  });
+
+  it('sends JSON with the token and reads JSON', async () => {
+    answer = (_, response) => json(response, 200, { kind: 'Grüße' });
+    const got = await connection.request('PATCH', '/api/v1/x', {
+      query: { fieldManager: 'a b', dryRun: undefined, force: true },
+      body: { a: 'ü' },
+      contentType: 'application/merge-patch+json',
+    });
+    expect(got).to.deep.equal({ kind: 'Grüße' });
+    expect(seen[0]).to.deep.include({ method: 'PATCH', url: '/api/v1/x?fieldManager=a+b&force=true', body: '{"a":"ü"}' });
+    expect(seen[0]!.headers).to.include({ authorization: 'Bearer secret', 'content-type': 'application/merge-patch+json' });
+  });
+
+  it('keeps the path that the server stands under', async () => {
+    await connection.close();
+    connection = await connect({}, '/k8s/clusters/one/');
+    answer = (_, response) => json(response, 200, {});
+    await connection.request('GET', '/version');
+    expect(seen[0]!.url).to.equal('/k8s/clusters/one/version');
+    expect(seen[0]!.headers).not.to.have.property('authorization');
+  });
+
+  it('keeps connections for requests that follow each other', async () => {
+    answer = (_, response) => json(response, 200, {});
+    for (let i = 0; i < 20; i++) await connection.request('GET', '/version');
+    // The second request may come before the first one's socket is free again.
+    expect(sockets).to.be.at.most(2);
+  });
+
+  it("says the server's refusal in its own words", async () => {
+    answer = (_, response) => json(response, 404, { kind: 'Status', reason: 'NotFound', message: 'configmaps "a" not found' });
+    const error = (await problemOf(connection.request('GET', '/x'))) as KubernetesError;
+    expect(error).to.be.instanceOf(KubernetesError);
+    expect(error).to.include({ code: 404, reason: 'NotFound', message: 'configmaps "a" not found', retryAfterSeconds: null });
+  });
+
+  it('makes sense of a refusal that is no JSON', async () => {
+    answer = (_, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>');
+    const error = (await problemOf(connection.request('POST', '/x', { body: {} }))) as KubernetesError;
+    expect(error).to.include({ code: 502, reason: 'Unknown', message: '<h1>Bad Gateway</h1>' });
+    expect(seen.length).to.equal(1);
+  });
+
+  it('sends again when the server asks for it, and only then', async () => {
+    let tries = 0;
+    answer = (_, response) =>
+      ++tries < 3 ? json(response, 429, { reason: 'TooManyRequests' }, { 'retry-after': '0' }) : json(response, 201, {});
+    await connection.request('POST', '/x', { body: { a: 1 } });
+    expect(seen.map(({ body }) => body)).to.deep.equal(['{"a":1}', '{"a":1}', '{"a":1}']);
+    seen.length = 0;
+    answer = (_, response) => json(response, 503, { reason: 'ServiceUnavailable' });
+    expect(await problemOf(connection.request('GET', '/x'))).to.include({ code: 503 });
+    expect(seen.length).to.equal(1);
+  });
+
+  it('gives up at once when it would have to wait longer than it may', async () => {
+    answer = (_, response) => json(response, 429, { reason: 'TooManyRequests' }, { 'retry-after': '600' });
+    expect(await problemOf(connection.request('GET', '/x', { timeoutMs: 5000 }))).to.include({ code: 429, retryAfterSeconds: 600 });
+  });
+
+  it('gives up a request that is not answered in time, and says which', async () => {
+    answer = () => {};
+    expect(String(await problemOf(connection.request('GET', '/slow', { timeoutMs: 50 })))).to.contain(
+      'GET /slow was not answered within 0.05 s',
+    );
+  });
+
+  it('ends a request when its signal aborts', async () => {
+    const stop = new AbortController();
+    answer = () => stop.abort(new Error('enough'));
+    expect(String(await problemOf(connection.request('GET', '/x', { signal: stop.signal })))).to.equal('Error: enough');
+  });
+
+  it('repeats a read on a connection that the server closed under it, and never a write', async () => {
+    let tries = 0;
+    answer = (request, response) => (++tries === 1 ? request.socket.destroy() : json(response, 200, { n: tries }));
+    expect(await connection.request('GET', '/x')).to.deep.equal({ n: 2 });
+    tries = 0;
+    expect(await problemOf(connection.request('POST', '/x', { body: {} }))).to.be.instanceOf(Error);
+    expect(tries).to.equal(1);
+  });
+
+  it('reads a rotated token again when the old one is refused', async () => {
+    const tokenFile = join(folder, 'token');
+    await writeFile(tokenFile, 'old\n');
+    await connection.close();
+    connection = await connect({ tokenFile: 'token' });
+    answer = (request, response) => json(response, request.headers.authorization === 'Bearer new' ? 200 : 401, { reason: 'Unauthorized' });
+    expect(await problemOf(connection.request('GET', '/x'))).to.include({ code: 401 });
+    await writeFile(tokenFile, 'new\n');
+    await connection.request('GET', '/x');
+    expect(seen.map(({ headers }) => headers.authorization)).to.deep.equal(['Bearer old', 'Bearer old', 'Bearer old', 'Bearer new']);
+  });
+
+  describe('watch', () => {
+    const take = async (events: AsyncIterable<WatchEvent<{ name: string }>>) => {
+      const got: string[] = [];
+      for await (const { type, object } of events) got.push(`${type} ${object.name}`);
+      return got;
+    };
+    const watch = (signal = new AbortController().signal, idleMs = 5000) =>
+      connection.watch<{ name: string }>('/watched', { query: { resourceVersion: '5' }, signal, idleMs });
+
+    it('puts events together from whatever pieces arrive', async () => {
+      const bytes = Buffer.from(
+        ['ADDED', 'MODIFIED', 'BOOKMARK'].map((type) => `${JSON.stringify({ type, object: { name: 'Łódź 🚲' } })}\n`).join(''),
+      );
+      const trickle = async (response: ServerResponse) => {
+        for (const byte of bytes) {
+          response.write(Buffer.from([byte]));
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        response.end();
+      };
+      answer = (_, response) => void trickle(response.writeHead(200));
+      expect(await take(watch())).to.deep.equal(['ADDED Łódź 🚲', 'MODIFIED Łódź 🚲', 'BOOKMARK Łódź 🚲']);
+      expect(seen[0]!.url).to.equal('/watched?resourceVersion=5&watch=true');
+    });
+
+    it('throws when nothing comes for too long', async () => {
+      answer = (_, response) => {
+        response.writeHead(200);
+        response.write('{"type":"ADDED","object":{"name":"a"}}\n');
+      };
+      const got: string[] = [];
+      const error = await problemOf(
+        (async () => {
+          for await (const { object } of watch(undefined, 1000)) got.push(object.name);
+        })(),
+      );
+      expect(error).to.be.instanceOf(WatchIdleError);
+      expect(got).to.deep.equal(['a']);
+    });
+
+    it('goes on while a request is slow, if it hears something itself', async () => {
+      const responses = new Map<string, ServerResponse>();
+      const both = Promise.withResolvers<void>();
+      answer = (request, response) => {
+        responses.set(request.url!.split('?')[0]!, response);
+        if (responses.size === 2) both.resolve();
+      };
+      const got = take(watch());
+      const slow = problemOf(connection.request('GET', '/slow', { timeoutMs: 300 }));
+      await both.promise;
+      responses.get('/watched')!.write('{"type":"ADDED","object":{"name":"a"}}\n');
+      await slow;
+      responses.get('/watched')!.end('{"type":"ADDED","object":{"name":"b"}}\n');
+      expect(await got).to.deep.equal(['ADDED a', 'ADDED b']);
+    });
+
+    it('throws when not even the headers come', async () => {
+      answer = () => {};
+      expect(await problemOf(take(watch(undefined, 1000)))).to.be.instanceOf(WatchIdleError);
+    });
+
+    it('throws when the connection breaks, and when it ends within an event', async () => {
+      answer = (_, response) => {
+        response.writeHead(200);
+        response.write('{"type":"ADDED","object":{"name":"a"}}\n{"type":', () => response.socket?.destroy());
+      };
+      expect(await problemOf(take(watch()))).to.be.instanceOf(Error);
+      answer = (_, response) => response.writeHead(200).end('{"type":');
+      expect(String(await problemOf(take(watch())))).to.contain('in the middle of an event');
+    });
+
+    it('throws the refusal of the server', async () => {
+      answer = (_, response) => json(response, 410, { reason: 'Expired', message: 'too old' });
+      expect(await problemOf(take(watch()))).to.include({ code: 410, reason: 'Expired' });
+    });
+
+    it('ends quietly when its signal aborts, and lets its connection go', async () => {
+      const stop = new AbortController();
+      const gone = Promise.withResolvers<void>();
+      answer = (_, response) => {
+        response.writeHead(200);
+        response.write('{"type":"ADDED","object":{"name":"a"}}\n');
+        response.on('close', gone.resolve);
+      };
+      const got: string[] = [];
+      for await (const { object } of watch(stop.signal)) {
+        got.push(object.name);
+        stop.abort();
+      }
+      expect(got).to.deep.equal(['a']);
+      await gone.promise;
+    });
+
+    it('lets its connection go when nobody listens any more', async () => {
+      const gone = Promise.withResolvers<void>();
+      answer = (_, response) => {
+        response.writeHead(200);
+        response.write('{"type":"ADDED","object":{"name":"a"}}\n');
+        response.on('close', gone.resolve);
+      };
+      for await (const { object } of watch()) {
+        expect(object.name).to.equal('a');
+        break;
+      }
+      await gone.promise;
+    });
+  });
+});

@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { startCollector } from '../test/journey/collector.ts';
+import { createFakeLogger } from '../test/runtime/fake-logger.ts';
+import { createOtlpTracer } from './otlp.ts';
+import { within, type Tracer } from './tracing.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const tracerTo = (endpoint: string, rest: { headers?: string } = {}): { tracer: Tracer; lines: { level: string; message: string }[] } => {
+  const logger = createFakeLogger();
+  return {
+    tracer: createOtlpTracer({ endpoint, service: 'curbcut-test', version: '1.2.3', logger, gatherMs: 60_000, ...rest }),
+    lines: logger.lines,
+  };
+};
+
+describe('spans on their way to a collector', () => {
+  it('say when, what, within what, and whether it failed', async () => {
+    const collector = await startCollector();
+    try {
+      const { tracer } = tracerTo(`${collector.url}/`, { headers: 'authorization=Basic%20YQ==, x-tenant=a' });
+      const at = new Date('2026-03-02T10:00:00.250Z');
+      const above = tracer.start('above', {
+        at,
+        kind: 'server',
+        attributes: { text: 'a', whole: 3, part: 0.5, yes: true },
+        id: '00f067aa0ba902b7',
+      });
+      const failure = await within(tracer, 'part', { parent: above.traceparent }, () => Promise.reject(new Error('broken'))).catch(
+        (error: Error) => error.message,
+      );
+      expect(failure).to.equal('broken');
+      above.end({ at: new Date('2026-03-02T10:00:01Z') });
+      above.end({ error: 'only the first end counts' });
+      await tracer.close();
+      expect(collector.headers()).to.include({ authorization: 'Basic YQ==', 'x-tenant': 'a', 'content-type': 'application/json' });
+      const [part, whole] = collector.spans as [(typeof collector.spans)[0], (typeof collector.spans)[0]];
+      expect(collector.spans).to.have.length(2);
+      expect(whole).to.deep.include({
+        service: 'curbcut-test',
+        name: 'above',
+        spanId: '00f067aa0ba902b7',
+        startTimeUnixNano: '1772445600250000000',
+        endTimeUnixNano: '1772445601000000000',
+        attributes: { text: 'a', whole: '3', part: 0.5, yes: true },
+        failed: false,
+      });
+      expect(whole).not.to.have.property('parentSpanId');
+      expect(part).to.include({ name: 'part', traceId: whole.traceId, parentSpanId: whole.spanId, failed: true });
+    } finally {
+      await collector.close();
+    }
+  });
+
+  it('are dropped, with one word in the log, where the collector is away', async () => {
+    const { tracer, lines } = tracerTo('http://127.0.0.1:1');
+    for (let count = 0; count < 5_000; count += 1) tracer.start('x').end();
+    await tracer.close();
+    expect(lines.map(({ level, message }) => [level, message])).to.deep.equal([['warn', 'spans are lost until the collector answers']]);
+  });
+});
+
+describe('a process without a collector', () => {
+  /** Prints every module of ours, or named like OpenTelemetry, that a program loads before its first line runs. */
+  const WATCH = `data:text/javascript,${encodeURIComponent(`
+    import { registerHooks } from 'node:module';
+    registerHooks({ load(url, context, next) { process.stdout.write(url + '\\n'); return next(url, context); } });
+  `)}`;
+  for (const main of ['api/main.ts', 'operator/main.ts', 'scanner-image/main.ts'])
+    it(`loads nothing for it: ${main}`, () => {
+      const { stdout } = spawnSync(process.execPath, ['--import', WATCH, join(ROOT, main)], {
+        env: { PATH: process.env.PATH, SCAN_INPUT: '/nowhere' },
+        encoding: 'utf8',
+      });
+      expect(stdout).to.include('platform/open-tracer.ts');
+      // The bare interface, which does nothing by itself, comes with the metrics client.
+      expect(stdout).not.to.match(/otlp\.ts|@opentelemetry\/(?!api\/)/);
+    }).timeout(30_000);
+});

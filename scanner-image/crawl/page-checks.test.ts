@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { botWall, isHtml, isSignInPage, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
+
+const head = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://example.org/', status, headers });
+
+describe('an answer', () => {
+  const types: [string, boolean][] = [
+    ['text/html', true],
+    ['Text/HTML; charset=utf-8', true],
+    ['application/xhtml+xml', true],
+    ['text/plain', false],
+    ['text/htmlx', false],
+    ['application/json', false],
+  ];
+  for (const [type, html] of types) it(`of ${type} is ${html ? 'a' : 'no'} web page`, () => expect(isHtml(type)).to.equal(html));
+
+  it('is judged by its head', () => {
+    expect(judgeHead(head(200, { 'content-type': 'text/html' }))).to.equal(null);
+    expect(judgeHead(head(200))).to.equal(null);
+    expect(judgeHead(head(204))?.reason).to.equal('not_html');
+    expect(judgeHead(head(200, { 'content-type': 'application/pdf' }))).to.deep.equal({
+      reason: 'not_html',
+      message: 'The URL is application/pdf, not a web page.',
+    });
+    expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))?.reason).to.equal(
+      'download',
+    );
+    expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'inline' }))).to.equal(null);
+  });
+
+  it('says what its status means', () => {
+    expect(judgeError(head(404), '').message).to.equal('The server answers 404: there is no such page.');
+    expect(judgeError(head(418), '').message).to.include('418');
+    expect(judgeError(head(502), '').message).to.include('the server failed');
+  });
+
+  const walls: [string, Record<string, string>, string][] = [
+    ['Cloudflare', { 'cf-mitigated': 'challenge' }, ''],
+    ['Cloudflare', {}, '<title>Just a moment...</title>'],
+    ['AWS WAF', { 'x-amzn-waf-action': 'captcha' }, ''],
+    ['DataDome', {}, '<script src="https://ct.captcha-delivery.com/c.js">'],
+    ['HUMAN', {}, '<div id="px-captcha"></div>'],
+    ['Imperva', {}, '<iframe src="/_Incapsula_Resource?SWUDNSAI=31">'],
+    ['Akamai', {}, '<TITLE>Access Denied</TITLE> You… Reference&#32;&#35;18.2f'],
+  ];
+  for (const [name, headers, body] of walls)
+    it(`of ${name}'s wall is told from an error`, () => expect(botWall(headers, body)).to.equal(name));
+  it('of an honest error page, or an article on walls, is none', () => {
+    expect(botWall({ server: 'cloudflare' }, '<title>Forbidden</title>')).to.equal(null);
+    expect(botWall({}, '<title>What "Just a moment..." means</title> Access Denied')).to.equal(null);
+  });
+
+  it('asks to wait in seconds or until a date', () => {
+    const now = Date.parse('2026-01-01T00:00:00Z');
+    expect(retryAfterMs('7', now)).to.equal(7000);
+    expect(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now)).to.equal(9000);
+    expect(retryAfterMs('Wed, 31 Dec 2025 00:00:00 GMT', now)).to.equal(0);
+    expect(retryAfterMs('soon', now)).to.equal(null);
+    expect(retryAfterMs(undefined, now)).to.equal(null);
+  });
+});
+
+describe('a sign-in page', () => {
+  const cases: [string, string, boolean, boolean][] = [
+    ['https://a.test/members', 'https://a.test/login', true, true],
+    ['https://a.test/members', 'https://a.test/users/sign_in', true, true],
+    ['https://a.test/members', 'https://a.test/x?returnUrl=%2Fmembers', true, true],
+    ['https://a.test/members', 'https://sso.a.test/oauth2/authorize', false, true],
+    ['https://a.test/login', 'https://a.test/login/', true, false],
+    ['https://a.test/', 'https://a.test/en/', true, false],
+    ['https://a.test/', 'https://a.test/blog/login-tips', false, false],
+    ['https://a.test/authors', 'https://a.test/en/authors', false, false],
+  ];
+  for (const [requested, final, password, is] of cases)
+    it(`is ${is ? '' : 'not '}${final} for ${requested}`, () =>
+      expect(isSignInPage(new URL(requested), new URL(final), password)).to.equal(is));
+});

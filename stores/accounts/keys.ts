@@ -1,0 +1,98 @@
+/** API keys: issued once in full, kept as SHA-256 only. `svc_live_` + 32 base62 characters + a 6-character base62 CRC-32. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Db } from 'mongodb';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { hashOf, isWellFormed, makeKey } from './key-format.ts';
+
+export interface ApiKey {
+  id: string;
+  organisation: string;
+  name: string;
+  last4: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+}
+
+export interface Keys {
+  /** @returns the stored key and its secret, which nobody can ever read again */
+  issue(request: { organisation: string; name: string; expiresAt: Date | null }): Promise<{ key: ApiKey; secret: string }>;
+  /** The live key of a secret; null if it is malformed (refused without a look-up), unknown, expired or revoked. */
+  recognise(secret: string): Promise<ApiKey | null>;
+  /** Keys of an organisation that are not revoked, newest first. */
+  list(organisation: string): Promise<ApiKey[]>;
+  /** @returns false if the organisation has no such live key */
+  revoke(organisation: string, id: string): Promise<boolean>;
+  /** Notes that a key was used; at most one write a minute and key. Never throws. */
+  touch(id: string): void;
+}
+
+type KeyDocument = Omit<ApiKey, 'id'> & { _id: string; hash: string };
+
+/** At most so often is it noted that a key was used. */
+const TOUCH_EVERY_MS = 60_000;
+
+function toKey({ _id, hash: _hash, ...rest }: KeyDocument): ApiKey {
+  return { id: _id, ...rest };
+}
+
+/** API keys in MongoDB. Nothing is cached, so a key that was revoked is refused by every replica at once. */
+export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
+  const keys = db.collection<KeyDocument>('keys');
+  /** When each key's use was last written by this process. */
+  const touched = new Map<string, number>();
+
+  return {
+    async issue({ organisation, name, expiresAt }) {
+      if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
+      const secret = makeKey(randomBytes);
+      const document: KeyDocument = {
+        _id: randomUUID(),
+        organisation,
+        name,
+        last4: secret.slice(-4),
+        hash: hashOf(secret),
+        createdAt: now(),
+        expiresAt,
+        revokedAt: null,
+        lastUsedAt: null,
+      };
+      await keys.insertOne(document);
+      return { key: toKey(document), secret };
+    },
+
+    async recognise(secret) {
+      if (!isWellFormed(secret)) return null;
+      const document = await keys.findOne({ hash: hashOf(secret), revokedAt: null });
+      if (document === null || (document.expiresAt !== null && document.expiresAt <= now())) return null;
+      return toKey(document);
+    },
+
+    async list(organisation) {
+      const newest = keys.find({ organisation, revokedAt: null }).sort({ createdAt: -1 });
+      return (await newest.toArray()).map(toKey);
+    },
+
+    async revoke(organisation, id) {
+      const { matchedCount } = await keys.updateOne({ _id: id, organisation, revokedAt: null }, { $set: { revokedAt: now() } });
+      return matchedCount === 1;
+    },
+
+    touch(id) {
+      const at = now();
+      const last = touched.get(id);
+      if (last !== undefined && at.getTime() - last < TOUCH_EVERY_MS) return;
+      // Re-inserted last, so that the map is in the order of use and its front is what is out of date.
+      touched.delete(id);
+      touched.set(id, at.getTime());
+      for (const [key, time] of touched) {
+        if (at.getTime() - time < TOUCH_EVERY_MS) break;
+        touched.delete(key);
+      }
+      // The other replicas keep a map of their own: the guard makes it one write a minute over all of them.
+      const due = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(at.getTime() - TOUCH_EVERY_MS) } }] };
+      keys.updateOne({ _id: id, ...due }, { $set: { lastUsedAt: at } }).catch(() => touched.delete(id));
+    },
+  };
+}

@@ -1,0 +1,76 @@
+/** People who may sign in for an organisation: e-mail and scrypt hash. */
+import type { Db } from 'mongodb';
+import { AlreadyExists } from './organisations.ts';
+import { hashPassword, matchesPassword } from './passwords.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+
+export interface User {
+  email: string;
+  organisation: string;
+  createdAt: Date;
+}
+
+export interface Users {
+  /** @throws AlreadyExists where the address has an account */
+  add(user: { email: string; organisation: string; password: string }): Promise<User>;
+  /** @returns the user if the password is right, else null; takes the same time for an unknown address */
+  verify(email: string, password: string): Promise<User | null>;
+  find(email: string): Promise<User | null>;
+  resetPassword(email: string, password: string): Promise<boolean>;
+  remove(email: string): Promise<User | null>;
+  list(organisation: string): Promise<User[]>;
+}
+
+type UserDocument = Omit<User, 'email'> & { _id: string; password: string };
+
+/** Addresses differ in case only by accident. */
+const idOf = (email: string): string => email.trim().toLowerCase();
+
+function toUser({ _id, organisation, createdAt }: UserDocument): User {
+  return { email: _id, organisation, createdAt };
+}
+
+/** People's accounts in MongoDB. */
+export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
+  const users = db.collection<UserDocument>('users');
+  /** What an unknown address is checked against, so that it takes as long as a known one. */
+  let nobody: Promise<string> | undefined;
+
+  return {
+    async add({ email, organisation, password }) {
+      const document = { _id: idOf(email), organisation, createdAt: now(), password: await hashPassword(password) };
+      try {
+        await users.insertOne(document);
+      } catch (error) {
+        if (isDuplicate(error)) throw new AlreadyExists(`user ${document._id}`);
+        throw error;
+      }
+      return toUser(document);
+    },
+
+    async verify(email, password) {
+      const document = await users.findOne({ _id: idOf(email) });
+      const right = await matchesPassword(password, document?.password ?? (await (nobody ??= hashPassword('nobody at all'))));
+      return document !== null && right ? toUser(document) : null;
+    },
+
+    async find(email) {
+      const document = await users.findOne({ _id: idOf(email) });
+      return document && toUser(document);
+    },
+
+    async resetPassword(email, password) {
+      const { matchedCount } = await users.updateOne({ _id: idOf(email) }, { $set: { password: await hashPassword(password) } });
+      return matchedCount === 1;
+    },
+
+    async remove(email) {
+      const document = await users.findOneAndDelete({ _id: idOf(email) });
+      return document && toUser(document);
+    },
+
+    async list(organisation) {
+      return (await users.find({ organisation }).sort({ _id: 1 }).toArray()).map(toUser);
+    },
+  };
+}

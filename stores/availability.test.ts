@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { dependencyIsDown } from './availability.ts';
+import { KubernetesError } from '../platform/kubernetes/kubernetes.ts';
+
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
+const fromStore = (httpStatusCode: number): Error =>
+  Object.assign(new Error('S3'), { name: 'S3ServiceException', $metadata: { httpStatusCode } });
+const fromMongo = (code: number): Error => new MongoServerError({ message: 'refused', code });
+
+describe('telling a dependency that is down from a fault of ours', () => {
+  const down: [string, unknown][] = [
+    ['a broken connection to MongoDB', new MongoNetworkError('closed')],
+    ['no server found', new MongoServerSelectionError('none', {} as never)],
+    ['a MongoDB that is not primary', fromMongo(10107)],
+    ['a MongoDB that is shutting down', fromMongo(91)],
+    ['a refused connection', coded('ECONNREFUSED')],
+    ['a name that does not resolve', coded('EAI_AGAIN')],
+    ['a silent HTTP server', coded('UND_ERR_HEADERS_TIMEOUT')],
+    ['a time-out', new DOMException('late', 'TimeoutError')],
+    ['a refused connection as the cause', new TypeError('fetch failed', { cause: coded('ECONNREFUSED') })],
+    ['two refused connections', new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])],
+    ['an object store in trouble', fromStore(503)],
+    ['an API server in trouble', new KubernetesError(500, 'InternalError', 'etcd')],
+    ['an API server that asks to wait', new KubernetesError(429, 'TooManyRequests', 'wait', 1)],
+  ];
+  for (const [what, error] of down) it(`down: ${what}`, () => expect(dependencyIsDown(error)).to.equal(true));
+
+  const itself = new Error('circle');
+  itself.cause = itself;
+  const ours: [string, unknown][] = [
+    ['a plain bug', new TypeError('undefined is not a function')],
+    ['a duplicate', fromMongo(11000)],
+    ['a malformed statement', fromMongo(9)],
+    ['wrong credentials of the object store', fromStore(403)],
+    ['a missing object', fromStore(404)],
+    ['a refusal by Kubernetes', new KubernetesError(403, 'Forbidden', 'no')],
+    ['an invalid object', new KubernetesError(422, 'Invalid', 'no')],
+    ['a caller that hung up', new DOMException('gone', 'AbortError')],
+    ['an error that is its own cause', itself],
+    ['no error at all', undefined],
+    ['a string', 'ECONNREFUSED'],
+  ];
+  for (const [what, error] of ours) it(`not down: ${what}`, () => expect(dependencyIsDown(error)).to.equal(false));
+});

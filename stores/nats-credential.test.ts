@@ -1,0 +1,51 @@
+import { expect } from 'chai';
+import { decode, encodeUser, fmtCreds, type User } from '@nats-io/jwt';
+import { createAccount, createUser, fromSeed } from '@nats-io/nkeys';
+import { accountOf, createScanSigner } from './nats-credential.ts';
+
+const seedOf = (pair: { getSeed(): Uint8Array }): string => Buffer.from(pair.getSeed()).toString();
+
+describe('the NATS credential of one scan', () => {
+  it('is signed by the account and says what may be done', () => {
+    const account = createAccount();
+    const { jwt, seed } = createScanSigner(seedOf(account))('progress.one', new Date(1_900_000_000_400), null);
+    const claims = decode<User>(jwt);
+    expect(claims.iss).to.equal(account.getPublicKey());
+    expect(claims.sub).to.equal(fromSeed(Buffer.from(seed)).getPublicKey());
+    expect(claims.exp).to.equal(1_900_000_001);
+    expect(claims.nats).to.deep.include({
+      type: 'user',
+      version: 2,
+      pub: { allow: ['progress.one'] },
+      sub: { deny: ['>'] },
+      payload: 4096,
+    });
+    expect(claims.nats).to.not.have.property('issuer_account');
+  });
+
+  it('names the account where a signing key of it signs', () => {
+    const [account, signingKey] = [createAccount(), createAccount()];
+    const claims = decode<User>(createScanSigner(seedOf(signingKey))('progress.one', new Date(), account.getPublicKey()).jwt);
+    expect(claims.iss).to.equal(signingKey.getPublicKey());
+    expect(claims.nats.issuer_account).to.equal(account.getPublicKey());
+  });
+
+  it('never has the same key twice', () => {
+    const sign = createScanSigner(seedOf(createAccount()));
+    expect(sign('progress.one', new Date(), null).seed).to.not.equal(sign('progress.one', new Date(), null).seed);
+  });
+
+  it('refuses a seed that is not an account’s', () => {
+    expect(() => createScanSigner(seedOf(createUser()))).to.throw(TypeError, 'account seed');
+    expect(() => createScanSigner('SAnonsense')).to.throw();
+  });
+
+  it('finds the account in a credentials file', async () => {
+    const [account, signingKey, user] = [createAccount(), createAccount(), createUser()];
+    const own = fmtCreds(await encodeUser('u', user, account), user);
+    const delegated = fmtCreds(await encodeUser('u', user, account, {}, { signer: signingKey }), user);
+    expect(accountOf(own)).to.equal(account.getPublicKey());
+    expect(accountOf(delegated)).to.equal(account.getPublicKey());
+    expect(accountOf(Buffer.from('nothing'))).to.equal(null);
+  });
+});

@@ -1,0 +1,60 @@
+/**
+ * Signs NATS user credentials for single scans (NATS' decentralised JWTs). Written out here, for the operator builds a
+ * scan's Secret in one go and `@nats-io/jwt` only signs asynchronously.
+ */
+import { createHash } from 'node:crypto';
+import { createUser, fromSeed } from '@nats-io/nkeys';
+import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
+
+const base64url = (value: object | Uint8Array): string =>
+  Buffer.from(value instanceof Uint8Array ? value : JSON.stringify(value)).toString('base64url');
+
+/**
+ * Signs a credential that may publish on one subject until a moment, and nothing else.
+ * @param account the account's public key, where the signing seed may be that of a signing key of it
+ */
+export type ScanSigner = (subject: string, expiresAt: Date, account: string | null) => { jwt: string; seed: string };
+
+/** The public key of the account whose user a `.creds` file is for; null where it holds no user JWT. */
+export function accountOf(credentials: Uint8Array): string | null {
+  const token = /-----BEGIN NATS USER JWT-----\s+[^.\s]+\.([^.\s]+)\./.exec(Buffer.from(credentials).toString())?.[1];
+  if (token === undefined) return null;
+  const claims = JSON.parse(Buffer.from(token, 'base64url').toString()) as { iss: string; nats?: { issuer_account?: string } };
+  return claims.nats?.issuer_account ?? claims.iss;
+}
+
+/**
+ * @param signingSeed seed of the account that vouches, or of a signing key of it (`SA…`)
+ * @throws where the seed is malformed or not an account's
+ */
+export function createScanSigner(signingSeed: string): ScanSigner {
+  const issuer = fromSeed(Buffer.from(signingSeed));
+  const issuerKey = issuer.getPublicKey();
+  if (!issuerKey.startsWith('A')) throw new TypeError('the seed that signs scan credentials must be an account seed (SA…)');
+  return (subject, expiresAt, account) => {
+    const user = createUser();
+    const claims = {
+      aud: 'NATS',
+      // Seconds; rounded up, so that the credential is good to the last moment of the deadline.
+      exp: Math.ceil(expiresAt.getTime() / 1000),
+      iat: Math.floor(Date.now() / 1000),
+      iss: issuerKey,
+      name: subject,
+      sub: user.getPublicKey(),
+      nats: {
+        type: 'user',
+        version: 2,
+        ...(account === null || account === issuerKey ? {} : { issuer_account: account }),
+        pub: { allow: [subject] },
+        sub: { deny: ['>'] },
+        subs: -1,
+        data: -1,
+        payload: POD_MESSAGE_MAX_BYTES,
+      },
+    };
+    const jti = createHash('sha256').update(JSON.stringify(claims)).digest('hex');
+    const signed = `${base64url({ typ: 'JWT', alg: 'ed25519-nkey' })}.${base64url({ ...claims, jti })}`;
+    const signature = base64url(issuer.sign(Buffer.from(signed)));
+    return { jwt: `${signed}.${signature}`, seed: Buffer.from(user.getSeed()).toString() };
+  };
+}

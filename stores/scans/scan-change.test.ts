@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { isTerminal } from '../../core/scan/phases.ts';
+import { PHASES } from '../../core/scan/options.ts';
+import { changedFields } from './scan-change.ts';
+import type { ScanChange, ScanRow } from './scans.ts';
+
+const row: ScanRow = {
+  id: '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d',
+  organisation: 'acme',
+  origin: 'api',
+  resource: { namespace: 'curbcut', name: 'scan-6f9d6c1e' },
+  submission: 'accepted',
+  options: {
+    url: 'https://example.com/',
+    maxPages: 5,
+    wcagLevel: 'AA',
+    wcagVersion: '2.1',
+    thresholds: {},
+    crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+    locale: 'en',
+  },
+  pagesRequested: 5,
+  pagesReserved: 5,
+  phase: 'scanning',
+  version: 7,
+  pages: { scanned: 2, failed: 0, total: 5 },
+  outcome: null,
+  passed: null,
+  message: null,
+  reports: null,
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
+  finishedAt: null,
+};
+
+describe('what a change changes of a scan', () => {
+  const table: [string, Partial<ScanRow>, ScanChange, ScanChange | null][] = [
+    ['a phase forwards', {}, { phase: 'generating' }, { phase: 'generating' }],
+    ['a phase backwards', {}, { phase: 'crawling' }, null],
+    ['the phase it is in', {}, { phase: 'scanning' }, null],
+    ['anything after the end', { phase: 'done' }, { phase: 'failed', message: 'late', passed: false }, null],
+    ['pages upwards', {}, { pages: { scanned: 3, failed: 1, total: 5 } }, { pages: { scanned: 3, failed: 1, total: 5 } }],
+    ['pages downwards', {}, { pages: { scanned: 1, failed: 0, total: 4 } }, null],
+    ['pages up and down', {}, { pages: { scanned: 1, failed: 1, total: 9 } }, { pages: { scanned: 2, failed: 1, total: 9 } }],
+    [
+      'late progress with a page more',
+      {},
+      { phase: 'crawling', pages: { scanned: 3, failed: 0, total: 5 } },
+      { pages: { scanned: 3, failed: 0, total: 5 } },
+    ],
+    ['what is so already', { message: 'as before' }, { message: 'as before', passed: null, finishedAt: null }, null],
+    ['nothing', {}, {}, null],
+    ['an absent value', {}, { message: undefined }, null],
+    ['the end of it all', {}, { phase: 'canceled', passed: false }, { phase: 'canceled', passed: false }],
+  ];
+  for (const [what, now, change, expected] of table)
+    it(`${what} → ${expected === null ? 'nothing' : Object.keys(expected).join(', ')}`, () =>
+      expect(changedFields({ ...row, ...now }, change)).to.deep.equal(expected));
+
+  it('never moves a scan backwards, whatever comes in whatever order', () => {
+    const count = fc.nat({ max: 20 });
+    const change = fc.record(
+      {
+        phase: fc.constantFrom(...PHASES),
+        pages: fc.record({ scanned: count, failed: count, total: count }),
+        message: fc.constantFrom(null, 'a', 'b'),
+      },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+        let now: ScanRow = { ...row, phase: 'queued' };
+        for (const one of changes) {
+          const fields = changedFields(now, one);
+          const next = { ...now, ...fields };
+          if (isTerminal(now.phase)) expect(fields).to.equal(null);
+          expect(PHASES.indexOf(next.phase)).to.be.at.least(PHASES.indexOf(now.phase));
+          expect(next.pages.scanned).to.be.at.least(now.pages.scanned);
+          expect(next.pages.failed).to.be.at.least(now.pages.failed);
+          expect(next.pages.total).to.be.at.least(now.pages.total);
+          expect(changedFields(next, one), 'the same change again').to.equal(null);
+          now = next;
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,43 @@
+/** Opens everything that the API, the operator and the command line keep in MongoDB. */
+import type { Db } from 'mongodb';
+import type { Logger } from '../platform/logger.ts';
+import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
+import { createIdempotency, type Idempotency } from './submissions/idempotency.ts';
+import { createKeys, type Keys } from './accounts/keys.ts';
+import { createLimits, type Limits } from './rate-limits/limits.ts';
+import { createOrganisations, type Organisations } from './accounts/organisations.ts';
+import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
+import { createScans, type Scans } from './scans/scans.ts';
+import { createUsers, type Users } from './accounts/users.ts';
+
+export interface Stores {
+  scans: Scans;
+  credits: Credits;
+  limits: Limits;
+  keys: Keys;
+  organisations: Organisations;
+  users: Users;
+  idempotency: Idempotency;
+  queueStates: QueueStates;
+}
+
+/**
+ * Every store over one database.
+ * @param options.onLimitFallback is told of each request whose limits were counted locally because the database is down
+ * @param options.onCredits is told of every reserve and settle that moved credits
+ */
+export function openStores(
+  db: Db,
+  options: { logger?: Logger; onLimitFallback?: (error: unknown) => void; onCredits?: (move: CreditMove) => void } = {},
+): Stores {
+  return {
+    scans: createScans(db),
+    credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
+    limits: createLimits(db, { onFallback: options.onLimitFallback }),
+    keys: createKeys(db),
+    organisations: createOrganisations(db),
+    users: createUsers(db),
+    idempotency: createIdempotency(db),
+    queueStates: createQueueStates(db),
+  };
+}

@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { createScanResources, resourceOf } from './scan-resources.ts';
+import type { ScanRow } from '../scans/scans.ts';
+
+const row = {
+  id: '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d',
+  organisation: 'acme',
+  resource: { namespace: 'curbcut', name: 'scan-6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d' },
+  options: {
+    url: 'https://example.com/',
+    maxPages: 5,
+    wcagLevel: 'AA',
+    wcagVersion: '2.2',
+    thresholds: { minScore: 90 },
+    crawl: { include: ['/docs/**'], exclude: [], sitemap: true, respectRobots: true },
+    locale: 'en',
+  },
+} as unknown as ScanRow;
+
+/** A Kubernetes API that answers each request with what `answer` says, and remembers what it was asked. */
+function connectionThat(answer: () => unknown): { connection: KubernetesConnection; asked: unknown[][] } {
+  const asked: unknown[][] = [];
+  const connection = {
+    path: (type: { plural: string }, namespace: string, name?: string) => [type.plural, namespace, name].filter(Boolean).join('/'),
+    request: (method: string, path: string, options?: { body?: unknown; query?: unknown }) => {
+      asked.push([method, path, options?.body ?? options?.query ?? null]);
+      return new Promise((resolve) => resolve(answer()));
+    },
+  } as unknown as KubernetesConnection;
+  return { connection, asked };
+}
+
+const refusal = (code: number, reason: string) => () => {
+  throw new KubernetesError(code, reason, reason);
+};
+
+describe('writing the custom resource of a scan', () => {
+  it('says in the resource what the row says', () => {
+    expect(resourceOf(row)).to.deep.equal({
+      apiVersion: 'curbcut.dev/v1',
+      kind: 'AccessibilityScan',
+      metadata: {
+        name: row.resource.name,
+        namespace: 'curbcut',
+        labels: { 'curbcut.dev/scan-id': row.id, 'curbcut.dev/organisation': 'acme' },
+        annotations: { 'curbcut.dev/scan-id': row.id },
+      },
+      spec: { ...row.options, ttlSecondsAfterFinished: 3600 },
+    });
+  });
+
+  it('writes it to the row’s namespace, and is content where it exists already', async () => {
+    const fresh = connectionThat(() => ({}));
+    await createScanResources(fresh.connection, { namespace: 'curbcut' }).submit(row);
+    expect(fresh.asked).to.deep.equal([['POST', 'accessibilityscans/curbcut', resourceOf(row)]]);
+    await createScanResources(connectionThat(refusal(409, 'AlreadyExists')).connection, { namespace: 'curbcut' }).submit(row);
+  });
+
+  it('passes every other refusal on', async () => {
+    const { connection } = connectionThat(refusal(422, 'Invalid'));
+    const error = await createScanResources(connection, { namespace: 'curbcut' })
+      .submit(row)
+      .catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(KubernetesError);
+  });
+
+  it('tells a missing scan from a cluster that does not know scans', async () => {
+    const existence = (answer: () => unknown) =>
+      createScanResources(connectionThat(answer).connection, { namespace: 'curbcut' }).exists(row);
+    expect(await existence(() => ({}))).to.equal(true);
+    expect(await existence(refusal(404, 'NotFound'))).to.equal(false);
+    const error = await existence(refusal(404, 'Unknown')).catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(KubernetesError);
+  });
+
+  it('asks for no more than one scan to learn whether the API answers', async () => {
+    const { connection, asked } = connectionThat(() => ({}));
+    await createScanResources(connection, { namespace: 'curbcut' }).ping();
+    expect(asked).to.deep.equal([['GET', 'accessibilityscans/curbcut', { limit: 1 }]]);
+  });
+});

@@ -1,0 +1,154 @@
+/** The real app over the real stores on the embedded stack, for tests. Each world has a database of its own, and as many replicas as it asks for. */
+import { randomUUID } from 'node:crypto';
+import type { Db } from 'mongodb';
+import type { Probe } from '../../api/dependencies.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { createBus, noBus } from '../../stores/nats.ts';
+import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/mongo.ts';
+import { openStores, type Stores as AllStores } from '../../stores/stores.ts';
+import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createScanResources } from '../../stores/submissions/scan-resources.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { startReplica, type Replica, type WorldOptions } from './replica.ts';
+import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
+
+export interface World extends Replica {
+  stores: AllStores & { reports: Reports };
+  kubernetes: KubernetesConnection;
+  db: Db;
+  /** Another replica over the same stores. */
+  replica(options?: WorldOptions): Promise<Replica>;
+  /** A new organisation with a live key. */
+  organisation(options?: { credits?: number; plan?: string }): Promise<{ id: string; key: string; keyId: string }>;
+  /** A scan of an organisation, moved to where the test needs it. */
+  scan(organisation: string, change?: Partial<ScanRow>): Promise<ScanRow>;
+  /** Stores the two objects of a scan. */
+  storeReports(scanId: string, which?: ('export' | 'pdf')[]): Promise<ScanRow['reports']>;
+}
+
+export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const shared = await sharedStack();
+  const { documents, objects, kubeconfig } = shared;
+  const url = new URL(documents.url);
+  url.pathname = `/test-${randomUUID()}`;
+  const database = url.toString();
+  const opened: MongoConnection[] = [];
+  const reports = createReports({
+    endpoint: objects.endpoint,
+    region: 'us-east-1',
+    bucket: 'curbcut',
+    accessKeyId: 'test',
+    secretAccessKey: 'test-secret',
+  });
+  const kubernetes = connectKubernetes({ kubeconfig });
+  const replicas: Replica[] = [];
+
+  async function replica(more: WorldOptions = {}): Promise<Replica> {
+    const mongo = connectMongo({ url: database, logger: SILENT });
+    opened.push(mongo);
+    const settings = { ...options, ...more };
+    const bus = settings.messages ? createBus(await busOptions(shared)) : noBus();
+    const scanResources = createScanResources(kubernetes, { namespace: NAMESPACE });
+    const probes: Record<string, Probe> = {
+      mongodb: { required: true, check: () => mongo.ping() },
+      kubernetes: { required: true, check: () => scanResources.ping() },
+      objects: { required: true, check: () => reports.ping() },
+      nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('away'))) },
+    };
+    const one = await startReplica({ ...openStores(mongo.db), reports, scanResources }, bus, probes, settings);
+    replicas.push(one);
+    return one;
+  }
+
+  const first = await replica();
+  const stores = { ...openStores(opened[0]!.db), reports };
+  await ensureIndexes(opened[0]!.db);
+
+  return {
+    ...first,
+    stores,
+    kubernetes,
+    db: opened[0]!.db,
+    replica,
+    async organisation({ credits = 0, plan = 'team' } = {}) {
+      const id = `org-${randomUUID().slice(0, 8)}`;
+      await stores.organisations.add({ id, displayName: id, plan, namespaces: [] });
+      if (credits > 0) await stores.credits.grant(id, 'first', credits);
+      const { key, secret } = await stores.keys.issue({ organisation: id, name: 'test', expiresAt: null });
+      return { id, key: secret, keyId: key.id };
+    },
+    async scan(organisation, change = {}) {
+      const id = randomUUID();
+      return stores.scans.create({
+        id,
+        organisation,
+        origin: 'api',
+        resource: { namespace: NAMESPACE, name: `scan-${id}` },
+        submission: 'accepted',
+        options: {
+          url: 'https://example.com/',
+          maxPages: 5,
+          wcagLevel: 'AA',
+          wcagVersion: '2.1',
+          thresholds: {},
+          crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+          locale: 'en',
+        },
+        pagesRequested: 5,
+        pagesReserved: 5,
+        phase: 'queued',
+        pages: { scanned: 0, failed: 0, total: 0 },
+        outcome: null,
+        passed: null,
+        message: null,
+        reports: null,
+        createdAt: new Date(),
+        finishedAt: null,
+        ...change,
+      });
+    },
+    async storeReports(scanId, which = ['export', 'pdf']) {
+      const keys = reportKeys(scanId);
+      const types = { export: 'application/json', pdf: 'application/pdf' };
+      for (const name of which) {
+        const link = await reports.uploadLink(keys[name], types[name], 60);
+        await fetch(link, { method: 'PUT', body: `the ${name}`, headers: { 'content-type': types[name] } });
+      }
+      const digest = 'a'.repeat(64);
+      return { export: { key: keys.export, bytes: 10, sha256: digest }, pdf: { key: keys.pdf, bytes: 7, sha256: digest } };
+    },
+    async close() {
+      for (const one of replicas) await one.close();
+      await Promise.all(opened.map((mongo) => mongo.close()));
+      await kubernetes.close();
+      reports.close();
+    },
+  };
+}
+
+async function busOptions(shared: Stack) {
+  const messages = await messagesOf(shared);
+  return { url: messages.url, credentialsFile: messages.credentialsFile, logger: SILENT };
+}
+
+/** A good submission. */
+export const SUBMISSION = { url: 'https://example.com/' };
+
+/** Waits until a condition holds. @throws after `withinMs` */
+export async function eventually<T>(
+  what: string,
+  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  withinMs = 10_000,
+): Promise<T> {
+  const until = Date.now() + withinMs;
+  for (;;) {
+    const value = await look();
+    if (value) return value;
+    if (Date.now() > until) throw new Error(`${what} did not come about within ${withinMs} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * The real operator over real stores, on the cluster of KUBECONFIG or the embedded Kubernetes, for tests. The test plays
+ * the pod: no node takes the Job's pod, so it stays pending, and the test says of it what a kubelet would.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  SCAN_ID_ANNOTATION,
+  resourceNameOf,
+  type AccessibilityScan,
+  type AccessibilityScanSpec,
+  type ScanQueue,
+} from '../../core/protocol/custom-resources.ts';
+import { startKube } from '../../local/kube/kube.ts';
+import { startMessages } from '../../local/messages/messages.ts';
+import { startObjects } from '../../local/objects/objects.ts';
+import { CRDS } from '../../local/stack.ts';
+import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
+import { runOperator, type OperatorSettings } from '../../operator/operator.ts';
+import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
+import { optionsOf } from '../../operator/scan/policy/run-time.ts';
+import { createBus, noBus, type Bus } from '../../stores/nats.ts';
+import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
+import { openStores, type Stores } from '../../stores/stores.ts';
+import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createFakeLogger, type Line } from '../runtime/fake-logger.ts';
+import { until } from '../runtime/cluster.ts';
+import { openDatabase, silent } from '../stores/database.ts';
+import { getIfThere, isGone, playScan, reasonOf, statusOf, type Scan } from './played-scan.ts';
+import { SCANNER, settingsFor } from './settings.ts';
+
+const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
+const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+/** So that every pod of every test is one that such a namespace takes. */
+const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+const MERGE = 'application/merge-patch+json';
+export const ORGANISATION = 'acme';
+/** A host that the tests' rules let through without asking any name server. */
+export const TARGET = 'http://site.test:8080/';
+
+export interface World {
+  connection: KubernetesConnection;
+  stores: Stores;
+  reports: Reports;
+  bus: Bus;
+  /** The API's namespace. */
+  namespace: string;
+  /** Another one, charged to the organisation. */
+  team: string;
+  /** One that is charged to nobody. */
+  strangers: string;
+  /** Starts an operator. @param parts what is different about it */
+  start(
+    settings?: Partial<OperatorSettings>,
+    parts?: { connection?: KubernetesConnection; stores?: Stores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
+  ): RunningOperator;
+  /** Submits as the front door does: row, credits, resource. */
+  submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
+  /** Applies a manifest. */
+  apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
+  setQueue(spec: ScanQueue['spec']): Promise<void>;
+  queue(): Promise<ScanQueue | null>;
+  grant(pages: number): Promise<void>;
+  held(): Promise<number>;
+  spent(): Promise<number>;
+  dropLease(): Promise<void>;
+  /** Stops every operator that still runs, so that a test that failed does not fail the next one. */
+  rest(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RunningOperator {
+  lines: Line[];
+  /** Stops it with grace. */
+  stop(): Promise<void>;
+}
+
+export async function openWorld(): Promise<World> {
+  const host = process.env['CURBCUT_CLUSTER_HOST_IP'] ?? '127.0.0.1';
+  const folder = await mkdtemp(join(tmpdir(), 'curbcut-operator-'));
+  const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  const onClose = (close: () => Promise<unknown>) => void closers.unshift(close);
+
+  let kubeconfig = process.env['KUBECONFIG'];
+  if (!kubeconfig) {
+    kubeconfig = join(folder, 'kubeconfig');
+    const kube = await startKube({ kubeconfigPath: kubeconfig, crds: CRDS });
+    onClose(() => kube.close());
+  }
+  const connection = connectKubernetes({ kubeconfig });
+  onClose(() => connection.close());
+  const database = await openDatabase();
+  onClose(() => database.close());
+  const messages = await startMessages({ host, dataDir: join(folder, 'messages') });
+  onClose(() => messages.close());
+  const keys = { accessKeyId: 'test', secretAccessKey: 'test-secret', bucket: 'curbcut' };
+  const objects = await startObjects({ host, dataDir: join(folder, 'objects'), ...keys });
+  onClose(() => objects.close());
+  const reports = createReports({ endpoint: objects.endpoint, region: 'us-east-1', ...keys });
+  onClose(async () => reports.close());
+  const bus = createBus({
+    url: messages.url,
+    credentialsFile: messages.credentialsFile,
+    signingSeed: messages.signingSeed,
+    logger: silent,
+  });
+  onClose(() => bus.close());
+  await until('the bus is connected', () => bus.connected);
+  const stores = openStores(database.db);
+
+  const [namespace, team, strangers] = ['api', 'team', 'strangers'].map((name) => `curbcut-${name}-${randomUUID().slice(0, 8)}`) as [
+    string,
+    string,
+    string,
+  ];
+  for (const name of [namespace, team, strangers])
+    await connection.request('POST', connection.path(NAMESPACES), {
+      body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: RESTRICTED } },
+    });
+  await stores.organisations.add({ id: ORGANISATION, displayName: 'Acme', plan: 'test', namespaces: [team] });
+  await stores.credits.open(ORGANISATION);
+
+  const running = new Set<RunningOperator>();
+  onClose(async () => {
+    for (const one of [...running]) await one.stop();
+    await emptyNamespaces();
+  });
+
+  /** Finalizers would keep the namespaces for ever once no operator runs. */
+  async function emptyNamespaces(): Promise<void> {
+    for (const name of [namespace, team, strangers]) {
+      const { items } = await connection.request<{ items: AccessibilityScan[] }>('GET', connection.path(SCANS, name));
+      for (const { metadata } of items)
+        await connection
+          .request('PATCH', connection.path(SCANS, name, metadata.name), { contentType: MERGE, body: { metadata: { finalizers: [] } } })
+          .catch((error: unknown) => {
+            if (!isGone(error)) throw error;
+          });
+      await connection.request('DELETE', connection.path(NAMESPACES, undefined, name));
+    }
+  }
+
+  function start(settings: Partial<OperatorSettings> = {}, parts: Parameters<World['start']>[1] = {}): RunningOperator {
+    const logger = createFakeLogger();
+    const stopping = new AbortController();
+    const base = settingsFor(namespace, [team, strangers]);
+    const done = runOperator(
+      {
+        connection,
+        stores,
+        reports,
+        bus,
+        resolve: async () => [],
+        metrics: createOperatorMetrics(),
+        identity: randomUUID(),
+        logger,
+        ...parts,
+        settings: { ...base, ...settings, patience: { ...base.patience, ...settings.patience } },
+      },
+      stopping.signal,
+    );
+    const one: RunningOperator = {
+      lines: logger.lines,
+      async stop() {
+        running.delete(one);
+        stopping.abort();
+        await done;
+      },
+    };
+    running.add(one);
+    return one;
+  }
+
+  const stage = { connection, stores, bus, organisation: ORGANISATION, apiNamespace: namespace, onClose };
+  const specOf = (spec: Partial<AccessibilityScanSpec>): AccessibilityScanSpec => ({
+    url: TARGET,
+    ...spec,
+    // No node is like that, so the pod stays pending and is the test's to play.
+    podTemplate: { ...spec.podTemplate, nodeSelector: { 'curbcut.test/stage': 'nowhere' } },
+  });
+
+  async function create(body: object, at: string): Promise<Scan> {
+    return playScan(stage, await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
+  }
+
+  return {
+    connection,
+    stores,
+    reports,
+    bus,
+    namespace,
+    team,
+    strangers,
+    start,
+    async submit(spec = {}, reserve) {
+      const id = randomUUID();
+      const wanted = specOf(spec);
+      const options = optionsOf(wanted);
+      const pages = reserve ?? options.maxPages;
+      await stores.scans.create({
+        id,
+        organisation: ORGANISATION,
+        origin: 'api',
+        resource: { namespace, name: resourceNameOf(id) },
+        submission: 'pending',
+        options,
+        pagesRequested: options.maxPages,
+        pagesReserved: 0,
+        phase: 'queued',
+        pages: { scanned: 0, failed: 0, total: 0 },
+        outcome: null,
+        passed: null,
+        message: null,
+        reports: null,
+        createdAt: new Date(),
+        finishedAt: null,
+      });
+      await stores.credits.reserve({
+        organisation: ORGANISATION,
+        scanId: id,
+        pages,
+        partial: false,
+        deadline: new Date(Date.now() + 30_000),
+      });
+      await stores.scans.mirror(id, { pagesReserved: pages });
+      const metadata = { name: resourceNameOf(id), namespace, annotations: { [SCAN_ID_ANNOTATION]: id } };
+      return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: wanted }, namespace);
+    },
+    apply(at, spec = {}) {
+      const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at };
+      return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
+    },
+    async setQueue(spec) {
+      await until('there is a queue', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
+      await connection.request('PATCH', connection.path(QUEUES, namespace, 'default'), { contentType: MERGE, body: { spec } });
+    },
+    queue: () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'),
+    grant: async (pages) => void (await stores.credits.grant(ORGANISATION, randomUUID(), pages)),
+    held: async () => (await stores.credits.balance(ORGANISATION)).held,
+    spent: async () => (await stores.credits.balance(ORGANISATION)).spent,
+    async dropLease() {
+      await connection.request('DELETE', connection.path(LEASES, namespace, 'curbcut-operator'));
+    },
+    async rest() {
+      for (const one of [...running]) await one.stop();
+    },
+    async close() {
+      for (const close of closers) await close();
+    },
+  };
+}
+
+export { SCANNER, noBus, reasonOf, reportKeys, statusOf, until };
+export type { Scan };
