@@ -19,7 +19,7 @@ import type { Metrics } from './plugins/metrics.ts';
 import type { Resolver } from '../platform/resolver.ts';
 
 /** The stores, each only as far as a request needs it. */
-export interface Stores {
+export interface ApiStores {
   organisations: Pick<Organisations, 'find' | 'record'>;
   keys: Pick<Keys, 'issue' | 'recognise' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle'>;
@@ -40,7 +40,7 @@ export interface Probe {
 }
 
 export interface AppDependencies {
-  stores: Stores;
+  stores: ApiStores;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
   resolver: Resolver;
   clock: () => Date;
@@ -125,7 +125,7 @@ export function guarded<T extends object>(
 }
 
 /** Limits are not among them: they go on without their store. */
-const SERVERS: Readonly<Record<Exclude<keyof Stores, 'limits'>, string>> = {
+const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'limits'>, string>> = {
   organisations: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',
@@ -137,7 +137,7 @@ const SERVERS: Readonly<Record<Exclude<keyof Stores, 'limits'>, string>> = {
 };
 
 /** All stores guarded, each by the name of the server behind it. */
-export function guardStores(stores: Stores, options: { timeoutMs: number; onDown: (dependency: string) => void }): Stores {
+export function guardStores(stores: ApiStores, options: { timeoutMs: number; onDown: (dependency: string) => void }): ApiStores {
   const names = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
   const watched = Object.fromEntries(names.map((name) => [name, guarded(SERVERS[name], stores[name], options)]));
   return { ...stores, ...watched };

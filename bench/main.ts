@@ -4,7 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoSite } from '../local/demo-site/server.ts';
-import { axeCli, curbcut, pa11yCi, type Findings, type Run, type Scanner } from './scanners.ts';
+import { axeCli, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { measureMemory } from './memory.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
@@ -42,11 +42,11 @@ const results: Record<string, unknown> = {
 };
 
 /** Pages on which two scanners found different rules or numbers of elements, of the pages that both tested. */
-function differences(one: Findings, other: Findings, pages: readonly string[]): string[] {
-  const text = (findings: Findings, page: string): string => JSON.stringify([...(findings.get(page) ?? [])].sort());
+function differences(one: BenchFindings, other: BenchFindings, pages: readonly string[]): string[] {
+  const text = (findings: BenchFindings, page: string): string => JSON.stringify([...(findings.get(page) ?? [])].sort());
   return pages.filter((page) => text(one, page) !== text(other, page));
 }
-const elements = (findings: Findings): number =>
+const elements = (findings: BenchFindings): number =>
   [...findings.values()].reduce((sum, rules) => sum + [...rules.values()].reduce((all, count) => all + count, 0), 0);
 
 async function pages(): Promise<void> {

@@ -13,19 +13,19 @@ const CHROMIUM = '/usr/bin/chromium';
 const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
 
 /** Failing elements by page and rule. */
-export type Findings = Map<string, Map<string, number>>;
+export type BenchFindings = Map<string, Map<string, number>>;
 export interface Run {
   measured: Measured;
   /** Pages that were really tested. */
   pages: number;
-  findings: Findings;
+  findings: BenchFindings;
 }
 export interface Scanner {
   name: string;
   run(site: string, pages: readonly string[]): Promise<Run>;
 }
 
-const add = (findings: Findings, page: string, rule: string, elements: number): void => {
+const add = (findings: BenchFindings, page: string, rule: string, elements: number): void => {
   const rules = findings.get(page) ?? new Map<string, number>();
   rules.set(rule, (rules.get(rule) ?? 0) + elements);
   findings.set(page, rules);
@@ -80,7 +80,7 @@ export function curbcut(workers: number): Scanner {
         };
         const measured = await measure(process.execPath, [join(ROOT, 'scanner-image', 'main.ts')], environment);
         const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
-        const findings: Findings = new Map();
+        const findings: BenchFindings = new Map();
         const tested = report.pages.filter((page) => page.tested);
         for (const page of tested) {
           findings.set(page.final_url, new Map());
@@ -122,7 +122,7 @@ export function pa11yCi(concurrency: number): Scanner {
         const { results } = JSON.parse(measured.stdout) as {
           results: Record<string, { code?: string; type?: string; message?: string }[]>;
         };
-        const findings: Findings = new Map();
+        const findings: BenchFindings = new Map();
         let tested = 0;
         for (const [page, issues] of Object.entries(results)) {
           if (issues.some((issue) => issue.code === undefined)) continue; // an error instead of findings: the page was lost
@@ -164,7 +164,7 @@ export const axeCli: Scanner = {
         url: string;
         violations: { id: string; nodes: unknown[] }[];
       }[];
-      const findings: Findings = new Map();
+      const findings: BenchFindings = new Map();
       for (const { url, violations } of results) {
         findings.set(url, new Map());
         for (const { id, nodes } of violations) add(findings, url, id, nodes.length);

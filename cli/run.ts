@@ -1,7 +1,7 @@
 /** The command line from its arguments to its exit code. */
 import { follow } from './commands/follow.ts';
 import { HELP } from './commands/help.ts';
-import type { Trail, World } from './commands/output.ts';
+import type { Trail, CliContext } from './commands/output.ts';
 import { scan } from './commands/scan.ts';
 import { CannotTell, ServiceAway, WrongUse } from './errors.ts';
 
@@ -10,7 +10,7 @@ const INTERRUPTED = 130;
 const TERMINATED = 143;
 
 /** Runs one command and says what went wrong. @returns the exit code; never throws */
-export async function run(args: readonly string[], world: World): Promise<number> {
+export async function run(args: readonly string[], world: CliContext): Promise<number> {
   const trail: Trail = { scanId: null, idempotencyKey: null };
   try {
     const [command, ...rest] = args;

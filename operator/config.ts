@@ -139,7 +139,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       workers: config.SCANNER_WORKERS,
       pageBudgetMs,
     },
-    patience: {
+    timeouts: {
       queueMs: config.QUEUE_DEADLINE_SECONDS * 1000,
       pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
       stuckMs: config.STUCK_SECONDS * 1000,

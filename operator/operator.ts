@@ -5,37 +5,37 @@ import { NO_TRACER, type Tracer } from '../platform/tracing.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import type { Bus } from '../stores/nats.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
-import type { Stores } from '../stores/stores.ts';
+import type { AllStores } from '../stores/stores.ts';
 import type { Reports } from '../stores/reports.ts';
-import { measured } from './scan/results/instrumented.ts';
+import { instrumentIngestion } from './scan/results/instrumented.ts';
 import type { OperatorMetrics } from './metrics.ts';
-import { createQueueKeeper } from './queue/queue.ts';
+import { createQueueReconciler } from './queue/queue.ts';
 import { systemClock, sleep, type Clock } from './runtime/clock.ts';
 import { startController } from './runtime/controller.ts';
 import { createRecorder } from './runtime/recorder.ts';
 import { keyOf } from './runtime/key.ts';
-import { lead } from './runtime/leader-election.ts';
-import { createQueue } from './runtime/workqueue.ts';
-import { createActs } from './scan/actions.ts';
+import { runLeaderElection } from './runtime/leader-election.ts';
+import { createWorkqueue } from './runtime/workqueue.ts';
+import { createActions } from './scan/actions.ts';
 import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
 import { createGather } from './scan/gather.ts';
 import { createIngestion, type IngestBounds } from './scan/results/ingest.ts';
-import { createIntake } from './scan/launch/preflight.ts';
+import { createPreflight } from './scan/launch/preflight.ts';
 import type { ScannerSettings } from './scan/launch/job.ts';
 import { JOBS, PODS, QUEUES, SCANS, essentialJob, essentialPod, withoutFieldOwners, type Job, type Pod } from './scan/kube-types.ts';
-import { createMemories } from './scan/reconcile-state.ts';
+import { createReconcileStates } from './scan/reconcile-state.ts';
 import type { RunTime } from './scan/policy/run-time.ts';
-import type { Patience } from './scan/policy/plan.ts';
-import { createVoices } from './scan/results/pod-message-log.ts';
+import type { Timeouts } from './scan/policy/plan.ts';
+import { createPodMessageLog } from './scan/results/pod-message-log.ts';
 import { createReconcile } from './scan/reconcile.ts';
-import { createScanBook } from './scan/scan-client.ts';
+import { createScanClient } from './scan/scan-client.ts';
 import type { PodSettings } from './scan/launch/secret.ts';
-import { createStages } from './scan/phase-metrics.ts';
+import { createPhaseTracker } from './scan/phase-metrics.ts';
 import { hasEnded } from './scan/policy/status.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import { createScanTraces } from './scan/traces.ts';
-import { watch } from './runtime/multi-namespace-cache.ts';
+import { watchNamespaces } from './runtime/multi-namespace-cache.ts';
 
 export interface OperatorSettings {
   /** Where submitted scans, the queue and the lease live. */
@@ -50,16 +50,16 @@ export interface OperatorSettings {
   scanner: ScannerSettings;
   pod: PodSettings;
   runTime: RunTime;
-  patience: Pick<Patience, 'queueMs' | 'pendingMs' | 'stuckMs'> & Partial<Patience>;
+  timeouts: Pick<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> & Partial<Timeouts>;
   ingest: IngestBounds;
   retentionDays: number;
   /** How often the sweeper sweeps. Default a minute. */
   sweepEveryMs?: number;
 }
 
-export interface OperatorParts {
+export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<Stores, 'scans' | 'credits' | 'organisations' | 'queueStates'>;
+  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates'>;
   reports: Reports;
   bus: Bus;
   /** All addresses of a host; none if it has none. @throws where that cannot be told now */
@@ -85,7 +85,7 @@ const BUS_EVERY_MS = 1_000;
 const PENDING_FOR_MS = 120_000;
 const STALE_FOR_MS = 300_000;
 
-const PATIENCE: Omit<Patience, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
+const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
   lostPodMs: 60_000,
   lingerMs: 60_000,
   lateNewsMs: 5_000,
@@ -94,10 +94,10 @@ const PATIENCE: Omit<Patience, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
 };
 
 /** Runs until the signal aborts: campaigns for the lease, and works while it has it. */
-export function runOperator(parts: OperatorParts, signal: AbortSignal): Promise<void> {
+export function runOperator(parts: OperatorDeps, signal: AbortSignal): Promise<void> {
   const { connection, settings, metrics, identity, logger, clock = systemClock } = parts;
   const leaseDurationMs = settings.leaseSeconds * 1000;
-  return lead({
+  return runLeaderElection({
     connection,
     namespace: settings.namespace,
     name: LEASE,
@@ -114,7 +114,7 @@ export function runOperator(parts: OperatorParts, signal: AbortSignal): Promise<
 }
 
 /** One reign: from the first list to the last write. `lost` ends every write; `stop` alone lets them finish. */
-async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost: AbortSignal): Promise<void> {
+async function work(parts: OperatorDeps, clock: Clock, stop: AbortSignal, lost: AbortSignal): Promise<void> {
   const { connection, stores, reports, bus, settings, metrics, logger } = parts;
   const { scans, credits, organisations, queueStates } = stores;
   const apiNamespace = settings.namespace;
@@ -123,37 +123,40 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
   const owners = (object: Job | Pod) =>
     object.metadata.ownerReferences?.filter((owner) => owner.controller).map((owner) => owner.uid) ?? [];
 
-  const scanCache = watch<AccessibilityScan>(
+  const scanCache = watchNamespaces<AccessibilityScan>(
     { ...common, resource: SCANS, keep: withoutFieldOwners, indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)] } },
     settings.watchNamespaces,
   );
-  const jobCache = watch<Job>({ ...common, resource: JOBS, keep: essentialJob, labelSelector: SCAN_ID_LABEL }, settings.watchNamespaces);
-  const podCache = watch<Pod>(
+  const jobCache = watchNamespaces<Job>(
+    { ...common, resource: JOBS, keep: essentialJob, labelSelector: SCAN_ID_LABEL },
+    settings.watchNamespaces,
+  );
+  const podCache = watchNamespaces<Pod>(
     { ...common, resource: PODS, keep: essentialPod, labelSelector: SCAN_ID_LABEL, indexes: { owner: owners } },
     settings.watchNamespaces,
   );
-  const queueCache = watch<ScanQueue>({ ...common, resource: QUEUES }, [apiNamespace]);
+  const queueCache = watchNamespaces<ScanQueue>({ ...common, resource: QUEUES }, [apiNamespace]);
   const caches = [scanCache, jobCache, podCache, queueCache];
 
-  const scanQueue = createQueue({ clock, name: 'scans', metrics: metrics.runtime });
-  const lineQueue = createQueue({ clock, name: 'queue', metrics: metrics.runtime, maxDelayMs: 5_000 });
+  const scanQueue = createWorkqueue({ clock, name: 'scans', metrics: metrics.runtime });
+  const lineQueue = createWorkqueue({ clock, name: 'queue', metrics: metrics.runtime, maxDelayMs: 5_000 });
   const recorder = createRecorder({ connection, component: 'curbcut-operator', instance: parts.identity, logger, clock });
-  const voices = createVoices();
-  const memories = createMemories();
-  const stages = createStages({ now, onMove: metrics.moved });
-  const book = createScanBook(connection, scanCache);
+  const podMessages = createPodMessageLog();
+  const states = createReconcileStates();
+  const stages = createPhaseTracker({ now, onMove: metrics.moved });
+  const scanClient = createScanClient(connection, scanCache);
   const children = createChildren(connection);
   const mirror = createMirror({ scans, credits, bus });
   const line = () => lineQueue.add('queue');
   const busSince = followConnection(bus, clock, stop);
 
   scanCache.onChange(({ type, object }) => {
-    book.seen(object, type === 'deleted');
+    scanClient.seen(object, type === 'deleted');
     if (type !== 'deleted') stages.seen(object);
     else {
       stages.gone(object);
-      memories.forget(object.metadata.uid!);
-      voices.forget(scanIdOf(object, apiNamespace));
+      states.forget(object.metadata.uid!);
+      podMessages.forget(scanIdOf(object, apiNamespace));
     }
     scanQueue.add(keyOf(object));
     line();
@@ -169,14 +172,14 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
   const silence = bus.followProgress((scanId, payload) => {
     const [scan] = scanCache.byIndex('id', scanId);
     if (scan === undefined || hasEnded(scan)) return metrics.heard('unknown');
-    const result = voices.take(scanId, payload, now());
+    const result = podMessages.take(scanId, payload, now());
     metrics.heard(result);
     if (result === 'news') scanQueue.add(keyOf(scan));
   });
   try {
     await Promise.all(caches.map((cache) => cache.synced));
     logger.info({ scans: scanCache.list().length, jobs: jobCache.list().length }, 'knows the cluster');
-    const intake = createIntake({
+    const preflight = createPreflight({
       scans,
       credits,
       organisations,
@@ -188,15 +191,15 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
     });
     const ingestion = createIngestion({ reports, bounds: settings.ingest, onPages: metrics.visited });
     const reconcile = createReconcile({
-      book,
-      gather: createGather({ jobs: jobCache, pods: podCache, children, memories, voices, busSince, apiNamespace, now }),
-      acts: createActs({
-        book,
+      scanClient,
+      gather: createGather({ jobs: jobCache, pods: podCache, children, states, podMessages, busSince, apiNamespace, now }),
+      runActions: createActions({
+        scanClient,
         children,
-        intake,
-        ingestion: measured(ingestion, metrics, clock),
+        preflight,
+        ingestion: instrumentIngestion(ingestion, metrics, clock),
         mirror,
-        memories,
+        states,
         scans,
         reports,
         bus,
@@ -207,16 +210,16 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
         traces: createScanTraces(parts.tracer ?? NO_TRACER),
         onEnd: metrics.ended,
       }),
-      voices,
-      patience: { ...PATIENCE, ...settings.patience },
+      podMessages,
+      timeouts: { ...TIMEOUTS, ...settings.timeouts },
       apiNamespace,
       logger,
     });
-    const keeper = createQueueKeeper({
+    const keeper = createQueueReconciler({
       connection,
       namespace: apiNamespace,
       queues: queueCache,
-      book,
+      scanClient,
       queueStates,
       recorder,
       defaultMaxRunning: settings.maxRunning,
@@ -226,14 +229,14 @@ async function work(parts: OperatorParts, clock: Clock, stop: AbortSignal, lost:
     });
     const sweep = createSweeper({
       connection,
-      book,
+      scanClient,
       scans,
       credits,
       organisations,
       reports,
       mirror,
       lookAgain(scan) {
-        memories.of(scan.metadata.uid!).mirrored = null;
+        states.of(scan.metadata.uid!).mirrored = null;
         scanQueue.add(keyOf(scan));
       },
       apiNamespace,

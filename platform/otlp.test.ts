@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import { startCollector } from '../test/journey/collector.ts';
 import { createFakeLogger } from '../test/runtime/fake-logger.ts';
 import { createOtlpTracer } from './otlp.ts';
-import { within, type Tracer } from './tracing.ts';
+import { inSpan, type Tracer } from './tracing.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const tracerTo = (endpoint: string, rest: { headers?: string } = {}): { tracer: Tracer; lines: { level: string; message: string }[] } => {
@@ -27,7 +27,7 @@ describe('spans on their way to a collector', () => {
         attributes: { text: 'a', whole: 3, part: 0.5, yes: true },
         id: '00f067aa0ba902b7',
       });
-      const failure = await within(tracer, 'part', { parent: above.traceparent }, () => Promise.reject(new Error('broken'))).catch(
+      const failure = await inSpan(tracer, 'part', { parent: above.traceparent }, () => Promise.reject(new Error('broken'))).catch(
         (error: Error) => error.message,
       );
       expect(failure).to.equal('broken');

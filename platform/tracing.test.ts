@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { readTraceparent, writeTraceparent } from '../core/protocol/traceparent.ts';
-import { NO_TRACER, within } from './tracing.ts';
+import { NO_TRACER, inSpan } from './tracing.ts';
 
 describe('a traceparent', () => {
   const hex = (length: number) => fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length });
@@ -40,6 +40,6 @@ describe('a traceparent', () => {
 
   it('is not given where nothing is traced, and work is done all the same', async () => {
     expect(NO_TRACER.start('x').traceparent).to.equal(undefined);
-    expect(await within(NO_TRACER, 'x', {}, async () => 7)).to.equal(7);
+    expect(await inSpan(NO_TRACER, 'x', {}, async () => 7)).to.equal(7);
   });
 });

@@ -33,7 +33,7 @@ export const NO_TRACER: Tracer = {
 };
 
 /** Does work within a span, which is failed where the work throws. */
-export async function within<T>(tracer: Tracer, name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
+export async function inSpan<T>(tracer: Tracer, name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
   const span = tracer.start(name, options);
   try {
     const result = await work(span);

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { readConfiguration } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
 import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
-import { within } from '../platform/tracing.ts';
+import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
 import { runPod } from './pod.ts';
@@ -49,7 +49,7 @@ async function main(): Promise<number> {
       messages,
       signIn,
       log: scanLog,
-      traced: (name, work) => within(tracer, name, { parent: span.traceparent }, work),
+      traced: (name, work) => inSpan(tracer, name, { parent: span.traceparent }, work),
       renderPdf,
       signal: terminated.signal,
     });

@@ -17,7 +17,7 @@ import { runScan, type Traced } from './scan.ts';
 import type { SignIn } from './sign-in.ts';
 import { upload } from './upload.ts';
 
-export interface PodParts {
+export interface PodDeps {
   attempt: string;
   machine: Machine;
   messages: Messages;
@@ -40,7 +40,7 @@ export interface PodEnd {
  * @returns the last message, and the exit code that goes with it
  * @throws what may pass when it is tried again
  */
-export async function runPod(input: PodInput, parts: PodParts): Promise<PodEnd> {
+export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
   const { attempt, messages, log, traced = (_step, work) => work() } = parts;
   let known = { scanned: 0, failed: 0, total: 0 };
   const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));

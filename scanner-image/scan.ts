@@ -9,7 +9,7 @@ import type { PageProgress } from '../core/scan/options.ts';
 import { AXE_VERSION, axeOptions, axeSource } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { createPool, type Pool } from './browser/pool.ts';
-import type { TabParts, Visit } from './browser/tab.ts';
+import type { TabDeps, Visit } from './browser/tab.ts';
 import { crawl } from './crawl/crawl.ts';
 import { movedWithin, pageOfSite, sameSite, scopeOf } from './crawl/address.ts';
 import { createFrontier, type Candidate } from './crawl/frontier.ts';
@@ -33,7 +33,7 @@ export type ScanInput = Pick<PodInput, 'options' | 'deadline' | 'allowTargets' |
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
 
-export interface ScanParts {
+export interface ScanDeps {
   machine: Machine;
   log: Logger;
   signIn?: SignIn | null;
@@ -71,7 +71,7 @@ function userAgent(browserVersion: string): string {
  * Runs a scan.
  * @throws ScanFailed where it cannot succeed however often it is tried; anything else may pass
  */
-export async function runScan(input: ScanInput, parts: ScanParts): Promise<ScanResult> {
+export async function runScan(input: ScanInput, parts: ScanDeps): Promise<ScanResult> {
   const { options } = input;
   const { log, signIn = null, traced = (_step, work) => work() } = parts;
   const startedAt = new Date();
@@ -88,7 +88,7 @@ export async function runScan(input: ScanInput, parts: ScanParts): Promise<ScanR
   });
   const files = createGuardedFetch(egress, `Curbcut/${CURBCUT_VERSION}`);
   const source = await axeSource(options.locale);
-  const tabParts = (version: string): TabParts => ({
+  const tabParts = (version: string): TabDeps => ({
     source,
     options: axeOptions(options.wcagLevel, options.wcagVersion),
     userAgent: userAgent(version),

@@ -10,7 +10,7 @@ import { createQueueStates, type QueueStates } from './submissions/queue-state.t
 import { createScans, type Scans } from './scans/scans.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
-export interface Stores {
+export interface AllStores {
   scans: Scans;
   credits: Credits;
   limits: Limits;
@@ -29,7 +29,7 @@ export interface Stores {
 export function openStores(
   db: Db,
   options: { logger?: Logger; onLimitFallback?: (error: unknown) => void; onCredits?: (move: CreditMove) => void } = {},
-): Stores {
+): AllStores {
   return {
     scans: createScans(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),

@@ -1,8 +1,8 @@
 /** What a command of `curbcut-admin` is: its arguments, what it needs, and what it gives. */
-import type { Stores } from '../../stores/stores.ts';
+import type { AllStores } from '../../stores/stores.ts';
 
 /** Something that the caller can mend: a name that does not exist, an argument that is missing. */
-export class Refused extends Error {
+export class CommandRefused extends Error {
   /** True where the command was written wrongly: its usage is shown. */
   readonly usage: boolean;
   constructor(message: string, usage = false) {
@@ -12,8 +12,8 @@ export class Refused extends Error {
   }
 }
 
-export interface World {
-  stores: Pick<Stores, 'organisations' | 'users' | 'keys' | 'credits'>;
+export interface AdminContext {
+  stores: Pick<AllStores, 'organisations' | 'users' | 'keys' | 'credits'>;
   /** All that is on standard input. */
   readInput(): Promise<string>;
   /** A word that nobody can guess, for passwords and the ids of grants. */
@@ -37,7 +37,7 @@ export interface Command {
   usage: string;
   summary: string;
   options?: Record<string, { type: 'string' | 'boolean' }>;
-  run(given: Arguments, world: World): Promise<Said>;
+  run(given: Arguments, context: AdminContext): Promise<Said>;
 }
 
 /** Everything that changes something is recorded under this name. */
@@ -46,13 +46,13 @@ export const ACTOR = 'curbcut-admin';
 /** The n-th positional argument. @throws Refused where it is missing */
 export function argument({ positionals }: Arguments, index: number, what: string): string {
   const value = positionals[index];
-  if (value === undefined || value === '') throw new Refused(`${what} is missing.`, true);
+  if (value === undefined || value === '') throw new CommandRefused(`${what} is missing.`, true);
   return value;
 }
 
 /** Refuses what is too much: a value that is silently ignored was meant for something. */
 export function noMore({ positionals }: Arguments, count: number): void {
-  if (positionals.length > count) throw new Refused(`${positionals.slice(count).join(' ')} is too much.`, true);
+  if (positionals.length > count) throw new CommandRefused(`${positionals.slice(count).join(' ')} is too much.`, true);
 }
 
 /** The text of an option; undefined where it is not given. */
@@ -64,15 +64,15 @@ export function option({ values }: Arguments, name: string): string | undefined 
 /** The text of an option that must be given. @throws Refused */
 export function needed(given: Arguments, name: string): string {
   const value = option(given, name);
-  if (value === undefined || value === '') throw new Refused(`--${name} is missing.`, true);
+  if (value === undefined || value === '') throw new CommandRefused(`--${name} is missing.`, true);
   return value;
 }
 
 /** An organisation that exists. @throws Refused */
-export async function existing(world: World, id: string) {
-  const organisation = await world.stores.organisations.find(id);
+export async function existing(context: AdminContext, id: string) {
+  const organisation = await context.stores.organisations.find(id);
   if (organisation === null)
-    throw new Refused(`There is no organisation ${id}; curbcut-admin organisation list shows those that there are.`);
+    throw new CommandRefused(`There is no organisation ${id}; curbcut-admin organisation list shows those that there are.`);
   return organisation;
 }
 

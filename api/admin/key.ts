@@ -1,5 +1,5 @@
 /** `curbcut-admin key …`: API keys, shown in full once. */
-import { ACTOR, Refused, argument, columns, existing, needed, noMore, option, type Command } from './command.ts';
+import { ACTOR, CommandRefused, argument, columns, existing, needed, noMore, option, type Command } from './command.ts';
 
 const NAME_MAX = 100;
 
@@ -8,8 +8,8 @@ function expiryOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
   const date = new Date(text);
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(date.getTime()))
-    throw new Refused(`${text} is no date; one is 2027-01-31, another 2027-01-31T12:00:00Z.`);
-  if (date <= now) throw new Refused(`${text} is past.`);
+    throw new CommandRefused(`${text} is no date; one is 2027-01-31, another 2027-01-31T12:00:00Z.`);
+  if (date <= now) throw new CommandRefused(`${text} is past.`);
   return date;
 }
 
@@ -18,17 +18,17 @@ export const KEY: Record<string, Command> = {
     usage: '--organisation ID --name TEXT [--expires DATE]',
     summary: 'a new API key, shown once',
     options: { organisation: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
-    async run(given, world) {
+    async run(given, context) {
       noMore(given, 0);
-      const { id } = await existing(world, needed(given, 'organisation'));
+      const { id } = await existing(context, needed(given, 'organisation'));
       const name = needed(given, 'name');
-      if (name.length > NAME_MAX) throw new Refused(`The name has more than ${NAME_MAX} characters.`);
-      const { key, secret } = await world.stores.keys.issue({
+      if (name.length > NAME_MAX) throw new CommandRefused(`The name has more than ${NAME_MAX} characters.`);
+      const { key, secret } = await context.stores.keys.issue({
         organisation: id,
         name,
-        expiresAt: expiryOf(option(given, 'expires'), world.now()),
+        expiresAt: expiryOf(option(given, 'expires'), context.now()),
       });
-      await world.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.issue', subject: key.id });
+      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.issue', subject: key.id });
       return {
         data: { id: key.id, name: key.name, key: secret, last4: key.last4, createdAt: key.createdAt, expiresAt: key.expiresAt },
         lines: [`Key: ${secret}`, 'It is shown only now.', `Id: ${key.id}`, `Expires: ${key.expiresAt?.toISOString() ?? 'never'}`],
@@ -40,10 +40,10 @@ export const KEY: Record<string, Command> = {
     usage: '--organisation ID',
     summary: "an organisation's live keys",
     options: { organisation: { type: 'string' } },
-    async run(given, world) {
+    async run(given, context) {
       noMore(given, 0);
-      const { id } = await existing(world, needed(given, 'organisation'));
-      const keys = await world.stores.keys.list(id);
+      const { id } = await existing(context, needed(given, 'organisation'));
+      const keys = await context.stores.keys.list(id);
       const rows = keys.map((key) => [
         key.id,
         key.name,
@@ -63,13 +63,13 @@ export const KEY: Record<string, Command> = {
     usage: 'KEY_ID --organisation ID',
     summary: 'refuses a key from now on, on every replica',
     options: { organisation: { type: 'string' } },
-    async run(given, world) {
+    async run(given, context) {
       const keyId = argument(given, 0, 'The KEY_ID');
       noMore(given, 1);
-      const { id } = await existing(world, needed(given, 'organisation'));
-      if (!(await world.stores.keys.revoke(id, keyId)))
-        throw new Refused(`${id} has no live key ${keyId}; curbcut-admin key list shows them.`);
-      await world.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.revoke', subject: keyId });
+      const { id } = await existing(context, needed(given, 'organisation'));
+      if (!(await context.stores.keys.revoke(id, keyId)))
+        throw new CommandRefused(`${id} has no live key ${keyId}; curbcut-admin key list shows them.`);
+      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.revoke', subject: keyId });
       return { data: { id: keyId, revoked: true }, lines: [`Revoked key ${keyId}.`] };
     },
   },

@@ -1,5 +1,5 @@
 /** `curbcut-admin organisation …`: who is charged, with how many credits, and for which namespaces. */
-import { ACTOR, Refused, argument, columns, existing, noMore, option, type Command } from './command.ts';
+import { ACTOR, CommandRefused, argument, columns, existing, noMore, option, type Command } from './command.ts';
 
 /** A Kubernetes namespace: a DNS label. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -8,7 +8,7 @@ const AUDIT_SHOWN = 10;
 const namespacesOf = (text: readonly string[]): string[] => {
   const names = [...new Set(text.flatMap((part) => part.split(',')).filter((name) => name !== ''))];
   const wrong = names.find((name) => !NAMESPACE.test(name));
-  if (wrong !== undefined) throw new Refused(`${wrong} is no Kubernetes namespace.`);
+  if (wrong !== undefined) throw new CommandRefused(`${wrong} is no Kubernetes namespace.`);
   return names;
 };
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
@@ -61,9 +61,9 @@ export const ORGANISATION: Record<string, Command> = {
   show: {
     usage: 'ID',
     summary: 'one organisation: credits, keys, people, last changes',
-    async run(given, world) {
-      const { stores } = world;
-      const organisation = await existing(world, argument(given, 0, 'The ID'));
+    async run(given, context) {
+      const { stores } = context;
+      const organisation = await existing(context, argument(given, 0, 'The ID'));
       noMore(given, 1);
       const { id } = organisation;
       const [balance, keys, users, audit] = await Promise.all([
@@ -97,15 +97,15 @@ export const ORGANISATION: Record<string, Command> = {
     usage: 'ID PAGES [--id GRANT]',
     summary: 'adds credits, one a page; the same GRANT is added once',
     options: { id: { type: 'string' } },
-    async run(given, world) {
-      const { stores } = world;
-      const organisation = await existing(world, argument(given, 0, 'The ID'));
+    async run(given, context) {
+      const { stores } = context;
+      const organisation = await existing(context, argument(given, 0, 'The ID'));
       const text = argument(given, 1, 'The number of PAGES');
       noMore(given, 2);
       const pages = Number(text);
       if (!/^\d+$/.test(text) || pages < 1 || pages > 1_000_000_000)
-        throw new Refused(`${text} is not a number of pages from 1 to 1000000000.`);
-      const grant = option(given, 'id') ?? world.randomWord();
+        throw new CommandRefused(`${text} is not a number of pages from 1 to 1000000000.`);
+      const grant = option(given, 'id') ?? context.randomWord();
       const added = await stores.credits.grant(organisation.id, grant, pages);
       if (added)
         await stores.organisations.record({
@@ -133,12 +133,12 @@ export const ORGANISATION: Record<string, Command> = {
     usage: 'ID [NAMESPACE…] [--none]',
     summary: 'replaces the Kubernetes namespaces whose scans are charged to it; without any, shows them',
     options: { none: { type: 'boolean' } },
-    async run(given, world) {
-      const { stores } = world;
-      const organisation = await existing(world, argument(given, 0, 'The ID'));
+    async run(given, context) {
+      const { stores } = context;
+      const organisation = await existing(context, argument(given, 0, 'The ID'));
       const names = namespacesOf(given.positionals.slice(1));
       const none = given.values.none === true;
-      if (none && names.length > 0) throw new Refused('--none goes without namespaces.', true);
+      if (none && names.length > 0) throw new CommandRefused('--none goes without namespaces.', true);
       if (!none && names.length === 0) {
         const { id, namespaces } = organisation;
         return { data: { organisation: id, namespaces }, lines: [`Charged to ${id}: ${listed(namespaces)}.`] };
@@ -159,12 +159,12 @@ function blocking(blocked: boolean, summary: string): Command {
   return {
     usage: 'ID',
     summary,
-    async run(given, world) {
-      const { id } = await existing(world, argument(given, 0, 'The ID'));
+    async run(given, context) {
+      const { id } = await existing(context, argument(given, 0, 'The ID'));
       noMore(given, 1);
-      await world.stores.organisations.setBlocked(id, blocked);
+      await context.stores.organisations.setBlocked(id, blocked);
       const action = blocked ? 'organisation.block' : 'organisation.unblock';
-      await world.stores.organisations.record({ organisation: id, actor: ACTOR, action, subject: id });
+      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action, subject: id });
       return { data: { organisation: id, blocked }, lines: [`Organisation ${id} is ${blocked ? 'blocked' : 'open'}.`] };
     },
   };

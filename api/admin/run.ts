@@ -1,7 +1,7 @@
 /** `curbcut-admin` from its arguments to its exit code. */
 import { parseArgs } from 'node:util';
 import { AlreadyExists, NamespaceTaken } from '../../stores/accounts/organisations.ts';
-import { Refused, type Command, type World } from './command.ts';
+import { CommandRefused, type Command, type AdminContext } from './command.ts';
 import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';
 import { USER } from './user.ts';
@@ -41,7 +41,7 @@ Exit codes: 0 done, 1 refused or failed, 2 wrong use.
  * @param open connects to the stores; called only where a command needs them
  * @returns the exit code; errors that the caller can mend are said, others thrown
  */
-export async function run(args: readonly string[], streams: Streams, open: () => Promise<World>): Promise<number> {
+export async function run(args: readonly string[], streams: Streams, open: () => Promise<AdminContext>): Promise<number> {
   const [group, name, ...rest] = args;
   if (group === undefined || group === '--help' || group === '-h' || group === 'help') {
     streams[group === undefined ? 'err' : 'out'](helpText());
@@ -78,9 +78,14 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     streams.out(values.json === true ? `${JSON.stringify(said.data, null, 2)}\n` : `${said.lines.join('\n')}\n`);
     return 0;
   } catch (error) {
-    if (error instanceof Refused && error.usage) return misused(streams, error.message, usage);
+    if (error instanceof CommandRefused && error.usage) return misused(streams, error.message, usage);
     // What the stores refuse is said in their words: a range, a name that is taken.
-    if (!(error instanceof Refused || error instanceof AlreadyExists || error instanceof NamespaceTaken || error instanceof RangeError))
+    if (!(
+      error instanceof CommandRefused ||
+      error instanceof AlreadyExists ||
+      error instanceof NamespaceTaken ||
+      error instanceof RangeError
+    ))
       throw error;
     streams.err(`curbcut-admin: ${error.message}\n`);
     return 1;

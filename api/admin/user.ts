@@ -1,13 +1,24 @@
 /** `curbcut-admin user …`: people who may sign in for an organisation. */
-import { ACTOR, Refused, argument, columns, existing, needed, noMore, type Arguments, type Command, type World } from './command.ts';
+import {
+  ACTOR,
+  CommandRefused,
+  argument,
+  columns,
+  existing,
+  needed,
+  noMore,
+  type Arguments,
+  type Command,
+  type AdminContext,
+} from './command.ts';
 
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 /** A password from standard input, or one that is made up and shown once: never an argument, which every process can read. */
-async function passwordFor(given: Arguments, world: World): Promise<{ password: string; generated: boolean }> {
-  if (given.values['password-stdin'] !== true) return { password: world.randomWord(), generated: true };
-  const password = (await world.readInput()).replace(/\r?\n$/, '');
-  if (password === '') throw new Refused('There is no password on standard input.');
+async function passwordFor(given: Arguments, context: AdminContext): Promise<{ password: string; generated: boolean }> {
+  if (given.values['password-stdin'] !== true) return { password: context.randomWord(), generated: true };
+  const password = (await context.readInput()).replace(/\r?\n$/, '');
+  if (password === '') throw new CommandRefused('There is no password on standard input.');
   return { password, generated: false };
 }
 
@@ -19,14 +30,14 @@ export const USER: Record<string, Command> = {
     usage: 'EMAIL --organisation ID [--password-stdin]',
     summary: 'a new account; without --password-stdin its password is made up and shown once',
     options: { organisation: { type: 'string' }, 'password-stdin': { type: 'boolean' } },
-    async run(given, world) {
+    async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       noMore(given, 1);
-      if (!EMAIL.test(email)) throw new Refused(`${email} is no e-mail address.`);
-      const { id } = await existing(world, needed(given, 'organisation'));
-      const secret = await passwordFor(given, world);
-      const user = await world.stores.users.add({ email, organisation: id, password: secret.password });
-      await world.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'user.add', subject: user.email });
+      if (!EMAIL.test(email)) throw new CommandRefused(`${email} is no e-mail address.`);
+      const { id } = await existing(context, needed(given, 'organisation'));
+      const secret = await passwordFor(given, context);
+      const user = await context.stores.users.add({ email, organisation: id, password: secret.password });
+      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'user.add', subject: user.email });
       return {
         data: { ...user, ...(secret.generated && { password: secret.password }) },
         lines: [`Added ${user.email} to ${id}.`, ...told(secret)],
@@ -38,14 +49,14 @@ export const USER: Record<string, Command> = {
     usage: 'EMAIL [--password-stdin]',
     summary: 'a new password',
     options: { 'password-stdin': { type: 'boolean' } },
-    async run(given, world) {
+    async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       noMore(given, 1);
-      const user = await world.stores.users.find(email);
-      if (user === null) throw new Refused(`Nobody has the address ${email}.`);
-      const secret = await passwordFor(given, world);
-      await world.stores.users.resetPassword(user.email, secret.password);
-      await world.stores.organisations.record({
+      const user = await context.stores.users.find(email);
+      if (user === null) throw new CommandRefused(`Nobody has the address ${email}.`);
+      const secret = await passwordFor(given, context);
+      await context.stores.users.resetPassword(user.email, secret.password);
+      await context.stores.organisations.record({
         organisation: user.organisation,
         actor: ACTOR,
         action: 'user.reset-password',
@@ -61,12 +72,12 @@ export const USER: Record<string, Command> = {
   remove: {
     usage: 'EMAIL',
     summary: 'takes an account away',
-    async run(given, world) {
+    async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       noMore(given, 1);
-      const user = await world.stores.users.remove(email);
-      if (user === null) throw new Refused(`Nobody has the address ${email}.`);
-      await world.stores.organisations.record({
+      const user = await context.stores.users.remove(email);
+      if (user === null) throw new CommandRefused(`Nobody has the address ${email}.`);
+      await context.stores.organisations.record({
         organisation: user.organisation,
         actor: ACTOR,
         action: 'user.remove',
@@ -80,10 +91,10 @@ export const USER: Record<string, Command> = {
     usage: '--organisation ID',
     summary: "an organisation's people",
     options: { organisation: { type: 'string' } },
-    async run(given, world) {
+    async run(given, context) {
       noMore(given, 0);
-      const { id } = await existing(world, needed(given, 'organisation'));
-      const users = await world.stores.users.list(id);
+      const { id } = await existing(context, needed(given, 'organisation'));
+      const users = await context.stores.users.list(id);
       const rows = users.map((user) => [user.email, user.createdAt.toISOString()]);
       return { data: users, lines: users.length === 0 ? [`Nobody may sign in for ${id}.`] : columns([['EMAIL', 'CREATED'], ...rows]) };
     },

@@ -1,10 +1,10 @@
 /** Lets only live keys of organisations that are not blocked into a scope. */
 import type { Api } from '../api.ts';
-import type { Stores } from '../dependencies.ts';
+import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 
 /** Everything that is registered in `scope` from now on needs an API key. Keys are looked up each time: a revocation holds at once. */
-export function requireKey(scope: Api, { keys, organisations }: Pick<Stores, 'keys' | 'organisations'>): void {
+export function requireKey(scope: Api, { keys, organisations }: Pick<ApiStores, 'keys' | 'organisations'>): void {
   scope.addHook('onRequest', async (request) => {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' ? await keys.recognise(secret) : null;

@@ -35,14 +35,14 @@ export const ListedKey = Type.Object(
 
 const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)) }, { additionalProperties: false });
 
-export interface KeyRouteParts {
+export interface KeyRouteDeps {
   keys: Pick<Keys, 'issue' | 'list' | 'revoke'>;
   organisations: Pick<Organisations, 'record'>;
   clock: () => Date;
   logger: Logger;
 }
 
-export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: KeyRouteParts): void {
+export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: KeyRouteDeps): void {
   /** Tells the audit log. What was done is done: a log that is away must not hide a key from whoever just made it. */
   const record = async (caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
     const entry = { organisation: caller.organisation.id, actor: `key:${caller.keyId}`, action, subject };

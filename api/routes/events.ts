@@ -43,14 +43,14 @@ export const CompleteEvent = Type.Object(
   { $id: 'CompleteEvent', additionalProperties: false },
 );
 
-export interface EventRouteParts {
+export interface EventRouteDeps {
   scans: Pick<Scans, 'find'>;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
   metrics: Metrics;
   timings: Timings;
 }
 
-export function eventRoutes(scope: Api, parts: EventRouteParts): void {
+export function eventRoutes(scope: Api, parts: EventRouteDeps): void {
   const open = new Set<AbortController>();
   // Before the server stops listening: clients see a clean end, and reconnect to another replica with Last-Event-ID.
   scope.addHook('preClose', async () => {

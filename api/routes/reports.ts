@@ -19,7 +19,7 @@ export const ReportLink = Type.Object(
   { $id: 'ReportLink', additionalProperties: false },
 );
 
-export interface ReportRouteParts {
+export interface ReportRouteDeps {
   scans: Pick<Scans, 'find'>;
   reports: Pick<Reports, 'downloadLink' | 'size'>;
 }
@@ -53,7 +53,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-export function reportRoutes(scope: Api, { scans, reports }: ReportRouteParts): void {
+export function reportRoutes(scope: Api, { scans, reports }: ReportRouteDeps): void {
   for (const kind of KINDS) {
     const codes = [...new Set<ErrorCode>([...KEYED, 'report_not_found', kind.missing, 'scan_not_complete'])];
     scope.get(

@@ -88,7 +88,7 @@ export const ScanResult = Type.Object(
 );
 export type ScanResult = Static<typeof ScanResult>;
 
-export interface ScanRouteParts {
+export interface ScanRouteDeps {
   submissions: Submissions;
   scans: Pick<Scans, 'find'>;
   metrics: Metrics;
@@ -107,7 +107,7 @@ const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
   'queue_full',
 ];
 
-export function scanRoutes(scope: Api, parts: ScanRouteParts): void {
+export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
   scope.post(
     '/v1/ci/scans',
     {
@@ -141,9 +141,9 @@ export function scanRoutes(scope: Api, parts: ScanRouteParts): void {
       const outcome = await parts.submissions.submit(
         {
           organisation: callerOf(request).organisation.id,
-          options: optionsOf(body),
+          options: toScanOptions(body),
           partial: !body.fail_on_truncation,
-          idempotency: key === undefined ? null : { key, fingerprint: fingerprintOf(body) },
+          idempotency: key === undefined ? null : { key, fingerprint: bodyFingerprint(body) },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
         },
         parts.logger.child({ requestId: request.id }),
@@ -226,7 +226,7 @@ export function acceptedAnswer(row: ScanRow): StoredAnswer {
   return { status: 202, headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
 }
 
-function optionsOf(body: ScanSubmission): ScanOptions {
+function toScanOptions(body: ScanSubmission): ScanOptions {
   return {
     url: body.url,
     maxPages: body.max_pages,
@@ -244,7 +244,7 @@ function optionsOf(body: ScanSubmission): ScanOptions {
 }
 
 /** The same for two bodies that ask for the same thing, however they are written. */
-function fingerprintOf(body: ScanSubmission): string {
+function bodyFingerprint(body: ScanSubmission): string {
   const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
 }

@@ -18,12 +18,12 @@ const Readiness = Type.Object(
   { additionalProperties: false },
 );
 
-export interface ServiceRouteParts {
+export interface ServiceRouteDeps {
   probes: Readonly<Record<string, Probe>>;
   metrics: Metrics;
 }
 
-export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteParts): void {
+export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteDeps): void {
   const anyJson = Type.Object({}, { additionalProperties: true });
   const failure = refusals(['internal_error']);
 

@@ -10,14 +10,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../../platform/logger.ts';
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { within, type Tracer } from '../../platform/tracing.ts';
+import { inSpan, type Tracer } from '../../platform/tracing.ts';
 import type { TargetRules } from '../../core/scan/targets.ts';
 import { DeadlinePassed } from '../../stores/credits/credits.ts';
 import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Origin } from '../../stores/submissions/scan-resources.ts';
 import { ScanGivenUp, type ScanRow } from '../../stores/scans/scans.ts';
-import { DependencyDown, type Stores } from '../dependencies.ts';
+import { DependencyDown, type ApiStores } from '../dependencies.ts';
 import type { Resolver } from '../../platform/resolver.ts';
 import { judgeTarget, type TargetJudgement } from './targets.ts';
 
@@ -56,8 +56,8 @@ export interface Submissions {
   submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome>;
 }
 
-export interface SubmissionParts {
-  stores: Pick<Stores, 'credits' | 'scans' | 'idempotency' | 'queueStates' | 'scanResources'>;
+export interface SubmissionDeps {
+  stores: Pick<ApiStores, 'credits' | 'scans' | 'idempotency' | 'queueStates' | 'scanResources'>;
   resolver: Resolver;
   clock: () => Date;
   tracer: Tracer;
@@ -78,12 +78,12 @@ interface Claimed {
 
 type Refusal = Exclude<SubmissionOutcome, { kind: 'accepted' }>;
 
-export function createSubmissions(parts: SubmissionParts): Submissions {
+export function createSubmissions(parts: SubmissionDeps): Submissions {
   const { credits, scans, idempotency, queueStates, scanResources } = parts.stores;
 
   /** A step of a submission, as a part of its request's span. */
   const step = <T>(name: string, { origin }: SubmissionRequest, work: () => Promise<T>): Promise<T> =>
-    origin?.traceparent === undefined ? work() : within(parts.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
+    origin?.traceparent === undefined ? work() : inSpan(parts.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
 
   /** Claims the key, so that of two equal requests one submits; and gives it back unless there is an answer to keep. */
   async function submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome> {

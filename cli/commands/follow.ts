@@ -4,25 +4,25 @@ import { WrongUse } from '../errors.ts';
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { FOLLOW_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, outputOf, parse, seeThrough, waitNote, type Trail, type World } from './output.ts';
+import { OUTPUT_OPTIONS, outputOf, parse, seeThrough, waitNote, type Trail, type CliContext } from './output.ts';
 
 /** Runs the command. @returns its exit code @throws CannotTell */
-export async function follow(args: readonly string[], world: World, trail: Trail): Promise<number> {
+export async function follow(args: readonly string[], context: CliContext, trail: Trail): Promise<number> {
   const { values, positionals } = parse('follow', args, OUTPUT_OPTIONS);
   if (values.help) {
-    world.stdout.write(FOLLOW_HELP);
+    context.stdout.write(FOLLOW_HELP);
     return 0;
   }
   const [scanId, ...others] = positionals;
   if (scanId === undefined) throw new WrongUse('Which scan? Give its id.', 'follow');
   if (others.length > 0) throw new WrongUse(`One scan at a time, please; ${others.join(' ')} is too much.`, 'follow');
-  const output = outputOf('follow', values, world);
-  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(world.environment);
+  const output = outputOf('follow', values, context);
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
   await checkFiles(output.files);
-  const client = createClient({ ...world, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
+  const client = createClient({ ...context, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
   trail.scanId = scanId;
   try {
-    return await seeThrough(client, scanId, output, values.quiet, world);
+    return await seeThrough(client, scanId, output, values.quiet, context);
   } finally {
     output.progress.end();
   }

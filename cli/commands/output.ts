@@ -18,8 +18,8 @@ export const OUTPUT_OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** What a command needs of the world. */
-export interface World {
+/** What a command needs of the context. */
+export interface CliContext {
   stdout: Terminal;
   stderr: Terminal;
   environment: Record<string, string | undefined>;
@@ -70,13 +70,13 @@ export function numberOf(command: string, option: string, text: string | undefin
 export function outputOf(
   command: string,
   values: { pdf?: string; export?: string; json: boolean; quiet: boolean; 'max-wait': string },
-  world: World,
+  context: CliContext,
 ): Output {
   if (values.json && values.quiet) throw new WrongUse('--json and --quiet cannot be used together.', command);
   return {
     files: { pdf: values.pdf, export: values.export },
     json: values.json,
-    progress: values.json || values.quiet ? noProgress() : showProgress(world.stderr),
+    progress: values.json || values.quiet ? noProgress() : showProgress(context.stderr),
     maxWaitSeconds: numberOf(command, 'max-wait', values['max-wait'], false)!,
   };
 }
@@ -100,7 +100,7 @@ export function waitNote(progress: ProgressView): (why: string, seconds: number)
 }
 
 /** Follows a scan, saves its reports, and shows what it found. @returns the exit code */
-export async function seeThrough(client: Client, scanId: string, output: Output, quiet: boolean, world: World): Promise<number> {
+export async function seeThrough(client: Client, scanId: string, output: Output, quiet: boolean, context: CliContext): Promise<number> {
   const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
   let problem: CannotTell | null = null;
   const saved: string[] = [];
@@ -116,9 +116,9 @@ export async function seeThrough(client: Client, scanId: string, output: Output,
     }
   } else if (asked.length > 0) problem = new CannotTell('There is no report to save: the scan did not come to its end.');
   output.progress.end();
-  if (output.json) world.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
-  else if (!quiet) world.stdout.write(renderSummary(result, world.stdout, saved));
-  if (problem !== null) world.stderr.write(`${problem.message}\n`);
+  if (output.json) context.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
+  else if (!quiet) context.stdout.write(renderSummary(result, context.stdout, saved));
+  if (problem !== null) context.stderr.write(`${problem.message}\n`);
   const code = exitCodeOf(result);
   return problem !== null && code === 0 ? 2 : code;
 }

@@ -5,7 +5,7 @@ import { IMPACTS, WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts'
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { SCAN_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, numberOf, outputOf, parse, seeThrough, waitNote, type Trail, type World } from './output.ts';
+import { OUTPUT_OPTIONS, numberOf, outputOf, parse, seeThrough, waitNote, type Trail, type CliContext } from './output.ts';
 
 const OPTIONS = {
   'min-score': { type: 'string' },
@@ -19,10 +19,10 @@ const OPTIONS = {
 } as const;
 
 /** Runs the command. @returns its exit code @throws CannotTell */
-export async function scan(args: readonly string[], world: World, trail: Trail): Promise<number> {
+export async function scan(args: readonly string[], context: CliContext, trail: Trail): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
-    world.stdout.write(SCAN_HELP);
+    context.stdout.write(SCAN_HELP);
     return 0;
   }
   const [url, ...others] = positionals;
@@ -37,11 +37,11 @@ export async function scan(args: readonly string[], world: World, trail: Trail):
     wcag: wcagOf(values.wcag),
     partial: values.partial,
   };
-  const output = outputOf('scan', values, world);
-  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(world.environment);
+  const output = outputOf('scan', values, context);
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
   await checkFiles(output.files);
-  const client = createClient({ ...world, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
-  const idempotencyKey = values['idempotency-key'] ?? world.newId();
+  const client = createClient({ ...context, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
+  const idempotencyKey = values['idempotency-key'] ?? context.newId();
   trail.idempotencyKey = idempotencyKey;
   try {
     const accepted = await client.submit(submission, idempotencyKey);
@@ -49,7 +49,7 @@ export async function scan(args: readonly string[], world: World, trail: Trail):
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`Credits cover only ${accepted.pages_reserved} of the ${accepted.pages_requested} pages.`);
-    return await seeThrough(client, accepted.scan_id, output, values.quiet, world);
+    return await seeThrough(client, accepted.scan_id, output, values.quiet, context);
   } finally {
     output.progress.end();
   }

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { fingerprintOf, groupViolations, normaliseHtml } from './fingerprints.ts';
+import { rootCauseFingerprint, groupViolations, normaliseHtml } from './fingerprints.ts';
 import type { ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 import { IMPACTS, type Impact } from '../scan/options.ts';
 
@@ -131,7 +131,7 @@ describe('root causes', () => {
     expect(groups).to.have.length(1);
     expect(groups[0]).to.include({ rule: 'link-name', impact: 'serious', pages: 3, elements: 6 });
     expect(groups[0]!.page_urls).to.deep.equal(pages.map((page) => page.url));
-    expect(groups[0]!.fingerprint).to.equal(fingerprintOf('link-name', '<a class="logo"></a>'));
+    expect(groups[0]!.fingerprint).to.equal(rootCauseFingerprint('link-name', '<a class="logo"></a>'));
   });
 
   it('keep two rules on one element apart', () => {

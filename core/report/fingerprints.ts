@@ -179,7 +179,7 @@ export function normaliseHtml(html: string): string {
 }
 
 /** The name of a root cause, stable over scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
-export function fingerprintOf(rule: string, html: string): string {
+export function rootCauseFingerprint(rule: string, html: string): string {
   return createHash('sha256')
     .update(`${rule}\n${normaliseHtml(html)}`)
     .digest('hex')
@@ -209,7 +209,7 @@ export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
     for (const violation of page.violations) {
       const impact = IMPACTS.indexOf(violation.impact);
       for (const node of violation.nodes) {
-        const fingerprint = fingerprintOf(violation.rule, node.html);
+        const fingerprint = rootCauseFingerprint(violation.rule, node.html);
         let group = groups.get(fingerprint);
         if (group === undefined) {
           group = { violation, example: node, impact, elements: 0, pages: 0, pageUrls: [], lastPage: -1 };

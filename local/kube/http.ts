@@ -9,7 +9,7 @@ import { noSuchResource, StatusError } from './status.ts';
 import type { Answer, Requests, ResourceRequest } from './requests.ts';
 import type { Json, Resource } from './types.ts';
 
-export interface ServerParts {
+export interface ServerDeps {
   key: string;
   certificate: string;
   token: string;
@@ -77,7 +77,7 @@ function resourceRequest(
   return { resource, namespace, name, subresource, query };
 }
 
-async function serve(parts: ServerParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function serve(parts: ServerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { catalogue } = parts;
   const url = new URL(request.url ?? '/', 'https://localhost');
   const path = url.pathname
@@ -128,7 +128,7 @@ async function serve(parts: ServerParts, request: IncomingMessage, response: Ser
 }
 
 /** A server that is not listening yet. */
-export function createApiServer(parts: ServerParts): Server {
+export function createApiServer(parts: ServerDeps): Server {
   const expected = digest(`Bearer ${parts.token}`);
   return createServer({ key: parts.key, cert: parts.certificate, keepAliveTimeout: 60_000 }, (request, response) => {
     if (!timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) {

@@ -12,7 +12,7 @@ import type { Container, ContainerStatus, Pod, Terminated } from './workload-typ
 
 export type Images = Record<string, { command: string[]; env?: Record<string, string> }>;
 
-export interface PodRunParts {
+export interface PodRunDeps {
   images: Images;
   read: ReadData;
   now(): Date;
@@ -39,7 +39,7 @@ const RESTART_LONGEST_MS = 300_000;
 const MESSAGE_BYTES = 4096;
 const LOG_MESSAGE_BYTES = 2048;
 
-export function runPod(pod: Pod, parts: PodRunParts): PodRun {
+export function runPod(pod: Pod, parts: PodRunDeps): PodRun {
   const { images, now, folder } = parts;
   const { containers } = pod.spec;
   const statuses = new Map<string, ContainerStatus>();

@@ -11,11 +11,11 @@ import { sweep } from './sweep.ts';
 import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
-import type { ScanBook } from '../scan/scan-client.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
 
-export interface SweeperParts {
+export interface SweeperDeps {
   connection: KubernetesConnection;
-  book: ScanBook;
+  scanClient: ScanClient;
   scans: Scans;
   credits: Credits;
   organisations: Organisations;
@@ -51,15 +51,15 @@ const STALE_MAX = 10_000;
 const BATCH = 200;
 
 /** One sweep. @throws the first error of a store; what was mended until then stays mended */
-export function createSweeper(parts: SweeperParts): () => Promise<SweepResult> {
-  const { book, connection, scans, credits, mirror, now } = parts;
+export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
+  const { scanClient, connection, scans, credits, mirror, now } = parts;
 
   const isOf = (row: ScanRow) => (scan: AccessibilityScan | undefined) =>
     scan !== undefined && scanIdOf(scan, parts.apiNamespace) === row.id;
 
   async function resourceOf(row: ScanRow): Promise<AccessibilityScan | null> {
     const { namespace, name } = row.resource;
-    const known = book.get(namespace, name);
+    const known = scanClient.get(namespace, name);
     if (known !== undefined && isOf(row)(known)) return known;
     try {
       const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name));

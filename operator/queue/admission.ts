@@ -3,7 +3,7 @@ import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-re
 import { isAdmitted } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 
-export interface Admission {
+export interface QueueLook {
   /** Those that get a place now, in order. */
   admit: AccessibilityScan[];
   /** What those that go on waiting are told, in order. */
@@ -28,7 +28,7 @@ export function isWaiting(scan: AccessibilityScan): boolean {
  * @param scans all of them, the operator's own writes included: a place that was just given must not be given again
  * @param queue null where there is none: then it is open, with the default size
  */
-export function admission(scans: readonly AccessibilityScan[], queue: ScanQueue | null, defaultMaxRunning: number, now: Date): Admission {
+export function lookAtQueue(scans: readonly AccessibilityScan[], queue: ScanQueue | null, defaultMaxRunning: number, now: Date): QueueLook {
   const living = scans.filter((scan) => !hasEnded(scan));
   const running = living.filter(isAdmitted).length;
   const line = living.filter(isWaiting).toSorted(byArrival);

@@ -4,15 +4,15 @@ import { KubernetesError, type KubernetesConnection } from '../../platform/kuber
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { Recorder } from '../runtime/recorder.ts';
 import { QUEUES, conditionOf } from '../scan/kube-types.ts';
-import type { ScanBook } from '../scan/scan-client.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
-import { admission, type Admission } from './admission.ts';
+import { lookAtQueue, type QueueLook } from './admission.ts';
 
-export interface QueueParts {
+export interface QueueDeps {
   connection: KubernetesConnection;
   namespace: string;
   queues: { get(namespace: string, name: string): ScanQueue | undefined };
-  book: ScanBook;
+  scanClient: ScanClient;
   queueStates: Pick<QueueStates, 'write'>;
   recorder: Recorder;
   defaultMaxRunning: number;
@@ -20,15 +20,15 @@ export interface QueueParts {
   everyMs: number;
   now: () => Date;
   /** Is told what each look came to. */
-  onLook: (look: Pick<Admission, 'queued' | 'running' | 'live' | 'paused' | 'oldestWaitSeconds'>) => void;
+  onLook: (look: Pick<QueueLook, 'queued' | 'running' | 'live' | 'paused' | 'oldestWaitSeconds'>) => void;
 }
 
 /** How many of those that wait are told of their place in one look: letting in must not wait for that. */
 const TOLD_MAX = 50;
 
 /** What the controller calls; its one key stands for the queue, so that never two loops let scans in. */
-export function createQueueKeeper(parts: QueueParts): (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs: number }> {
-  const { connection, namespace, book, recorder } = parts;
+export function createQueueReconciler(parts: QueueDeps): (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs: number }> {
+  const { connection, namespace, scanClient, recorder } = parts;
   let mirrored = '';
   let mirroredAt = 0;
 
@@ -54,24 +54,24 @@ export function createQueueKeeper(parts: QueueParts): (key: string, signal: Abor
   }
 
   async function admit(scan: AccessibilityScan, signal: AbortSignal): Promise<boolean> {
-    const admitted = await write(() => book.patchStatus(scan, admittedStatus(scan, parts.now()), signal));
+    const admitted = await write(() => scanClient.patchStatus(scan, admittedStatus(scan, parts.now()), signal));
     if (admitted) recorder.event(scan, 'Normal', 'Admitted', 'The scan has its place among the running.');
     return admitted;
   }
 
-  async function tell(look: Admission, signal: AbortSignal): Promise<boolean> {
+  async function tell(look: QueueLook, signal: AbortSignal): Promise<boolean> {
     const news = look.waiting.filter(({ scan, reason, message }) => {
       const told = conditionOf(scan.status?.conditions, 'Admitted');
       return told?.reason !== reason || told.message !== message;
     });
     for (const { scan, reason, message } of news.slice(0, TOLD_MAX)) {
       signal.throwIfAborted();
-      await write(() => book.patchStatus(scan, waitingStatus(scan, { reason, message }, parts.now()), signal));
+      await write(() => scanClient.patchStatus(scan, waitingStatus(scan, { reason, message }, parts.now()), signal));
     }
     return news.length <= TOLD_MAX;
   }
 
-  async function writeStatus(queue: ScanQueue, look: Admission, signal: AbortSignal): Promise<void> {
+  async function writeStatus(queue: ScanQueue, look: QueueLook, signal: AbortSignal): Promise<void> {
     const { queued, running, oldestWaitSeconds } = look;
     const status = { queued, running, oldestWaitSeconds, observedGeneration: queue.metadata.generation };
     const known = queue.status;
@@ -82,7 +82,7 @@ export function createQueueKeeper(parts: QueueParts): (key: string, signal: Abor
     await write(() => connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { status }, signal }));
   }
 
-  async function mirror({ paused, live }: Admission): Promise<void> {
+  async function mirror({ paused, live }: QueueLook): Promise<void> {
     const state = JSON.stringify({ paused, live });
     const now = parts.now().getTime();
     if (state === mirrored && now - mirroredAt < parts.everyMs) return;
@@ -93,7 +93,7 @@ export function createQueueKeeper(parts: QueueParts): (key: string, signal: Abor
   return async (_key, signal) => {
     const queue = parts.queues.get(namespace, DEFAULT_QUEUE) ?? null;
     if (queue === null) await create(signal);
-    const look = admission(book.list(), queue, parts.defaultMaxRunning, parts.now());
+    const look = lookAtQueue(scanClient.list(), queue, parts.defaultMaxRunning, parts.now());
     // The front door first: a pause must hold there even if something below fails.
     await mirror(look);
     let again = false;

@@ -19,7 +19,7 @@ import {
   type WatchEvent,
 } from '../../platform/kubernetes/kubernetes.ts';
 import { sleep, type Clock } from './clock.ts';
-import { createStore, type CacheEvent } from './indexer.ts';
+import { createIndexer, type CacheEvent } from './indexer.ts';
 import type { RuntimeMetrics, WatchRestart } from './metrics.ts';
 
 export type { CacheEvent } from './indexer.ts';
@@ -91,7 +91,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
   const logger = options.logger.child({ resource: resource.plural });
   const path = connection.path(resource, options.namespace);
   const selectors = { labelSelector: options.labelSelector, fieldSelector: options.fieldSelector };
-  const store = createStore<T>(options.indexes);
+  const store = createIndexer<T>(options.indexes);
   const listeners = new Set<(event: CacheEvent<T>) => void>();
   const synced = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();

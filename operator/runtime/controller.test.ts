@@ -4,7 +4,7 @@ import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { startController, type Controller, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';
-import { createQueue } from './workqueue.ts';
+import { createWorkqueue } from './workqueue.ts';
 
 describe('controller', () => {
   const running: Controller[] = [];
@@ -16,7 +16,7 @@ describe('controller', () => {
     const clock = createFakeClock();
     const logger = createFakeLogger();
     const results: ReconcileResult[] = [];
-    const queue = createQueue({ clock, random: () => 1 });
+    const queue = createWorkqueue({ clock, random: () => 1 });
     const metrics = {
       reconciled: (_: string, result: ReconcileResult) => void results.push(result),
       queueDepth() {},

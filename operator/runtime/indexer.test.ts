@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
-import { createStore, freeze } from './indexer.ts';
+import { createIndexer, freeze } from './indexer.ts';
 
 interface Thing extends KubernetesObject {
   colours: string[];
@@ -15,7 +15,7 @@ const thing = (name: string, version: string, colours: string[] = [], uid = `uid
 });
 
 describe('what a cache holds', () => {
-  const setUp = () => createStore<Thing>({ colour: ({ colours }) => colours });
+  const setUp = () => createIndexer<Thing>({ colour: ({ colours }) => colours });
 
   it('tells what a new list changed, and only that', () => {
     const store = setUp();

@@ -27,7 +27,7 @@ export interface Store<T extends KubernetesObject> {
   replace(objects: T[]): CacheEvent<T>[];
 }
 
-export function createStore<T extends KubernetesObject>(indexers: Record<string, (object: T) => string[]> = {}): Store<T> {
+export function createIndexer<T extends KubernetesObject>(indexers: Record<string, (object: T) => string[]> = {}): Store<T> {
   const held = new Map<string, T>();
   const indexes = new Map(Object.keys(indexers).map((name) => [name, new Map<string, Map<string, T>>()]));
 

@@ -4,7 +4,7 @@ import { createFakeClock, type FakeClock } from '../../test/runtime/fake-clock.t
 import { createFakeLeases, type Faults } from '../../test/runtime/fake-leases.ts';
 import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { lead, microTime } from './leader-election.ts';
+import { runLeaderElection, microTime } from './leader-election.ts';
 
 interface Campaigner {
   faults: Faults;
@@ -60,7 +60,17 @@ describe('leader election', () => {
     whileLeading: (signal: AbortSignal, lost: AbortSignal) => Promise<void>,
   ) {
     const logger = createFakeLogger();
-    return lead({ connection, namespace: 'ns', name: 'lease', identity, clock, logger, signal, whileLeading, random: () => 0 });
+    return runLeaderElection({
+      connection,
+      namespace: 'ns',
+      name: 'lease',
+      identity,
+      clock,
+      logger,
+      signal,
+      whileLeading,
+      random: () => 0,
+    });
   }
 
   it('writes times as MicroTimes', () => {
@@ -79,7 +89,9 @@ describe('leader election', () => {
       signal: new AbortController().signal,
     };
     let problem: unknown;
-    await lead({ ...options, whileLeading: async () => {}, renewDeadlineMs: 15_000 }).catch((error: unknown) => (problem = error));
+    await runLeaderElection({ ...options, whileLeading: async () => {}, renewDeadlineMs: 15_000 }).catch(
+      (error: unknown) => (problem = error),
+    );
     expect(String(problem)).to.contain('renewDeadlineMs (15000)');
   });
 

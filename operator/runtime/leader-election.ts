@@ -71,7 +71,7 @@ export function microTime(ms: number): string {
  * Campaigns, leads, and campaigns again when the lease is lost, until `signal` aborts or `whileLeading` settles by itself.
  * @throws what `whileLeading` throws while it holds the lease
  */
-export async function lead(options: LeadOptions): Promise<void> {
+export async function runLeaderElection(options: LeadOptions): Promise<void> {
   const { connection, namespace, identity, clock, metrics, random = Math.random } = options;
   const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2_000 } = options;
   if (!(renewDeadlineMs < leaseDurationMs && retryPeriodMs * 1.2 < renewDeadlineMs)) {

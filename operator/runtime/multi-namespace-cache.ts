@@ -5,7 +5,10 @@ import { createCache, type Cache, type CacheOptions } from './cache.ts';
 export type Watched<T extends KubernetesObject> = Omit<Cache<T>, 'start'> & { start(signal: AbortSignal): void };
 
 /** @param namespaces empty: all */
-export function watch<T extends KubernetesObject>(options: Omit<CacheOptions<T>, 'namespace'>, namespaces: readonly string[]): Watched<T> {
+export function watchNamespaces<T extends KubernetesObject>(
+  options: Omit<CacheOptions<T>, 'namespace'>,
+  namespaces: readonly string[],
+): Watched<T> {
   if (namespaces.length === 0) return createCache<T>(options);
   const caches = new Map([...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace })]));
   const all = [...caches.values()];

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { createFakeClock } from '../../test/runtime/fake-clock.ts';
-import { createQueue } from './workqueue.ts';
+import { createWorkqueue } from './workqueue.ts';
 
 describe('work queue', () => {
   function setUp(options: { baseDelayMs?: number; maxDelayMs?: number; random?: () => number } = {}) {
     const clock = createFakeClock();
-    return { clock, queue: createQueue({ clock, random: () => 1, ...options }) };
+    return { clock, queue: createWorkqueue({ clock, random: () => 1, ...options }) };
   }
 
   it('gives out a key once, however often it was added', async () => {

@@ -45,7 +45,7 @@ export interface QueueOptions {
   random?: () => number;
 }
 
-export function createQueue(options: QueueOptions): WorkQueue {
+export function createWorkqueue(options: QueueOptions): WorkQueue {
   const { clock, metrics, name = 'queue', baseDelayMs = 100, maxDelayMs = 60_000, random = Math.random } = options;
   /** Keys ready for a worker in order, with the time they became so. */
   const ready = new Map<string, number>();

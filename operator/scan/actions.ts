@@ -4,30 +4,30 @@ import type { Bus } from '../../stores/nats.ts';
 import { reportKeys, type Reports } from '../../stores/reports.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import type { Recorder } from '../runtime/recorder.ts';
-import { Refused, type Children } from './launch/children.ts';
+import { ChildRefused, type Children } from './launch/children.ts';
 import * as ends from './policy/condition-reasons.ts';
-import type { End } from './policy/condition-reasons.ts';
+import type { EndReason } from './policy/condition-reasons.ts';
 import type { Mirror } from './mirror.ts';
 import type { Ingestion } from './results/ingest.ts';
-import type { Intake } from './launch/preflight.ts';
+import type { Preflight } from './launch/preflight.ts';
 import { buildJob, type Launch, type ScannerSettings } from './launch/job.ts';
 import { admittedAt } from './kube-types.ts';
-import type { Memories } from './reconcile-state.ts';
+import type { ReconcileStates } from './reconcile-state.ts';
 import { attemptsSoFar } from './policy/progress.ts';
-import { optionsOf, reservedPages, secondsToRun, type RunTime } from './policy/run-time.ts';
+import { scanOptionsOf, reservedPages, secondsToRun, type RunTime } from './policy/run-time.ts';
 import type { Action, Facts } from './policy/plan.ts';
-import type { ScanBook } from './scan-client.ts';
+import type { ScanClient } from './scan-client.ts';
 import { buildSecret, podInput, type PodSettings } from './launch/secret.ts';
 import { doneStatus, endedStatus, queuedStatus, type StatusPatch } from './policy/status.ts';
 import type { ScanTraces } from './traces.ts';
 
-export interface ActParts {
-  book: ScanBook;
+export interface ActionDeps {
+  scanClient: ScanClient;
   children: Children;
-  intake: Intake;
+  preflight: Preflight;
   ingestion: Ingestion;
   mirror: Mirror;
-  memories: Memories;
+  states: ReconcileStates;
   scans: Pick<Scans, 'find'>;
   reports: Pick<Reports, 'uploadLink'>;
   bus: Pick<Bus, 'issueScanCredential'>;
@@ -40,7 +40,7 @@ export interface ActParts {
   onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
 }
 
-export type Acts = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
+export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
 
 /** Upload links outlive the pod's deadline by so much: an upload may be under way. In seconds. */
 const UPLOAD_MARGIN_SECONDS = 60;
@@ -50,11 +50,11 @@ function workSoFar({ job, pods }: Facts, scan: AccessibilityScan): StatusPatch {
   return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
 }
 
-export function createActs(parts: ActParts): Acts {
-  const { book, children, intake, ingestion, mirror, memories, recorder, traces } = parts;
+export function createActions(parts: ActionDeps): RunActions {
+  const { scanClient, children, preflight, ingestion, mirror, states, recorder, traces } = parts;
 
-  async function writeEnd(facts: Facts, scan: AccessibilityScan, end: End, signal: AbortSignal): Promise<AccessibilityScan> {
-    const written = await book.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(facts, scan) }, signal);
+  async function writeEnd(facts: Facts, scan: AccessibilityScan, end: EndReason, signal: AbortSignal): Promise<AccessibilityScan> {
+    const written = await scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(facts, scan) }, signal);
     recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
     tell(written, facts.scanId, end.reason);
     return written;
@@ -67,15 +67,15 @@ export function createActs(parts: ActParts): Acts {
     parts.onEnd(phase, reason, Math.max(0, took / 1000), passed);
   }
 
-  async function vet({ scanId, now }: Facts, scan: AccessibilityScan): Promise<AccessibilityScan | End> {
-    const vetted = await intake.vet(scan, scanId);
+  async function vet({ scanId, now }: Facts, scan: AccessibilityScan): Promise<AccessibilityScan | EndReason> {
+    const vetted = await preflight.vet(scan, scanId);
     if ('end' in vetted) return vetted.end;
     const { pagesRequested, pagesReserved } = vetted.row;
-    return book.patchStatus(scan, queuedStatus(scan, { requested: pagesRequested, reserved: pagesReserved }, now));
+    return scanClient.patchStatus(scan, queuedStatus(scan, { requested: pagesRequested, reserved: pagesReserved }, now));
   }
 
   /** The Secret first: a pod without it would wait for its volume. */
-  async function launch({ scanId, now }: Facts, scan: AccessibilityScan, signal: AbortSignal): Promise<End | null> {
+  async function launch({ scanId, now }: Facts, scan: AccessibilityScan, signal: AbortSignal): Promise<EndReason | null> {
     const row = await parts.scans.find(scanId);
     if (row === null) return ends.NOT_SUBMITTED;
     const seconds = secondsToRun(reservedPages(scan), parts.runTime);
@@ -94,10 +94,10 @@ export function createActs(parts: ActParts): Acts {
     };
     try {
       await children.createSecret(buildSecret(run, podInput(run, parts.pod, grants)), signal);
-      memories.of(scan.metadata.uid!).job = await children.createJob(scan, buildJob(run, parts.scanner), signal);
+      states.of(scan.metadata.uid!).job = await children.createJob(scan, buildJob(run, parts.scanner), signal);
       return null;
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof ChildRefused)) throw error;
       // Others' Jobs may end in a moment; that is worth as long a wait as a pod that does not start.
       const waited = now.getTime() - (admittedAt(scan) ?? now).getTime();
       if (/exceeded quota/i.test(error.message) && waited < parts.runTime.pendingDeadlineSeconds * 1000) throw error;
@@ -106,7 +106,7 @@ export function createActs(parts: ActParts): Acts {
   }
 
   async function ingest(facts: Facts, scan: AccessibilityScan, stored: Extract<Action, { do: 'ingest' }>['stored'], signal: AbortSignal) {
-    const options = optionsOf(scan.spec);
+    const options = scanOptionsOf(scan.spec);
     const taken = await ingestion.ingest(stored, {
       scanId: facts.scanId,
       options,
@@ -115,10 +115,10 @@ export function createActs(parts: ActParts): Acts {
       said: { scanned: stored.pages.scanned, failed: stored.pages.failed },
     });
     if (!taken.accepted) {
-      memories.of(scan.metadata.uid!).refused.set(stored.attempt, taken.why);
+      states.of(scan.metadata.uid!).refused.set(stored.attempt, taken.why);
       return scan;
     }
-    const written = await book.patchStatus(
+    const written = await scanClient.patchStatus(
       scan,
       { ...doneStatus(scan, facts.scanId, taken.findings, facts.now), ...workSoFar(facts, scan) },
       signal,
@@ -137,10 +137,10 @@ export function createActs(parts: ActParts): Acts {
   /** @returns the scan as the action left it */
   async function act(action: Action, facts: Facts, scan: AccessibilityScan, signal: AbortSignal): Promise<AccessibilityScan> {
     const { scanId, now, job } = facts;
-    const memory = memories.of(scan.metadata.uid!);
+    const state = states.of(scan.metadata.uid!);
     switch (action.do) {
       case 'claim':
-        return book.patchMetadata(scan, await intake.claim(scan, scanId), signal);
+        return scanClient.patchMetadata(scan, await preflight.claim(scan, scanId), signal);
       case 'vet': {
         const vetted = await vet(facts, scan);
         return 'reason' in vetted ? writeEnd(facts, scan, vetted, signal) : vetted;
@@ -150,16 +150,16 @@ export function createActs(parts: ActParts): Acts {
         return end === null ? scan : writeEnd(facts, scan, end, signal);
       }
       case 'observe': {
-        const written = await book.patchStatus(scan, action.status, signal);
-        memory.statusAt = now;
+        const written = await scanClient.patchStatus(scan, action.status, signal);
+        state.statusAt = now;
         // Not where it is made: the answer to that may be lost, and the Job there all the same.
         if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Made Job ${written.status?.jobName}.`);
         return written;
       }
       case 'mirror':
         await mirror.change(scanId, { phase: action.phase, pages: action.pages });
-        memory.mirrored = { phase: action.phase, pages: action.pages };
-        memory.mirroredAt = now;
+        state.mirrored = { phase: action.phase, pages: action.pages };
+        state.mirroredAt = now;
         return scan;
       case 'ingest':
         return traces.during('ingest', scan, scanId, () => ingest(facts, scan, action.stored, signal));
@@ -170,19 +170,19 @@ export function createActs(parts: ActParts): Acts {
         return scan;
       case 'removeJob':
         await children.removeJob(job!, signal);
-        memory.removedJob = job!.metadata.uid!;
+        state.removedJob = job!.metadata.uid!;
         return scan;
       case 'finish':
         await traces.during('settle', scan, scanId, () => mirror.finish(scan, scanId));
         return scan;
       case 'release':
-        return book.patchMetadata(
+        return scanClient.patchMetadata(
           scan,
           { finalizers: (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER) },
           signal,
         );
       case 'expire':
-        await book.remove(scan, signal);
+        await scanClient.remove(scan, signal);
         return scan;
     }
   }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { howItEnded, pendingCause } from './policy/pod-diagnostics.ts';
+import { describePodEnd, diagnosePendingPod } from './policy/pod-diagnostics.ts';
 import {
   essentialJob,
   essentialPod,
@@ -75,8 +75,8 @@ describe('what the operator holds of a Job and of a pod', () => {
     expect(isOwnedBy(held, 'uid-of-s')).to.equal(true);
     for (const pod of pods) {
       const slim = essentialPod(pod);
-      for (const ask of [isOver, isPending, scannerState, scannerImage, howItEnded]) expect(ask(slim)).to.deep.equal(ask(pod));
-      expect(pendingCause(slim, scanWith())).to.deep.equal(pendingCause(pod, scanWith()));
+      for (const ask of [isOver, isPending, scannerState, scannerImage, describePodEnd]) expect(ask(slim)).to.deep.equal(ask(pod));
+      expect(diagnosePendingPod(slim, scanWith())).to.deep.equal(diagnosePendingPod(pod, scanWith()));
       expect(isOwnedBy(slim, 'uid-of-s')).to.equal(true);
     }
   });

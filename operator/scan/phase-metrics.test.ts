@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
 import { ago, condition, NOW, scanWith } from '../../test/operator/samples.ts';
-import { createStages, type StageMove } from './phase-metrics.ts';
+import { createPhaseTracker, type StageMove } from './phase-metrics.ts';
 
 describe('stages', () => {
   const admitted: AccessibilityScanStatus = { phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted', 30)] };
@@ -10,7 +10,7 @@ describe('stages', () => {
   function follow() {
     const moves: StageMove[] = [];
     let at = NOW.getTime();
-    const stages = createStages({ now: () => new Date(at), onMove: (move) => moves.push(move) });
+    const stages = createPhaseTracker({ now: () => new Date(at), onMove: (move) => moves.push(move) });
     return { ...stages, moves, later: (seconds: number) => void (at += seconds * 1000) };
   }
 

@@ -33,7 +33,7 @@ function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
   return stage === 'starting' ? admittedAt(scan) : null;
 }
 
-export function createStages({ now, onMove }: { now: () => Date; onMove: (move: StageMove) => void }): Stages {
+export function createPhaseTracker({ now, onMove }: { now: () => Date; onMove: (move: StageMove) => void }): Stages {
   const known = new Map<string, { stage: Stage; since: Date | null }>();
 
   function move(scan: AccessibilityScan, to: Stage | null): void {

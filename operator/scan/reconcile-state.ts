@@ -2,7 +2,7 @@
 import type { PageProgress, Phase } from '../../core/scan/options.ts';
 import type { Job } from './kube-types.ts';
 
-export interface Memory {
+export interface ReconcileState {
   /** The Job as our create left it, until the cache has it. */
   job: Job | null;
   /** The uid of the Job that was removed, until the cache has seen that. */
@@ -14,17 +14,17 @@ export interface Memory {
   statusAt: Date | null;
 }
 
-export interface Memories {
+export interface ReconcileStates {
   /** What is remembered of a scan, by its uid; written to in place. */
-  of(uid: string): Memory;
+  of(uid: string): ReconcileState;
   forget(uid: string): void;
 }
 
-export function createMemories(): Memories {
-  const memories = new Map<string, Memory>();
+export function createReconcileStates(): ReconcileStates {
+  const states = new Map<string, ReconcileState>();
   return {
     of(uid) {
-      const memory = memories.get(uid) ?? {
+      const memory = states.get(uid) ?? {
         job: null,
         removedJob: null,
         noPodSince: null,
@@ -33,9 +33,9 @@ export function createMemories(): Memories {
         mirroredAt: null,
         statusAt: null,
       };
-      memories.set(uid, memory);
+      states.set(uid, memory);
       return memory;
     },
-    forget: (uid) => void memories.delete(uid),
+    forget: (uid) => void states.delete(uid),
   };
 }

@@ -2,20 +2,20 @@
 import { requestOf, scanIdOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { fromKey } from '../runtime/key.ts';
-import type { Acts } from './actions.ts';
+import type { RunActions } from './actions.ts';
 import type { Gather } from './gather.ts';
 import { conditionOf } from './kube-types.ts';
-import { plan, type Patience } from './policy/plan.ts';
-import type { Voices } from './results/pod-message-log.ts';
-import type { ScanBook } from './scan-client.ts';
+import { plan, type Timeouts } from './policy/plan.ts';
+import type { PodMessageLog } from './results/pod-message-log.ts';
+import type { ScanClient } from './scan-client.ts';
 import { phaseOf } from './policy/status.ts';
 
-export interface ReconcileParts {
-  book: ScanBook;
+export interface ReconcileDeps {
+  scanClient: ScanClient;
   gather: Gather;
-  acts: Acts;
-  voices: Voices;
-  patience: Patience;
+  runActions: RunActions;
+  podMessages: PodMessageLog;
+  timeouts: Timeouts;
   apiNamespace: string;
   logger: Logger;
 }
@@ -28,22 +28,22 @@ const FREQUENT = new Set(['mirror', 'observe']);
 const NEXT_TURN_MS = 10;
 
 /** What the controller calls with a scan's key. */
-export function createReconcile(parts: ReconcileParts): (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number }> {
-  const { book, gather, acts, voices, patience, apiNamespace } = parts;
+export function createReconcile(parts: ReconcileDeps): (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number }> {
+  const { scanClient, gather, runActions, podMessages, timeouts, apiNamespace } = parts;
 
   return async (key, signal) => {
     const { namespace, name } = fromKey(key);
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const scan = book.get(namespace, name);
+      const scan = scanClient.get(namespace, name);
       if (scan === undefined) return {};
       signal.throwIfAborted();
       const facts = await gather(scan);
-      const { actions, wakeAfterMs } = plan(facts, patience);
+      const { actions, wakeAfterMs } = plan(facts, timeouts);
       if (actions.length === 0) return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
       const started = performance.now();
-      await acts(actions, facts, signal);
+      await runActions(actions, facts, signal);
       const told = actions.map((action) => action.do);
-      const after = book.get(namespace, name) ?? scan;
+      const after = scanClient.get(namespace, name) ?? scan;
       parts.logger[told.every((action) => FREQUENT.has(action)) ? 'debug' : 'info'](
         {
           scan: facts.scanId,
@@ -56,7 +56,7 @@ export function createReconcile(parts: ReconcileParts): (key: string, signal: Ab
         },
         'reconciled',
       );
-      if (actions.some((action) => action.do === 'release')) voices.forget(scanIdOf(scan, apiNamespace));
+      if (actions.some((action) => action.do === 'release')) podMessages.forget(scanIdOf(scan, apiNamespace));
       // What is gone for this operator is news to the cache in a moment, and until then not to be done again.
       if (actions.some((action) => action.do === 'expire' || (action.do === 'release' && scan.metadata.deletionTimestamp !== undefined)))
         return {};

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { scanWith } from '../../test/operator/samples.ts';
-import { createScanBook } from './scan-client.ts';
+import { createScanClient } from './scan-client.ts';
 
 /** A server that takes every patch of a status, and a cache that lags behind it. */
 function lagging() {
@@ -16,12 +16,12 @@ function lagging() {
       return server;
     },
   } as unknown as KubernetesConnection;
-  const book = createScanBook(connection, { get: () => cached, list: () => [cached] });
+  const scanClient = createScanClient(connection, { get: () => cached, list: () => [cached] });
   return {
-    book,
+    scanClient,
     catchUp(scan: AccessibilityScan = server) {
       cached = scan;
-      book.seen(scan, false);
+      scanClient.seen(scan, false);
     },
     foreign(phase: 'failed') {
       server = { ...server, metadata: { ...server.metadata, resourceVersion: '9' }, status: { phase } };
@@ -30,25 +30,28 @@ function lagging() {
   };
 }
 
-describe('scan book', () => {
-  const phase = (book: ReturnType<typeof createScanBook>) => [book.get('curbcut', 'x')?.status?.phase, book.list()[0]?.status?.phase];
+describe('scan scanClient', () => {
+  const phase = (scanClient: ReturnType<typeof createScanClient>) => [
+    scanClient.get('curbcut', 'x')?.status?.phase,
+    scanClient.list()[0]?.status?.phase,
+  ];
 
   it('knows its own writes before the cache does', async () => {
-    const { book, catchUp } = lagging();
-    const first = await book.patchStatus(book.get('curbcut', 'x')!, { phase: 'crawling' });
-    expect(phase(book)).to.deep.equal(['crawling', 'crawling']);
-    await book.patchStatus(book.get('curbcut', 'x')!, { phase: 'scanning' });
-    expect(phase(book)).to.deep.equal(['scanning', 'scanning']);
+    const { scanClient, catchUp } = lagging();
+    const first = await scanClient.patchStatus(scanClient.get('curbcut', 'x')!, { phase: 'crawling' });
+    expect(phase(scanClient)).to.deep.equal(['crawling', 'crawling']);
+    await scanClient.patchStatus(scanClient.get('curbcut', 'x')!, { phase: 'scanning' });
+    expect(phase(scanClient)).to.deep.equal(['scanning', 'scanning']);
     catchUp(first);
-    expect(phase(book)).to.deep.equal(['scanning', 'scanning']);
+    expect(phase(scanClient)).to.deep.equal(['scanning', 'scanning']);
     catchUp();
-    expect(phase(book)).to.deep.equal(['scanning', 'scanning']);
+    expect(phase(scanClient)).to.deep.equal(['scanning', 'scanning']);
   });
 
   it("gives way to another's later write", async () => {
     const world = lagging();
-    await world.book.patchStatus(world.book.get('curbcut', 'x')!, { phase: 'crawling' });
+    await world.scanClient.patchStatus(world.scanClient.get('curbcut', 'x')!, { phase: 'crawling' });
     world.foreign('failed');
-    expect(phase(world.book)).to.deep.equal(['failed', 'failed']);
+    expect(phase(world.scanClient)).to.deep.equal(['failed', 'failed']);
   });
 });

@@ -13,7 +13,7 @@ export interface ScanCache {
   list(): AccessibilityScan[];
 }
 
-export interface ScanBook {
+export interface ScanClient {
   get(namespace: string, name: string): AccessibilityScan | undefined;
   list(): AccessibilityScan[];
   /** Writes a status as a merge patch. @throws KubernetesError 409 where the scan has changed since it was read */
@@ -38,7 +38,7 @@ interface Ahead {
 
 const MERGE_PATCH = 'application/merge-patch+json';
 
-export function createScanBook(connection: KubernetesConnection, cache: ScanCache): ScanBook {
+export function createScanClient(connection: KubernetesConnection, cache: ScanCache): ScanClient {
   const ahead = new Map<string, Ahead>();
 
   /** What is newer: the cache's copy, or our own write on top of the very version that the cache still holds. */

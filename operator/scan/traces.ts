@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { traceOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { readTraceparent, writeTraceparent } from '../../core/protocol/traceparent.ts';
-import { within, type Tracer } from '../../platform/tracing.ts';
+import { inSpan, type Tracer } from '../../platform/tracing.ts';
 import { admittedAt } from './kube-types.ts';
 
 export interface ScanTraces {
@@ -47,7 +47,7 @@ export function createScanTraces(tracer: Tracer): ScanTraces {
     },
     during(name, scan, scanId, work) {
       const parent = runOf(scan, scanId);
-      return parent === undefined ? work() : within(tracer, name, { parent, attributes: { 'curbcut.scan_id': scanId } }, work);
+      return parent === undefined ? work() : inSpan(tracer, name, { parent, attributes: { 'curbcut.scan_id': scanId } }, work);
     },
   };
 }

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { NODE_HTML_MAX } from '../../core/report/schema.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
-import { cut, splitTarget, toFindings, type AxeRule } from './results.ts';
+import { cut, splitTarget, toPageFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from './source.ts';
 
 const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
@@ -18,7 +18,7 @@ const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
 
 describe('findings', () => {
   it('come worst first, then by name', () => {
-    const { violations } = toFindings({
+    const { violations } = toPageFindings({
       violations: [rule('b', 'minor'), rule('z', 'serious'), rule('a', 'serious')],
       incomplete: [],
       passes: [],
@@ -28,7 +28,7 @@ describe('findings', () => {
   });
 
   it('count a rule as failed where any element failed, and as nothing where it is only unsure', () => {
-    const { rules, needsReview } = toFindings({
+    const { rules, needsReview } = toPageFindings({
       violations: [rule('both', 'serious', 3)],
       incomplete: [rule('unsure', 'critical'), rule('both', 'serious')],
       passes: [
@@ -47,7 +47,9 @@ describe('findings', () => {
   });
 
   it('leave out what has no element: a rule that broke', () => {
-    expect(toFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal([]);
+    expect(toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal(
+      [],
+    );
   });
 
   const targets: [Parameters<typeof splitTarget>[0], ReturnType<typeof splitTarget>][] = [
@@ -71,7 +73,7 @@ describe('findings', () => {
     );
     const long = rule('long', 'minor');
     long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000) };
-    expect(toFindings({ violations: [long], incomplete: [], passes: [] }).violations[0]?.nodes[0]?.html).to.have.length(NODE_HTML_MAX);
+    expect(toPageFindings({ violations: [long], incomplete: [], passes: [] }).violations[0]?.nodes[0]?.html).to.have.length(NODE_HTML_MAX);
   });
 });
 

@@ -25,7 +25,7 @@ export interface AxeResults {
   passes: { id: string; impact: Impact | null }[];
 }
 
-export interface Findings {
+export interface PageFindings {
   violations: ReportViolation[];
   needsReview: ReportViolation[];
   rules: RuleTally;
@@ -56,7 +56,7 @@ export function cut(text: string, length: number): string {
  * The findings of one page, rules in order of severity, then name. A rule counts as failed where any of its elements
  * failed, as passed where some passed and none failed; one that is only unsure counts as neither.
  */
-export function toFindings(results: AxeResults): Findings {
+export function toPageFindings(results: AxeResults): PageFindings {
   const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));
   const rules = emptyTally();
   for (const impact of failed.values()) if (impact !== null) rules[impact].failed += 1;

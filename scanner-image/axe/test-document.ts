@@ -1,6 +1,6 @@
 /** Runs axe-core over a page: at once where it has no frames, frame by frame and put together where it has. */
 import type { CDPSession, Page } from 'playwright-core';
-import { within } from '../browser/wait.ts';
+import { settledWithin } from '../browser/wait.ts';
 import type { AxeResults } from './results.ts';
 import { WORLD, type AxeOptions } from './source.ts';
 
@@ -61,7 +61,7 @@ export async function testDocument(page: Page, top: Place, source: string, optio
       for (const [index, frameContext] of contexts.entries()) {
         // A frame that is lazy, gone or too slow is left out, as axe-core leaves it out; the page's own findings stand.
         const inside = enter(place, index).then((inner) => (inner === null ? ['null'] : collect(inner, JSON.stringify(frameContext))));
-        parts.push(...(await within(inside, Math.min(FRAME_MS, msLeft() / 2)).catch(() => ['null'])));
+        parts.push(...(await settledWithin(inside, Math.min(FRAME_MS, msLeft() / 2)).catch(() => ['null'])));
       }
       return parts;
     }

@@ -2,7 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
-import { openTab, type Tab, type TabParts, type Visit, type VisitRequest } from './tab.ts';
+import { openTab, type Tab, type TabDeps, type Visit, type VisitRequest } from './tab.ts';
 
 export interface Pool {
   /** Visits a page in the tab of a worker. */
@@ -19,7 +19,7 @@ const VISITS_PER_TAB = 300;
 const LOSS_MS = 300;
 
 /** @param options.proxy the egress proxy's address */
-export function createPool(options: { machine: Machine; proxy: string; log: Logger; tab: (version: string) => TabParts }): Pool {
+export function createPool(options: { machine: Machine; proxy: string; log: Logger; tab: (version: string) => TabDeps }): Pool {
   const { machine, proxy, log } = options;
   let browser: Promise<Browser> | null = null;
   let closed = false;

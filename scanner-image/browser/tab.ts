@@ -1,13 +1,13 @@
 /** One tab that is used for page after page: loads a page, waits until it is still, holds it there and tests it. */
 import type { Browser } from 'playwright-core';
 import type { PageFailureReason } from '../../core/report/schema.ts';
-import { toFindings, type Findings } from '../axe/results.ts';
+import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import type { AxeOptions } from '../axe/source.ts';
 import { EvaluationFailed, evaluate, placeOf, testDocument, type Place } from '../axe/test-document.ts';
 import { WORLD } from '../axe/source.ts';
 import { botWall, isHtml, isSignInPage, type WrongPage } from '../crawl/page-checks.ts';
 import type { Problem } from '../egress/egress-failures.ts';
-import { TooLong, createWatched, within } from './wait.ts';
+import { TooLong, createWatched, settledWithin } from './wait.ts';
 import { watchTraffic, fromProblem, type BasicSignIn } from './traffic.ts';
 
 /** What a page says of itself. */
@@ -34,7 +34,7 @@ export interface VisitRequest {
 }
 
 export type Visit =
-  | { loaded: true; finalUrl: URL; status: number; facts: PageFacts; findings: Findings | null; durationMs: number }
+  | { loaded: true; finalUrl: URL; status: number; facts: PageFacts; findings: PageFindings | null; durationMs: number }
   | {
       loaded: false;
       reason: PageFailureReason;
@@ -47,7 +47,7 @@ export type Visit =
       broken: boolean;
     };
 
-export interface TabParts {
+export interface TabDeps {
   /** The script of our world, from `axeSource`. */
   source: string;
   options: AxeOptions;
@@ -88,7 +88,7 @@ class Ended extends Error {
   }
 }
 
-export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
+export async function openTab(browser: Browser, parts: TabDeps): Promise<Tab> {
   const context = await browser.newContext({
     userAgent: parts.userAgent,
     locale: 'en-US',
@@ -138,7 +138,7 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   ]);
 
   /** Waits for what the tab does, but no longer than the tab lives. */
-  const alive = <T>(promise: Promise<T>, ms: number): Promise<T> => within(Promise.race([promise, death]), ms);
+  const alive = <T>(promise: Promise<T>, ms: number): Promise<T> => settledWithin(Promise.race([promise, death]), ms);
 
   async function navigate(request: VisitRequest, left: () => number): Promise<void> {
     if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
@@ -260,8 +260,8 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
       const facts = JSON.parse(await alive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), left())) as PageFacts;
       const wrong = judgeShown(request, facts);
       if (wrong !== null) return failed(wrong, { finalUrl: shown.url });
-      let findings: Findings | null = null;
-      if (request.test) findings = toFindings(await alive(testDocument(page, place, parts.source, parts.options, left), left()));
+      let findings: PageFindings | null = null;
+      if (request.test) findings = toPageFindings(await alive(testDocument(page, place, parts.source, parts.options, left), left()));
       if (parts.cookies === undefined) await alive(evaluate(place, 'curbcut.forget()'), left());
       return {
         loaded: true,
@@ -289,5 +289,5 @@ export async function openTab(browser: Browser, parts: TabParts): Promise<Tab> {
   }
 
   if (parts.cookies !== undefined) await context.addCookies(parts.cookies);
-  return { visit, close: () => within(context.close(), 5000) };
+  return { visit, close: () => settledWithin(context.close(), 5000) };
 }

@@ -6,7 +6,7 @@ import type { CDPSession } from 'playwright-core';
 import type { Problem } from '../egress/egress-failures.ts';
 import { EGRESS_HEADER } from '../egress/egress-failures.ts';
 import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/page-checks.ts';
-import { within, type Watched } from './wait.ts';
+import { settledWithin, type Watched } from './wait.ts';
 
 /** HTTP basic, for one origin. */
 export interface BasicSignIn {
@@ -113,7 +113,7 @@ export async function watchTraffic(
       return stop(event, { reason: own === 'refused' ? 'refused' : 'navigation_failed', message }, null);
     }
     if (status >= 400) {
-      const body = await within(cdp.send('Fetch.getResponseBody', { requestId: event.requestId }), BODY_MS).then(
+      const body = await settledWithin(cdp.send('Fetch.getResponseBody', { requestId: event.requestId }), BODY_MS).then(
         ({ body: text, base64Encoded }) =>
           (base64Encoded ? Buffer.from(text.slice(0, 400_000), 'base64').toString() : text).slice(0, 200_000),
         () => '',

@@ -6,7 +6,7 @@ export class TooLong extends Error {
 }
 
 /** A promise's value, if it comes within `ms`. @throws TooLong; a rejection that comes later is nobody's */
-export async function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+export async function settledWithin<T>(promise: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   promise.catch(() => undefined);
   try {

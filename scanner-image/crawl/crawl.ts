@@ -5,7 +5,7 @@ import type { Visit } from '../browser/tab.ts';
 import { pageKey, pageOfSite } from './address.ts';
 import type { Candidate, End, Frontier } from './frontier.ts';
 
-export interface CrawlParts {
+export interface CrawlDeps {
   frontier: Frontier;
   workers: number;
   /** Loads a page in a worker's tab. */
@@ -33,7 +33,7 @@ interface Known {
 }
 
 /** @returns every page, in order. @throws what a visit or `onFirst` throws */
-export async function crawl(parts: CrawlParts): Promise<ReportPage[]> {
+export async function crawl(parts: CrawlDeps): Promise<ReportPage[]> {
   const { frontier } = parts;
   const pages: ReportPage[] = [];
   const known = new Map<string, Known>();

@@ -21,14 +21,17 @@ const HOP_BY_HOP = new Set([
   EGRESS_HEADER,
 ]);
 
-interface Parts {
+interface ForwardDeps {
   limits: EgressLimits;
   vet(url: URL): Promise<Vetted>;
   note(url: URL, kind: ProblemKind, message: string): void;
   reached(url: URL): void;
 }
 
-export function createForward(parts: Parts): { pass(request: IncomingMessage, response: ServerResponse): Promise<void>; close(): void } {
+export function createForward(parts: ForwardDeps): {
+  pass(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  close(): void;
+} {
   const { limits, note } = parts;
   // No time-out here: a socket that is used again would keep the short one that its server's Keep-Alive hint gave it.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });

@@ -1,5 +1,5 @@
 /** What a caller is told of the limits, from what their logs say: pure. */
-import type { Admission, LimitRule, LimitState } from './limits.ts';
+import type { LimitDecision, LimitRule, LimitState } from './limits.ts';
 
 /** What a log of accepted requests says at one moment. Times in milliseconds since 1970. */
 export interface LogReading {
@@ -24,6 +24,6 @@ export function stateOf(rule: LimitRule, { used, oldest, now }: Omit<LogReading,
 }
 
 /** The answer over all rules: a request that was denied may come again when the slowest of them accepts one. */
-export function admission(allowed: boolean, states: LimitState[]): Admission {
+export function admission(allowed: boolean, states: LimitState[]): LimitDecision {
   return { allowed, states, retryAfterSeconds: allowed ? null : Math.max(...states.map((state) => state.resetSeconds)) };
 }

@@ -24,7 +24,7 @@ export interface LimitState {
   resetSeconds: number;
 }
 
-export interface Admission {
+export interface LimitDecision {
   allowed: boolean;
   states: LimitState[];
   /** Set where not allowed: a request sent so many seconds later is accepted. */
@@ -33,7 +33,7 @@ export interface Admission {
 
 export interface Limits {
   /** Counts one request against every rule, in order; where one denies, those before it are given back and nothing is consumed. */
-  admit(rules: readonly LimitRule[]): Promise<Admission>;
+  admit(rules: readonly LimitRule[]): Promise<LimitDecision>;
 }
 
 /** The log of one policy and subject: the accepted requests of the last window, each with an id by which it can be given back. */
@@ -85,7 +85,7 @@ export function createLimits(
     return { taken, used, oldest: oldest?.getTime() ?? null, now: at.getTime() };
   }
 
-  async function admit(rules: readonly LimitRule[]): Promise<Admission> {
+  async function admit(rules: readonly LimitRule[]): Promise<LimitDecision> {
     const id = randomUUID();
     const states: LimitState[] = [];
     let denied = false;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { makeKey } from '../../stores/accounts/key-format.ts';
 import { type Response } from './replica.ts';
-import { startWorld, SUBMISSION, type World } from './context.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 const KEYED: [method: string, path: string][] = [
   ['POST', '/v1/ci/scans'],
@@ -18,18 +18,18 @@ const KEYED: [method: string, path: string][] = [
 ];
 
 describe('API keys', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld();
+    context = await startContext();
   });
-  after(() => world?.close());
+  after(() => context?.close());
 
   for (const [method, path] of KEYED)
     it(`${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')} needs one, and says nothing of why not`, async () => {
       const unknown = makeKey((count) => new Uint8Array(count).fill(7));
       const answers = await Promise.all(
         [null, '', 'x', 'svc_live_short', `${unknown.slice(0, -1)}!`, unknown].map((key) =>
-          world.request(method, path, { key, raw: method === 'POST' ? '{' : undefined }),
+          context.request(method, path, { key, raw: method === 'POST' ? '{' : undefined }),
         ),
       );
       for (const { status, text, headers } of answers) {
@@ -41,38 +41,38 @@ describe('API keys', () => {
     });
 
   it('are refused alike when expired or revoked, and when sent elsewhere than in the header', async () => {
-    const { id, key, keyId } = await world.organisation();
-    const expired = await world.stores.keys.issue({ organisation: id, name: 'x', expiresAt: new Date(Date.now() - 1000) });
-    const missing = await world.request('GET', '/v1/billing/credits');
-    expect((await world.request('GET', '/v1/billing/credits', { key: expired.secret })).text).to.equal(missing.text);
-    expect((await world.request('GET', `/v1/billing/credits?api_key=${key}&X-API-Key=${key}`)).status).to.equal(401);
-    expect((await world.request('GET', '/v1/billing/credits', { headers: { Authorization: `Bearer ${key}` } })).status).to.equal(401);
-    await world.stores.keys.revoke(id, keyId);
-    expect((await world.request('GET', '/v1/billing/credits', { key })).text).to.equal(missing.text);
+    const { id, key, keyId } = await context.organisation();
+    const expired = await context.stores.keys.issue({ organisation: id, name: 'x', expiresAt: new Date(Date.now() - 1000) });
+    const missing = await context.request('GET', '/v1/billing/credits');
+    expect((await context.request('GET', '/v1/billing/credits', { key: expired.secret })).text).to.equal(missing.text);
+    expect((await context.request('GET', `/v1/billing/credits?api_key=${key}&X-API-Key=${key}`)).status).to.equal(401);
+    expect((await context.request('GET', '/v1/billing/credits', { headers: { Authorization: `Bearer ${key}` } })).status).to.equal(401);
+    await context.stores.keys.revoke(id, keyId);
+    expect((await context.request('GET', '/v1/billing/credits', { key })).text).to.equal(missing.text);
   });
 
   it('of a blocked organisation answer 403 everywhere, and work again when it is not blocked any more', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    await world.stores.organisations.setBlocked(id, true);
+    const { id, key } = await context.organisation({ credits: 5 });
+    await context.stores.organisations.setBlocked(id, true);
     for (const [method, path] of KEYED) {
-      const { status, body } = await world.request(method, path, { key, body: method === 'POST' ? SUBMISSION : undefined });
+      const { status, body } = await context.request(method, path, { key, body: method === 'POST' ? SUBMISSION : undefined });
       expect([status, body.detail]).to.deep.equal([403, 'account_blocked']);
     }
-    await world.stores.organisations.setBlocked(id, false);
-    expect((await world.request('GET', '/v1/billing/credits', { key })).status).to.equal(200);
+    await context.stores.organisations.setBlocked(id, false);
+    expect((await context.request('GET', '/v1/billing/credits', { key })).status).to.equal(200);
   });
 
   it('note when they were used', async () => {
-    const { key } = await world.organisation();
-    await world.request('GET', '/v1/billing/credits', { key });
-    const { body } = await world.request('GET', '/v1/api-keys', { key });
+    const { key } = await context.organisation();
+    await context.request('GET', '/v1/billing/credits', { key });
+    const { body } = await context.request('GET', '/v1/api-keys', { key });
     expect(body.data[0].last_used_at).to.be.a('string');
   });
 
   it("take over a caller's request id if it is a safe token of at most 128 characters, else make one", async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     const idOf = async (given: string | null) =>
-      (await world.request('GET', '/v1/billing/credits', { key, headers: given === null ? {} : { 'X-Request-Id': given } })).headers.get(
+      (await context.request('GET', '/v1/billing/credits', { key, headers: given === null ? {} : { 'X-Request-Id': given } })).headers.get(
         'x-request-id',
       );
     for (const safe of ['a', 'build-42', '01HX:trace/1.2_~+=@', 'x'.repeat(128)]) expect(await idOf(safe)).to.equal(safe);
@@ -82,11 +82,11 @@ describe('API keys', () => {
 });
 
 describe('the limits', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld();
+    context = await startContext();
   });
-  after(() => world?.close());
+  after(() => context?.close());
 
   const limitsOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')];
   /** Sends so many of one request at once and returns the statuses with their numbers. */
@@ -98,29 +98,29 @@ describe('the limits', () => {
   }
 
   it('are told on every answer, with the policy of the key and of the organisation', async () => {
-    const { key } = await world.organisation({ credits: 5 });
-    expect(limitsOf(await world.request('GET', '/v1/billing/credits', { key }))).to.deep.equal(['"key";q=60;w=60', '"key";r=59;t=60']);
-    expect(limitsOf(await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION }))).to.deep.equal([
+    const { key } = await context.organisation({ credits: 5 });
+    expect(limitsOf(await context.request('GET', '/v1/billing/credits', { key }))).to.deep.equal(['"key";q=60;w=60', '"key";r=59;t=60']);
+    expect(limitsOf(await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION }))).to.deep.equal([
       '"key";q=60;w=60, "submissions";q=60;w=60',
       '"key";r=58;t=60, "submissions";r=59;t=60',
     ]);
-    expect(limitsOf(await world.request('GET', `/v1/scans/${randomUUID()}/report`, { key }))).to.deep.equal([
+    expect(limitsOf(await context.request('GET', `/v1/scans/${randomUUID()}/report`, { key }))).to.deep.equal([
       '"key";q=60;w=60, "reports";q=300;w=60',
       '"key";r=57;t=60, "reports";r=299;t=60',
     ]);
-    expect(limitsOf(await world.request('POST', '/v1/api-keys', { key, body: {} }))).to.deep.equal([
+    expect(limitsOf(await context.request('POST', '/v1/api-keys', { key, body: {} }))).to.deep.equal([
       '"key";q=60;w=60, "key-creations";q=20;w=60',
       '"key";r=56;t=60, "key-creations";r=19;t=60',
     ]);
   });
 
   it('let exactly 60 requests of a key through, over two replicas', async () => {
-    const { key } = await world.organisation();
-    const other = await world.replica();
+    const { key } = await context.organisation();
+    const other = await context.replica();
     let turn = 0;
-    const tally = await burst(75, () => (turn++ % 2 === 0 ? world : other).request('GET', '/v1/billing/credits', { key }));
+    const tally = await burst(75, () => (turn++ % 2 === 0 ? context : other).request('GET', '/v1/billing/credits', { key }));
     expect(tally).to.deep.equal({ 200: 60, 429: 15 });
-    const denied = await world.request('GET', '/v1/billing/credits', { key });
+    const denied = await context.request('GET', '/v1/billing/credits', { key });
     expect(denied.body).to.include({ detail: 'rate_limit_exceeded' });
     const seconds = Number(denied.headers.get('retry-after'));
     expect(seconds).to.be.within(1, 60);
@@ -128,37 +128,37 @@ describe('the limits', () => {
   });
 
   it('let exactly 60 submissions of an organisation through, whichever of its keys asks, and give the key its request back', async () => {
-    const { id, key } = await world.organisation();
-    const second = await world.stores.keys.issue({ organisation: id, name: 'second', expiresAt: null });
+    const { id, key } = await context.organisation();
+    const second = await context.stores.keys.issue({ organisation: id, name: 'second', expiresAt: null });
     let turn = 0;
     // Bodies that are wrong count as well, and cost no credit.
-    const tally = await burst(70, () => world.request('POST', '/v1/ci/scans', { key: turn++ % 2 === 0 ? key : second.secret, body: {} }));
+    const tally = await burst(70, () => context.request('POST', '/v1/ci/scans', { key: turn++ % 2 === 0 ? key : second.secret, body: {} }));
     expect(tally).to.deep.equal({ 422: 60, 429: 10 });
-    const rest = await Promise.all([key, second.secret].map((one) => world.request('GET', '/v1/billing/credits', { key: one })));
+    const rest = await Promise.all([key, second.secret].map((one) => context.request('GET', '/v1/billing/credits', { key: one })));
     const left = rest.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit')!)![1]));
     expect(left[0]! + left[1]!, 'the ten that were denied consumed nothing').to.equal(120 - 60 - 2);
   });
 
   it('let exactly 20 new keys of an organisation through', async () => {
-    const { key } = await world.organisation();
-    const tally = await burst(25, () => world.request('POST', '/v1/api-keys', { key, body: { name: 'x' } }));
+    const { key } = await context.organisation();
+    const tally = await burst(25, () => context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } }));
     expect(tally).to.deep.equal({ 201: 20, 429: 5 });
   });
 
   it('let exactly 300 report links of an organisation through', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
     // All but five at the store itself, for the key's own limit is lower.
     const rule = { policy: 'reports', subject: id, limit: 300, windowSeconds: 60 };
-    for (let count = 0; count < 295; count += 1) expect((await world.stores.limits.admit([rule])).allowed).to.equal(true);
+    for (let count = 0; count < 295; count += 1) expect((await context.stores.limits.admit([rule])).allowed).to.equal(true);
     let turn = 0;
-    const tally = await burst(10, () => world.request('GET', `/v1/scans/${row.id}/report${turn++ % 2 ? '/json' : ''}`, { key }));
+    const tally = await burst(10, () => context.request('GET', `/v1/scans/${row.id}/report${turn++ % 2 ? '/json' : ''}`, { key }));
     expect(tally).to.deep.equal({ 409: 5, 429: 5 });
   });
 
   it('accept a request that is sent after exactly Retry-After', async () => {
-    const small = await world.replica({ limits: { key: { limit: 2, windowSeconds: 2 } } });
-    const { key } = await world.organisation();
+    const small = await context.replica({ limits: { key: { limit: 2, windowSeconds: 2 } } });
+    const { key } = await context.organisation();
     const ask = () => small.request('GET', '/v1/billing/credits', { key });
     expect([(await ask()).status, (await ask()).status]).to.deep.equal([200, 200]);
     const denied = await ask();

@@ -2,15 +2,15 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../../api/admin/run.ts';
-import type { World } from '../../api/admin/command.ts';
-import { openStores, type Stores } from '../../stores/stores.ts';
+import type { AdminContext } from '../../api/admin/command.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
 import { openDatabase, silent, type TestDatabase } from '../stores/database.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'api', 'admin', 'main.ts');
 
 describe('curbcut-admin', () => {
   let database: TestDatabase;
-  let stores: Stores;
+  let stores: AllStores;
   let input = '';
   let word = 0;
   before(async () => {
@@ -21,13 +21,13 @@ describe('curbcut-admin', () => {
 
   async function admin(...args: string[]): Promise<{ code: number; out: string; err: string }> {
     const said = { code: -1, out: '', err: '' };
-    const world: World = {
+    const context: AdminContext = {
       stores,
       readInput: async () => input,
       randomWord: () => `made-up-word-${(word += 1)}`,
       now: () => new Date('2026-03-01T00:00:00Z'),
     };
-    said.code = await run(args, { out: (text) => (said.out += text), err: (text) => (said.err += text) }, async () => world);
+    said.code = await run(args, { out: (text) => (said.out += text), err: (text) => (said.err += text) }, async () => context);
     return said;
   }
   const json = async (...args: string[]) => {

@@ -1,4 +1,4 @@
-/** The real app over the real stores on the embedded stack, for tests. Each world has a database of its own, and as many replicas as it asks for. */
+/** The real app over the real stores on the embedded stack, for tests. Each context has a database of its own, and as many replicas as it asks for. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Probe } from '../../api/dependencies.ts';
@@ -7,14 +7,14 @@ import { createBus, noBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/mongo.ts';
-import { openStores, type Stores as AllStores } from '../../stores/stores.ts';
+import { openStores, type AllStores as AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { startReplica, type Replica, type WorldOptions } from './replica.ts';
 import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 
-export interface World extends Replica {
+export interface ApiContext extends Replica {
   stores: AllStores & { reports: Reports };
   kubernetes: KubernetesConnection;
   db: Db;
@@ -30,7 +30,7 @@ export interface World extends Replica {
 
 export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-export async function startWorld(options: WorldOptions = {}): Promise<World> {
+export async function startContext(options: WorldOptions = {}): Promise<ApiContext> {
   const shared = await sharedStack();
   const { documents, objects, kubeconfig } = shared;
   const url = new URL(documents.url);

@@ -7,7 +7,7 @@ import { GROUP, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resourc
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { sweep } from '../../operator/maintenance/sweep.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, startWorld, SUBMISSION, type World } from './context.ts';
+import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
@@ -23,21 +23,21 @@ const STEPS = [
 ];
 
 describe('a replica that dies', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ dependencyTimeoutMs: 60_000 });
+    context = await startContext({ dependencyTimeoutMs: 60_000 });
   });
-  after(() => world?.close());
-  afterEach(() => world.faults.clear());
+  after(() => context?.close());
+  afterEach(() => context.faults.clear());
 
-  const resources = () => createScanResources(world.kubernetes, { namespace: NAMESPACE });
+  const resources = () => createScanResources(context.kubernetes, { namespace: NAMESPACE });
   const sweepNow = () =>
-    sweep({ ...world.stores, exists: (row) => resources().exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
+    sweep({ ...context.stores, exists: (row) => resources().exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
 
   /** Sends a submission to a replica that dies at a step, before or after the step took effect. */
   async function dieAt(step: string, when: 'before' | 'after', key: string): Promise<void> {
     let died = false;
-    world.faults.set(step, async (real, ...parameters) => {
+    context.faults.set(step, async (real, ...parameters) => {
       if (when === 'after') await real(...parameters);
       died = true;
       return new Promise(() => undefined);
@@ -47,29 +47,29 @@ describe('a replica that dies', () => {
     await eventually(`the death at ${step}`, () => died);
     gone.abort();
     await request;
-    world.faults.clear();
+    context.faults.clear();
   }
 
   const submit = (key: string, signal?: AbortSignal) =>
-    world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' }, signal });
-  const endLeases = () => world.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
+    context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' }, signal });
+  const endLeases = () => context.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
 
   /** Every hold belongs to an accepted scan that has a resource, and every such scan has its hold. */
   async function expectExact(organisation: string, scans: number): Promise<void> {
-    const rows = await world.db.collection('scans').find({ organisation }).toArray();
+    const rows = await context.db.collection('scans').find({ organisation }).toArray();
     expect(rows.map(({ submission }) => submission as string)).to.deep.equal(Array.from({ length: scans }, () => 'accepted'));
     for (const row of rows)
       expect(await resources().exists({ resource: row.resource as { namespace: string; name: string } })).to.equal(true);
-    const holds = await world.stores.credits.holds(organisation);
+    const holds = await context.stores.credits.holds(organisation);
     expect(holds.map(({ scanId }) => scanId)).to.have.members(rows.map(({ _id }) => String(_id)));
-    const { balance, held, spent } = await world.stores.credits.balance(organisation);
+    const { balance, held, spent } = await context.stores.credits.balance(organisation);
     expect({ balance, held, spent }).to.deep.equal({ balance: 20 - 5 * scans, held: 5 * scans, spent: 0 });
   }
 
   for (const step of STEPS)
     for (const when of ['before', 'after'] as const) {
       it(`${when} ${step}, and is never asked again`, async () => {
-        const { id, key } = await world.organisation({ credits: 20 });
+        const { id, key } = await context.organisation({ credits: 20 });
         await dieAt(step, when, key);
         await sweepNow();
         const written =
@@ -78,7 +78,7 @@ describe('a replica that dies', () => {
       });
 
       it(`${when} ${step}, and the repeat comes before the sweeper`, async () => {
-        const { id, key } = await world.organisation({ credits: 20 });
+        const { id, key } = await context.organisation({ credits: 20 });
         await dieAt(step, when, key);
         await endLeases();
         expect((await submit(key)).status).to.equal(202);
@@ -87,7 +87,7 @@ describe('a replica that dies', () => {
       });
 
       it(`${when} ${step}, and the sweeper comes before the repeat`, async () => {
-        const { id, key } = await world.organisation({ credits: 20 });
+        const { id, key } = await context.organisation({ credits: 20 });
         await dieAt(step, when, key);
         await sweepNow();
         await endLeases();
@@ -103,17 +103,17 @@ describe('a replica that dies', () => {
     }
 
   it('before it kept the answer of a scan that has come to its end since: the repeat gets that scan, and starts none', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
+    const { id, key } = await context.organisation({ credits: 20 });
     await dieAt('idempotency.complete', 'before', key);
-    const [row] = await world.db.collection<{ _id: string }>('scans').find({ organisation: id }).toArray();
+    const [row] = await context.db.collection<{ _id: string }>('scans').find({ organisation: id }).toArray();
     const scanId = row!._id;
-    await world.stores.scans.mirror(scanId, { phase: 'done', finishedAt: new Date() });
-    await world.stores.credits.settle(id, scanId, 3);
-    await world.kubernetes.request('DELETE', world.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
+    await context.stores.scans.mirror(scanId, { phase: 'done', finishedAt: new Date() });
+    await context.stores.credits.settle(id, scanId, 3);
+    await context.kubernetes.request('DELETE', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
     await endLeases();
     const repeat = await submit(key);
     expect([repeat.status, repeat.body.scan_id]).to.deep.equal([202, scanId]);
     expect(await resources().exists({ resource: { namespace: NAMESPACE, name: `scan-${scanId}` } })).to.equal(false);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 17, held: 0, spent: 3 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 17, held: 0, spent: 3 });
   });
 });

@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { down, type Replica, type WorldOptions } from './replica.ts';
-import { eventually, startWorld, type World } from './context.ts';
+import { eventually, startContext, type ApiContext } from './context.ts';
 
 const OUTCOME = {
   score: 99.5,
@@ -83,25 +83,25 @@ const COMPLETE = [
 
 for (const messages of [true, false]) {
   describe(`GET /v1/ci/scans/{scan_id}/events ${messages ? 'with' : 'without'} NATS`, () => {
-    let world: World;
+    let context: ApiContext;
     const quick: WorldOptions = { messages, streams: { keepaliveMs: 60_000, rereadMs: messages ? 60_000 : 100, rereadAloneMs: 50 } };
     before(async () => {
-      world = await startWorld(quick);
-      if (messages) await eventually('a connection to NATS', () => world.bus.connected);
+      context = await startContext(quick);
+      if (messages) await eventually('a connection to NATS', () => context.bus.connected);
     });
-    after(() => world?.close());
+    after(() => context?.close());
 
     /** As the operator does it: the row first, then the message. */
-    async function change(row: ScanRow, what: Parameters<World['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
-      const { row: after } = (await world.stores.scans.mirror(row.id, what))!;
-      world.bus.publishStatus(row.organisation, { scanId: row.id, version: after.version, phase: after.phase, pages: after.pages });
+    async function change(row: ScanRow, what: Parameters<ApiContext['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
+      const { row: after } = (await context.stores.scans.mirror(row.id, what))!;
+      context.bus.publishStatus(row.organisation, { scanId: row.id, version: after.version, phase: after.phase, pages: after.pages });
       return after;
     }
 
     it('tells the current state at once, every change, and completes', async () => {
-      const { id, key } = await world.organisation();
-      const row = await world.scan(id);
-      const stream = await follow(world, key, row.id);
+      const { id, key } = await context.organisation();
+      const row = await context.scan(id);
+      const stream = await follow(context, key, row.id);
       expect(stream.response.headers).to.include({ 'content-type': 'text/event-stream; charset=utf-8' });
       expect(stream.response.headers['cache-control']).to.include('no-store');
       await eventually('the current state', () => stream.events.length === 1);
@@ -140,11 +140,11 @@ for (const messages of [true, false]) {
     });
 
     it('is served by any replica', async () => {
-      const { id, key } = await world.organisation();
-      const row = await world.scan(id);
-      const other = await world.replica(quick);
+      const { id, key } = await context.organisation();
+      const row = await context.scan(id);
+      const other = await context.replica(quick);
       if (messages) await eventually('a connection to NATS', () => other.bus.connected);
-      const streams = await Promise.all([world, other, other].map((replica) => follow(replica, key, row.id)));
+      const streams = await Promise.all([context, other, other].map((replica) => follow(replica, key, row.id)));
       await eventually('the current state everywhere', () => streams.every(({ events }) => events.length === 1));
       await change(row, { phase: 'failed', message: 'The site did not answer.' });
       await Promise.all(streams.map(({ ended }) => ended));
@@ -153,22 +153,22 @@ for (const messages of [true, false]) {
 
     for (const phase of ['done', 'failed', 'canceled'] as const)
       it(`completes at once where the scan is ${phase} already`, async () => {
-        const { id, key } = await world.organisation();
-        const row = await world.scan(id, { phase });
+        const { id, key } = await context.organisation();
+        const row = await context.scan(id, { phase });
         for (const headers of [{}, { 'Last-Event-ID': String(row.version) }] as Record<string, string>[]) {
-          const stream = await follow(world, key, row.id, headers);
+          const stream = await follow(context, key, row.id, headers);
           await stream.ended;
           expect(stream.events.map(({ data }) => [data.event, data.status])).to.deep.equal([['complete', phase]]);
         }
       });
 
     it('resumes after Last-Event-ID: nothing that was seen, and nothing older', async () => {
-      const { id, key } = await world.organisation();
-      let row = await world.scan(id);
+      const { id, key } = await context.organisation();
+      let row = await context.scan(id);
       row = await change(row, { phase: 'crawling' });
-      const seen = await follow(world, key, row.id, { 'Last-Event-ID': String(row.version) });
-      const behind = await follow(world, key, row.id, { 'Last-Event-ID': String(row.version - 1) });
-      const strange = await follow(world, key, row.id, { 'Last-Event-ID': 'x1' });
+      const seen = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version) });
+      const behind = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version - 1) });
+      const strange = await follow(context, key, row.id, { 'Last-Event-ID': 'x1' });
       await eventually('the state for those behind', () => behind.events.length === 1 && strange.events.length === 1);
       expect(seen.events).to.deep.equal([]);
       const next = await change(row, { phase: 'scanning' });
@@ -179,16 +179,16 @@ for (const messages of [true, false]) {
     });
 
     it('waits out a database that is away for a moment', async () => {
-      const { id, key } = await world.organisation();
-      const row = await world.scan(id);
-      const stream = await follow(world, key, row.id);
+      const { id, key } = await context.organisation();
+      const row = await context.scan(id);
+      const stream = await follow(context, key, row.id);
       await eventually('the current state', () => stream.events.length === 1);
-      world.faults.set('scans.find', down);
+      context.faults.set('scans.find', down);
       await change(row, { phase: 'crawling' });
       await change(row, { phase: 'done', outcome: OUTCOME });
-      await eventually('a failed look', () => world.calls.lastIndexOf('scans.find') > 0);
+      await eventually('a failed look', () => context.calls.lastIndexOf('scans.find') > 0);
       expect(stream.isOver()).to.equal(false);
-      world.faults.clear();
+      context.faults.clear();
       await change(row, {});
       await stream.ended;
       expect(stream.events.at(-1)?.data.event).to.equal('complete');
@@ -197,19 +197,19 @@ for (const messages of [true, false]) {
 }
 
 describe('an event stream', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ streams: { keepaliveMs: 40, rereadMs: 10_000, rereadAloneMs: 10_000 } });
+    context = await startContext({ streams: { keepaliveMs: 40, rereadMs: 10_000, rereadAloneMs: 10_000 } });
   });
-  after(() => world?.close());
+  after(() => context?.close());
 
-  const openStreams = async (replica: Replica = world) =>
+  const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
 
   it('is kept alive by comments that are no events', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
-    const stream = await follow(world, key, row.id);
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    const stream = await follow(context, key, row.id);
     await eventually('three comments', () => stream.comments.length >= 3);
     expect([...new Set(stream.comments)]).to.deep.equal([': keepalive']);
     expect(stream.events).to.have.lengthOf(1);
@@ -217,47 +217,47 @@ describe('an event stream', () => {
   });
 
   it('is let go of when the client goes away', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
     await eventually('no stream of earlier tests', async () => (await openStreams()) === 0);
-    const streams = await Promise.all([1, 2, 3].map(() => follow(world, key, row.id)));
+    const streams = await Promise.all([1, 2, 3].map(() => follow(context, key, row.id)));
     expect(await openStreams()).to.equal(3);
-    world.log.length = 0;
+    context.log.length = 0;
     for (const stream of streams) stream.abort();
     await eventually('no stream', async () => (await openStreams()) === 0);
-    await eventually('a log line for each', () => world.log.filter(({ fields }) => fields.scan === row.id).length === 3);
+    await eventually('a log line for each', () => context.log.filter(({ fields }) => fields.scan === row.id).length === 3);
   });
 
   it('ends when the scan is forgotten', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
-    const stream = await follow(world, key, row.id);
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    const stream = await follow(context, key, row.id);
     await eventually('the current state', () => stream.events.length === 1);
-    world.faults.set('scans.find', () => Promise.resolve(null));
+    context.faults.set('scans.find', () => Promise.resolve(null));
     await stream.ended;
-    world.faults.clear();
+    context.faults.clear();
     expect(stream.events.map(({ data }) => data.event)).to.deep.equal(['progress']);
   });
 
   it('ends cleanly when the replica closes, and goes on at another one', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id, { phase: 'scanning' });
-    const closing = await world.replica();
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'scanning' });
+    const closing = await context.replica();
     const stream = await follow(closing, key, row.id);
     await eventually('the current state', () => stream.events.length === 1);
     await closing.close();
     await stream.ended;
     expect(stream.response.complete, 'the last chunk was sent').to.equal(true);
     expect(stream.events).to.have.lengthOf(1);
-    await world.stores.scans.mirror(row.id, { phase: 'done', outcome: OUTCOME });
-    const again = await follow(world, key, row.id, { 'Last-Event-ID': String(stream.events[0]!.id) });
+    await context.stores.scans.mirror(row.id, { phase: 'done', outcome: OUTCOME });
+    const again = await follow(context, key, row.id, { 'Last-Event-ID': String(stream.events[0]!.id) });
     await again.ended;
     expect(again.events.map(({ data }) => data.event)).to.deep.equal(['complete']);
   });
 
   it('has no HEAD, and 404 where there is no scan', async () => {
-    const { key } = await world.organisation();
-    expect((await world.request('HEAD', `/v1/ci/scans/${randomUUID()}/events`, { key })).status).to.equal(405);
-    expect((await world.request('GET', `/v1/ci/scans/${randomUUID()}/events`, { key })).body.detail).to.equal('scan_not_found');
+    const { key } = await context.organisation();
+    expect((await context.request('HEAD', `/v1/ci/scans/${randomUUID()}/events`, { key })).status).to.equal(405);
+    expect((await context.request('GET', `/v1/ci/scans/${randomUUID()}/events`, { key })).body.detail).to.equal('scan_not_found');
   });
 });

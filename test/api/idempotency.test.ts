@@ -1,23 +1,23 @@
 /** The same submission sent twice is one scan. */
 import { expect } from 'chai';
-import { startWorld, SUBMISSION, type World } from './context.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 describe('a submission with an Idempotency-Key', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
+    context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
   });
-  after(() => world?.close());
+  after(() => context?.close());
   afterEach(async () => {
-    world.faults.clear();
-    await world.stores.queueStates.write({ paused: false, live: 0 });
+    context.faults.clear();
+    await context.stores.queueStates.write({ paused: false, live: 0 });
   });
 
   const submit = (key: string, idempotencyKey: string, body: unknown = SUBMISSION) =>
-    world.request('POST', '/v1/ci/scans', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
+    context.request('POST', '/v1/ci/scans', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
 
   it('answers a repeat with the first answer and charges nothing', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
+    const { id, key } = await context.organisation({ credits: 20 });
     const first = await submit(key, 'build-1');
     const second = await submit(key, 'build-1');
     expect(first.status).to.equal(202);
@@ -26,38 +26,38 @@ describe('a submission with an Idempotency-Key', () => {
     expect(first.headers.get('idempotent-replayed')).to.equal(null);
     expect(second.headers.get('idempotent-replayed')).to.equal('true');
     for (const name of ['location', 'retry-after']) expect(second.headers.get(name)).to.equal(first.headers.get(name));
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
   });
 
   it('answers a repeat although the queue is paused or the credits are gone by now', async () => {
-    const { key } = await world.organisation({ credits: 5 });
+    const { key } = await context.organisation({ credits: 5 });
     const first = await submit(key, 'build-1');
-    await world.stores.queueStates.write({ paused: true, live: 9999 });
+    await context.stores.queueStates.write({ paused: true, live: 9999 });
     const second = await submit(key, 'build-1');
     expect([second.status, second.text]).to.deep.equal([202, first.text]);
   });
 
   it('takes the same request for the same, however it is written', async () => {
-    const { key } = await world.organisation({ credits: 20 });
+    const { key } = await context.organisation({ credits: 20 });
     const first = await submit(key, 'k', { url: 'https://example.com/', max_pages: 5 });
     const second = await submit(key, 'k', { wcag_level: 'AA', url: 'https://example.com/' });
     expect(second.text).to.equal(first.text);
   });
 
   it('refuses the same key with another body', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
+    const { id, key } = await context.organisation({ credits: 20 });
     await submit(key, 'build-1');
     const { status, body } = await submit(key, 'build-1', { ...SUBMISSION, max_pages: 6 });
     expect(status).to.equal(422);
     expect(body.detail[0]).to.deep.include({ loc: ['header', 'idempotency-key'], type: 'idempotency_key.reused' });
-    expect((await world.stores.credits.balance(id)).held).to.equal(5);
+    expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
   it('lets one of two at once through', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
-    const second = await world.replica();
+    const { id, key } = await context.organisation({ credits: 20 });
+    const second = await context.replica();
     const answers = await Promise.all(
-      [world, second].flatMap((one) =>
+      [context, second].flatMap((one) =>
         [1, 2, 3].map(() => one.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'race' } })),
       ),
     );
@@ -65,16 +65,16 @@ describe('a submission with an Idempotency-Key', () => {
     expect(fresh).to.have.lengthOf(1);
     for (const { status, body } of answers)
       expect(status === 202 ? body.scan_id : body.detail).to.be.oneOf([fresh[0]!.body.scan_id, 'idempotency_conflict']);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
   });
 
   it('answers 409 while the first is under way', async () => {
-    const { key } = await world.organisation({ credits: 20 });
+    const { key } = await context.organisation({ credits: 20 });
     let let1Go = (): void => undefined;
     const held = new Promise<void>((resolve) => (let1Go = resolve));
     let arrived = (): void => undefined;
     const reached = new Promise<void>((resolve) => (arrived = resolve));
-    world.faults.set('scanResources.submit', async (real, ...parameters) => {
+    context.faults.set('scanResources.submit', async (real, ...parameters) => {
       arrived();
       await held;
       return real(...parameters);
@@ -88,25 +88,25 @@ describe('a submission with an Idempotency-Key', () => {
   });
 
   it('stores no refusal: 402, 422 and 503 may be sent again with the same key', async () => {
-    const { id, key } = await world.organisation();
+    const { id, key } = await context.organisation();
     expect((await submit(key, 'k')).status).to.equal(402);
-    await world.stores.credits.grant(id, 'later', 5);
-    await world.stores.queueStates.write({ paused: true, live: 0 });
+    await context.stores.credits.grant(id, 'later', 5);
+    await context.stores.queueStates.write({ paused: true, live: 0 });
     expect((await submit(key, 'k')).status).to.equal(503);
-    await world.stores.queueStates.write({ paused: false, live: 0 });
+    await context.stores.queueStates.write({ paused: false, live: 0 });
     expect((await submit(key, 'k', { url: 'http://localhost/' })).status).to.equal(422);
     const { status, headers } = await submit(key, 'k');
     expect([status, headers.get('idempotent-replayed')]).to.deep.equal([202, null]);
   });
 
   it('keeps the keys of two organisations apart', async () => {
-    const [one, other] = [await world.organisation({ credits: 5 }), await world.organisation({ credits: 5 })];
+    const [one, other] = [await context.organisation({ credits: 5 }), await context.organisation({ credits: 5 })];
     const [first, second] = [await submit(one.key, 'same'), await submit(other.key, 'same')];
     expect(first.body.scan_id).to.not.equal(second.body.scan_id);
   });
 
   it('takes 255 characters and refuses 256, and an empty key', async () => {
-    const { key } = await world.organisation({ credits: 5 });
+    const { key } = await context.organisation({ credits: 5 });
     expect((await submit(key, 'k'.repeat(255))).status).to.equal(202);
     const long = await submit(key, 'k'.repeat(256));
     expect(long.body.detail[0]).to.deep.include({ loc: ['header', 'idempotency-key'], type: 'string.max_length' });

@@ -7,27 +7,27 @@ import { createLimits, type LimitRule } from '../../stores/rate-limits/limits.ts
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { down, outage } from './replica.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, SILENT, startWorld, SUBMISSION, type World } from './context.ts';
+import { eventually, SILENT, startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 describe('an outage during a submission', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ dependencyTimeoutMs: 300 });
+    context = await startContext({ dependencyTimeoutMs: 300 });
   });
-  after(() => world?.close());
-  afterEach(() => world.faults.clear());
+  after(() => context?.close());
+  afterEach(() => context.faults.clear());
 
   const submit = (key: string, idempotencyKey?: string) =>
-    world.request('POST', '/v1/ci/scans', {
+    context.request('POST', '/v1/ci/scans', {
       key,
       body: SUBMISSION,
       headers: idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
     });
-  const pending = () => world.stores.scans.abandoned(new Date(Date.now() + 1000), 100);
+  const pending = () => context.stores.scans.abandoned(new Date(Date.now() + 1000), 100);
   /** The operator's sweeper, as if some minutes had passed. */
   const sweepNow = () => {
-    const resources = createScanResources(world.kubernetes, { namespace: NAMESPACE });
-    return sweep({ ...world.stores, exists: (row) => resources.exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
+    const resources = createScanResources(context.kubernetes, { namespace: NAMESPACE });
+    return sweep({ ...context.stores, exists: (row) => resources.exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
   };
   const refused: unknown = { detail: 'service_unavailable' };
 
@@ -48,125 +48,125 @@ describe('an outage during a submission', () => {
       ['does not answer', () => new Promise<never>(() => undefined)],
     ] as const) {
       it(`${call} ${how}: 503, and nothing is charged`, async () => {
-        const { id, key } = await world.organisation({ credits: 5 });
-        world.faults.set(call, fault);
+        const { id, key } = await context.organisation({ credits: 5 });
+        context.faults.set(call, fault);
         const { status, body, headers, text } = await submit(key, 'k');
         expect(status).to.equal(503);
         expect(body).to.include(refused);
         expect(headers.get('retry-after')).to.equal('5');
         expect(text).to.not.match(/mongo|secret-host|ECONN|10\.0\.0\.5/i);
-        expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0, spent: 0 });
+        expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0, spent: 0 });
         if (!rowMayStay) expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
 
-        world.faults.clear();
+        context.faults.clear();
         expect((await submit(key, 'k')).status, 'the same request again').to.equal(202);
         await sweepNow();
-        expect(await world.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
+        expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
         expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
       });
     }
   }
 
   it('a resource whose first answer was lost is not written twice, and the scan is accepted', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
+    const { id, key } = await context.organisation({ credits: 5 });
     let tries = 0;
-    world.faults.set('scanResources.submit', async (real, ...parameters) => {
+    context.faults.set('scanResources.submit', async (real, ...parameters) => {
       await real(...parameters);
       if (++tries === 1) throw outage();
     });
     expect((await submit(key)).status).to.equal(202);
     expect(tries).to.equal(2);
-    expect((await world.stores.credits.balance(id)).held).to.equal(5);
+    expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
   it('a resource whose every answer was lost is found, and the scan is accepted', async () => {
-    const { key } = await world.organisation({ credits: 5 });
-    world.faults.set('scanResources.submit', async (real, ...parameters) => {
+    const { key } = await context.organisation({ credits: 5 });
+    context.faults.set('scanResources.submit', async (real, ...parameters) => {
       await real(...parameters);
       throw outage();
     });
     const { status, body } = await submit(key);
     expect(status).to.equal(202);
-    expect((await world.stores.scans.find(body.scan_id))?.submission).to.equal('accepted');
+    expect((await context.stores.scans.find(body.scan_id))?.submission).to.equal('accepted');
   });
 
   it('a resource of which nothing is known costs nothing, even if it was written', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    world.faults.set('scanResources.submit', async (real, ...parameters) => {
+    const { id, key } = await context.organisation({ credits: 5 });
+    context.faults.set('scanResources.submit', async (real, ...parameters) => {
       await real(...parameters);
       throw outage();
     });
-    world.faults.set('scanResources.exists', down);
+    context.faults.set('scanResources.exists', down);
     expect((await submit(key)).status).to.equal(503);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     await sweepNow();
     // What runs all the same has a row, so that the operator can tell how it ended.
-    expect(await world.db.collection('scans').countDocuments({ organisation: id, submission: 'accepted' })).to.equal(1);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    expect(await context.db.collection('scans').countDocuments({ organisation: id, submission: 'accepted' })).to.equal(1);
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
   it('a refusal of the Kubernetes API is tried once', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
+    const { id, key } = await context.organisation({ credits: 5 });
     let tries = 0;
-    world.faults.set('scanResources.submit', () => {
+    context.faults.set('scanResources.submit', () => {
       tries += 1;
       return Promise.reject(new KubernetesError(403, 'Forbidden', 'quota exceeded in namespace-of-ours'));
     });
     const { status, text } = await submit(key);
     expect([status, tries]).to.deep.equal([503, 1]);
     expect(text).to.not.include('quota');
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
   });
 
   it('credits that cannot be freed at once are freed by the sweeper', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    world.faults.set('scanResources.submit', down);
-    world.faults.set('credits.settle', down);
+    const { id, key } = await context.organisation({ credits: 5 });
+    context.faults.set('scanResources.submit', down);
+    context.faults.set('credits.settle', down);
     expect((await submit(key)).status).to.equal(503);
-    expect((await world.stores.credits.balance(id)).held).to.equal(5);
+    expect((await context.stores.credits.balance(id)).held).to.equal(5);
     await sweepNow();
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
   it('a row that cannot be marked is accepted all the same, and marked by the sweeper', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    world.faults.set('scans.accept', down);
+    const { id, key } = await context.organisation({ credits: 5 });
+    context.faults.set('scans.accept', down);
     const { status, body } = await submit(key);
     expect(status).to.equal(202);
-    world.faults.clear();
-    expect((await world.request('GET', body.status_url, { key })).status).to.equal(202);
+    context.faults.clear();
+    expect((await context.request('GET', body.status_url, { key })).status).to.equal(202);
     await sweepNow();
-    expect((await world.stores.scans.find(body.scan_id, id))?.submission).to.equal('accepted');
+    expect((await context.stores.scans.find(body.scan_id, id))?.submission).to.equal('accepted');
   });
 
   it('a row that was swept meanwhile is not accepted', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    world.faults.set('scanResources.submit', async (_real, row) => {
+    const { id, key } = await context.organisation({ credits: 5 });
+    context.faults.set('scanResources.submit', async (_real, row) => {
       const { id: scanId } = row as { id: string };
-      await world.stores.credits.settle(id, scanId, 0);
-      await world.stores.scans.discard(scanId);
+      await context.stores.credits.settle(id, scanId, 0);
+      await context.stores.scans.discard(scanId);
     });
     expect((await submit(key)).status).to.equal(503);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
   it('an answer that could not be kept does not undo the scan; the repeat conflicts until the lease ends', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    world.faults.set('idempotency.complete', down);
+    const { id, key } = await context.organisation({ credits: 5 });
+    context.faults.set('idempotency.complete', down);
     expect((await submit(key, 'k')).status).to.equal(202);
-    world.faults.clear();
+    context.faults.clear();
     expect((await submit(key, 'k')).body.detail).to.equal('idempotency_conflict');
-    expect((await world.stores.credits.balance(id)).held).to.equal(5);
+    expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
   it('a repeat that takes a dead submission up finishes the same scan', async () => {
-    const { id, key } = await world.organisation({ credits: 10 });
+    const { id, key } = await context.organisation({ credits: 10 });
     // The first got as far as the resource and died before it could tell anyone.
-    world.faults.set('idempotency.complete', down);
+    context.faults.set('idempotency.complete', down);
     const first = await submit(key, 'k');
-    world.faults.clear();
-    world.faults.set('idempotency.claim', async (real, request) => {
+    context.faults.clear();
+    context.faults.set('idempotency.claim', async (real, request) => {
       const claim = await real(request);
       return (claim as { state: string }).state === 'in_flight'
         ? { state: 'claimed', scanId: first.body.scan_id, holder: 'taken-over' }
@@ -175,29 +175,29 @@ describe('an outage during a submission', () => {
     const second = await submit(key, 'k');
     expect(second.status).to.equal(202);
     expect(second.text).to.equal(first.text);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 5, held: 5 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 5 });
   });
 
   it('limits go on being counted by the replica while their store is away', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: SILENT });
-    const alone = createLimits(mongo.db, { onFallback: world.metrics.limitsFallback });
-    world.faults.set('limits.admit', (_real, rules) => alone.admit(rules as LimitRule[]));
+    const alone = createLimits(mongo.db, { onFallback: context.metrics.limitsFallback });
+    context.faults.set('limits.admit', (_real, rules) => alone.admit(rules as LimitRule[]));
     const answers = [
-      await world.request('GET', '/v1/billing/credits', { key }),
-      await world.request('GET', '/v1/billing/credits', { key }),
+      await context.request('GET', '/v1/billing/credits', { key }),
+      await context.request('GET', '/v1/billing/credits', { key }),
     ];
     expect(answers.map(({ status, headers }) => [status, headers.get('ratelimit')])).to.deep.equal([
       [200, '"key";r=59;t=60'],
       [200, '"key";r=58;t=60'],
     ]);
-    expect((await world.request('GET', '/metrics')).text).to.include('curbcut_limits_fallback_total 2');
+    expect((await context.request('GET', '/metrics')).text).to.include('curbcut_limits_fallback_total 2');
     await mongo.close();
   });
 
   it('every other route answers 503 as well, and tells the metrics which server it was', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    const row = await world.scan(id);
+    const { id, key } = await context.organisation({ credits: 5 });
+    const row = await context.scan(id);
     const routes: [call: string, method: string, path: string, body?: unknown][] = [
       ['scans.find', 'GET', `/v1/ci/scans/${row.id}`],
       ['scans.find', 'GET', `/v1/ci/scans/${row.id}/events`],
@@ -209,28 +209,28 @@ describe('an outage during a submission', () => {
       ['keys.revoke', 'DELETE', `/v1/api-keys/${row.id}`],
     ];
     for (const [call, method, path, body] of routes) {
-      world.faults.clear();
-      world.faults.set(call, down);
-      const answer = await world.request(method, path, { key, body });
+      context.faults.clear();
+      context.faults.set(call, down);
+      const answer = await context.request(method, path, { key, body });
       expect([path, answer.status, answer.body.detail]).to.deep.equal([path, 503, 'service_unavailable']);
     }
-    const done = await world.scan(id, { phase: 'done', reports: await world.storeReports('gone', []) });
-    world.faults.set('reports.size', down);
-    world.faults.delete('scans.find');
-    expect((await world.request('GET', `/v1/scans/${done.id}/report`, { key })).status).to.equal(503);
-    const { text } = await world.request('GET', '/metrics');
+    const done = await context.scan(id, { phase: 'done', reports: await context.storeReports('gone', []) });
+    context.faults.set('reports.size', down);
+    context.faults.delete('scans.find');
+    expect((await context.request('GET', `/v1/scans/${done.id}/report`, { key })).status).to.equal(503);
+    const { text } = await context.request('GET', '/metrics');
     expect(text).to.match(/curbcut_dependency_failures_total\{dependency="mongodb"\} [1-9]/);
     expect(text).to.match(/curbcut_dependency_failures_total\{dependency="objects"\} 1/);
   });
 
   it('answers 500 to a fault of ours, says nothing of it to the caller and all of it to the log', async () => {
-    const { key } = await world.organisation();
-    world.log.length = 0;
-    world.faults.set('credits.balance', () => Promise.reject(new TypeError('cannot read secret_thing of undefined')));
-    const { status, body, text } = await world.request('GET', '/v1/billing/credits', { key });
+    const { key } = await context.organisation();
+    context.log.length = 0;
+    context.faults.set('credits.balance', () => Promise.reject(new TypeError('cannot read secret_thing of undefined')));
+    const { status, body, text } = await context.request('GET', '/v1/billing/credits', { key });
     expect([status, body.detail]).to.deep.equal([500, 'internal_error']);
     expect(text).to.not.include('secret_thing');
-    const line = await eventually('the log line', () => world.log.find(({ level }) => level === 'error'));
+    const line = await eventually('the log line', () => context.log.find(({ level }) => level === 'error'));
     expect(line.fields.err).to.be.instanceOf(TypeError);
   });
 });

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Api } from '../../api/api.ts';
 import { buildApp } from '../../api/app.ts';
-import type { AppOptions, Probe, Stores } from '../../api/dependencies.ts';
+import type { AppOptions, Probe, ApiStores } from '../../api/dependencies.ts';
 import { createMetrics, type Metrics } from '../../api/plugins/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Bus } from '../../stores/nats.ts';
@@ -88,14 +88,14 @@ const OPTIONS: AppOptions = {
   version: '0.0.0-test',
 };
 
-export async function startReplica(real: Stores, bus: Bus, probes: Record<string, Probe>, settings: WorldOptions): Promise<Replica> {
+export async function startReplica(real: ApiStores, bus: Bus, probes: Record<string, Probe>, settings: WorldOptions): Promise<Replica> {
   const faults: Faults = new Map();
   const calls: string[] = [];
   const log: Replica['log'] = [];
   const logger = recorder(log);
   const metrics = createMetrics();
   const names = ['organisations', 'keys', 'credits', 'scans', 'idempotency', 'limits', 'queueStates', 'reports', 'scanResources'] as const;
-  const stores = Object.fromEntries(names.map((name) => [name, interceptable(name, real[name], faults, calls)])) as unknown as Stores;
+  const stores = Object.fromEntries(names.map((name) => [name, interceptable(name, real[name], faults, calls)])) as unknown as ApiStores;
   const app = await buildApp(
     {
       stores,

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { PHASES } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
-import { startWorld, type World } from './context.ts';
+import { startContext, type ApiContext } from './context.ts';
 
 const VIOLATIONS = { total: 10, critical: 1, serious: 2, moderate: 3, minor: 4 };
 const OUTCOME = { score: 87.5, violations: VIOLATIONS, pages: { scanned: 5, failed: 0, total: 5 } };
 
-let world: World;
+let context: ApiContext;
 before(async function () {
-  world = await startWorld({
+  context = await startContext({
     limits: {
       key: { limit: 1000, windowSeconds: 60 },
       reports: { limit: 1000, windowSeconds: 60 },
@@ -18,15 +18,15 @@ before(async function () {
     },
   });
 });
-after(() => world?.close());
-afterEach(() => world.faults.clear());
+after(() => context?.close());
+afterEach(() => context.faults.clear());
 
 describe('GET /v1/ci/scans/{scan_id}', () => {
   for (const phase of PHASES.filter((one) => !isTerminal(one)))
     it(`answers 202 while ${phase}, with nothing of a result`, async () => {
-      const { id, key } = await world.organisation();
-      const row = await world.scan(id, { phase, pages: { scanned: 2, failed: 0, total: 5 } });
-      const { status, headers, body } = await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
+      const { id, key } = await context.organisation();
+      const row = await context.scan(id, { phase, pages: { scanned: 2, failed: 0, total: 5 } });
+      const { status, headers, body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
       expect([status, headers.get('retry-after')]).to.deep.equal([202, '5']);
       expect(body).to.deep.equal({
         scan_id: row.id,
@@ -58,9 +58,9 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
   ];
   for (const [what, change, status] of ends)
     it(`answers ${status} when ${what}, with the whole result`, async () => {
-      const { id, key } = await world.organisation();
-      const row = await world.scan(id, change);
-      const answer = await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
+      const { id, key } = await context.organisation();
+      const row = await context.scan(id, change);
+      const answer = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
       expect(answer.status).to.equal(status);
       expect(answer.headers.get('retry-after')).to.equal(null);
       expect(answer.body).to.deep.include({ scan_id: row.id, status: row.phase, passed: row.passed, message: row.message });
@@ -77,63 +77,63 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     });
 
   it('never asks the Kubernetes API, nor a report', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
-    world.calls.length = 0;
-    await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    expect(world.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'limits.admit', 'scans.find']);
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    context.calls.length = 0;
+    await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    expect(context.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'limits.admit', 'scans.find']);
   });
 
   it("answers another organisation's scan and none with the same bytes", async () => {
-    const [mine, theirs] = [await world.organisation(), await world.organisation()];
-    const row = await world.scan(theirs.id, { phase: 'done', outcome: OUTCOME, reports: await world.storeReports('x', []) });
+    const [mine, theirs] = [await context.organisation(), await context.organisation()];
+    const row = await context.scan(theirs.id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports('x', []) });
     for (const [pattern, code] of [
       ['/v1/ci/scans/{}', 'scan_not_found'],
       ['/v1/ci/scans/{}/events', 'scan_not_found'],
       ['/v1/scans/{}/report', 'report_not_found'],
       ['/v1/scans/{}/report/json', 'report_not_found'],
     ] as const) {
-      const other = await world.request('GET', pattern.replace('{}', row.id), { key: mine.key });
-      const none = await world.request('GET', pattern.replace('{}', randomUUID()), { key: mine.key });
+      const other = await context.request('GET', pattern.replace('{}', row.id), { key: mine.key });
+      const none = await context.request('GET', pattern.replace('{}', randomUUID()), { key: mine.key });
       expect([other.status, other.body.detail]).to.deep.equal([404, code]);
       expect(other.text).to.equal(none.text);
     }
   });
 
   it('answers 422 to an id that is no UUID, on every route', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     for (const id of ['42', 'x'.repeat(500), `urn:uuid:${randomUUID()}`, `${randomUUID()}0`])
       for (const path of [`/v1/ci/scans/${id}`, `/v1/ci/scans/${id}/events`, `/v1/scans/${id}/report`, `/v1/scans/${id}/report/json`]) {
-        const { status, body } = await world.request('GET', path, { key });
+        const { status, body } = await context.request('GET', path, { key });
         expect([status, body.detail[0].type]).to.deep.equal([422, 'string.uuid']);
         expect(body.detail[0].loc).to.deep.equal(['path', 'scan_id']);
       }
-    const { body } = await world.request('DELETE', '/v1/api-keys/1', { key });
+    const { body } = await context.request('DELETE', '/v1/api-keys/1', { key });
     expect(body.detail[0].loc).to.deep.equal(['path', 'key_id']);
   });
 
   it('takes a UUID in capitals, and HEAD', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id);
-    expect((await world.request('GET', `/v1/ci/scans/${row.id.toUpperCase()}`, { key })).status).to.equal(202);
-    const head = await world.request('HEAD', `/v1/ci/scans/${row.id}`, { key });
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    expect((await context.request('GET', `/v1/ci/scans/${row.id.toUpperCase()}`, { key })).status).to.equal(202);
+    const head = await context.request('HEAD', `/v1/ci/scans/${row.id}`, { key });
     expect([head.status, head.text, head.headers.get('retry-after')]).to.deep.equal([202, '', '5']);
-    expect((await world.request('HEAD', `/v1/ci/scans/${randomUUID()}`, { key })).status).to.equal(404);
+    expect((await context.request('HEAD', `/v1/ci/scans/${randomUUID()}`, { key })).status).to.equal(404);
   });
 });
 
 describe('the report links', () => {
   it('give the PDF and the export, under names that say what they are', async () => {
-    const { id, key } = await world.organisation();
+    const { id, key } = await context.organisation();
     const scanId = randomUUID();
-    const row = await world.scan(id, { phase: 'done', outcome: OUTCOME, reports: await world.storeReports(scanId) });
-    const poll = await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    const row = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(scanId) });
+    const poll = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
     expect(poll.body.report_url).to.equal(`/v1/scans/${row.id}/report`);
     for (const [path, content, extension] of [
       [poll.body.report_url as string, 'the pdf', 'pdf'],
       [`${poll.body.report_url as string}/json`, 'the export', 'json'],
     ]) {
-      const { status, body } = await world.request('GET', path!, { key });
+      const { status, body } = await context.request('GET', path!, { key });
       expect([status, body.expires_in]).to.deep.equal([200, 3600]);
       const download = await fetch(body.url as string);
       expect(await download.text()).to.equal(content);
@@ -142,69 +142,69 @@ describe('the report links', () => {
   });
 
   it('answer 409 while the scan is not complete', async () => {
-    const { id, key } = await world.organisation();
-    const row = await world.scan(id, { phase: 'generating' });
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'generating' });
     for (const path of [`/v1/scans/${row.id}/report`, `/v1/scans/${row.id}/report/json`]) {
-      const { status, body, headers } = await world.request('GET', path, { key });
+      const { status, body, headers } = await context.request('GET', path, { key });
       expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([409, 'scan_not_complete', '5']);
     }
   });
 
   it('answer 404 for a scan that failed, a report that is gone, and an export that never was', async () => {
-    const { id, key } = await world.organisation();
-    const failed = await world.scan(id, { phase: 'failed' });
-    expect((await world.request('GET', `/v1/scans/${failed.id}/report`, { key })).body.detail).to.equal('report_not_found');
-    expect((await world.request('GET', `/v1/scans/${failed.id}/report/json`, { key })).body.detail).to.equal('report_not_found');
-    const gone = await world.scan(id, { phase: 'done', outcome: OUTCOME, reports: await world.storeReports(randomUUID(), []) });
-    expect((await world.request('GET', `/v1/scans/${gone.id}/report`, { key })).body.detail).to.equal('report_not_found');
-    const legacy = await world.scan(id, { phase: 'done', outcome: OUTCOME, reports: await world.storeReports(randomUUID(), ['pdf']) });
-    expect((await world.request('GET', `/v1/scans/${legacy.id}/report`, { key })).status).to.equal(200);
-    const json = await world.request('GET', `/v1/scans/${legacy.id}/report/json`, { key });
+    const { id, key } = await context.organisation();
+    const failed = await context.scan(id, { phase: 'failed' });
+    expect((await context.request('GET', `/v1/scans/${failed.id}/report`, { key })).body.detail).to.equal('report_not_found');
+    expect((await context.request('GET', `/v1/scans/${failed.id}/report/json`, { key })).body.detail).to.equal('report_not_found');
+    const gone = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID(), []) });
+    expect((await context.request('GET', `/v1/scans/${gone.id}/report`, { key })).body.detail).to.equal('report_not_found');
+    const legacy = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID(), ['pdf']) });
+    expect((await context.request('GET', `/v1/scans/${legacy.id}/report`, { key })).status).to.equal(200);
+    const json = await context.request('GET', `/v1/scans/${legacy.id}/report/json`, { key });
     expect([json.status, json.body.detail]).to.deep.equal([404, 'json_export_unavailable']);
   });
 });
 
 describe('GET /v1/billing/credits', () => {
   it('tells what can be reserved, the plan, and whether all is set up', async () => {
-    const fresh = await world.organisation({ plan: 'trial' });
-    const empty = await world.request('GET', '/v1/billing/credits', { key: fresh.key });
+    const fresh = await context.organisation({ plan: 'trial' });
+    const empty = await context.request('GET', '/v1/billing/credits', { key: fresh.key });
     expect(empty.body).to.deep.equal({ balance: 0, plan: 'trial', setup_complete: false });
-    await world.stores.credits.grant(fresh.id, 'g', 7);
-    const { status, body } = await world.request('GET', '/v1/billing/credits', { key: fresh.key });
+    await context.stores.credits.grant(fresh.id, 'g', 7);
+    const { status, body } = await context.request('GET', '/v1/billing/credits', { key: fresh.key });
     expect([status, body]).to.deep.equal([200, { balance: 7, plan: 'trial', setup_complete: true }]);
   });
 });
 
 describe('/v1/api-keys', () => {
   it('issues a key that works, shows it once, and revokes it at once on every replica', async () => {
-    const { id, key } = await world.organisation();
-    const other = await world.replica();
-    const issued = await world.request('POST', '/v1/api-keys', { key, body: { name: ' Pipeline ' } });
+    const { id, key } = await context.organisation();
+    const other = await context.replica();
+    const issued = await context.request('POST', '/v1/api-keys', { key, body: { name: ' Pipeline ' } });
     expect(issued.status).to.equal(201);
     expect(issued.headers.get('cache-control')).to.equal('no-store');
     expect(issued.body).to.deep.include({ name: 'Pipeline', expires_at: null, last4: issued.body.key.slice(-4) });
     expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(200);
 
-    const list = await world.request('GET', '/v1/api-keys', { key });
+    const list = await context.request('GET', '/v1/api-keys', { key });
     expect(list.body.data.map((one: { name: string }) => one.name)).to.deep.equal(['Pipeline', 'test']);
     expect(list.text).to.not.include(issued.body.key).and.not.include(key);
 
-    const revoked = await world.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
+    const revoked = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
     expect([revoked.status, revoked.text]).to.deep.equal([204, '']);
     expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(401);
-    expect((await world.request('GET', '/v1/api-keys', { key })).body.data).to.have.lengthOf(1);
-    const again = await world.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
+    expect((await context.request('GET', '/v1/api-keys', { key })).body.data).to.have.lengthOf(1);
+    const again = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
     expect([again.status, again.body.detail]).to.deep.equal([404, 'key_not_found']);
-    const audit = await world.stores.organisations.audit(id, 10);
+    const audit = await context.stores.organisations.audit(id, 10);
     expect(audit.map(({ action }) => action)).to.have.members(['key.issue', 'key.revoke']);
   });
 
   it('gives a key an end', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     const soon = new Date(Date.now() + 3600_000).toISOString();
-    const { body } = await world.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
+    const { body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
     expect(body.expires_at).to.equal(soon);
-    const never = await world.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: null } });
+    const never = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: null } });
     expect(never.body.expires_at).to.equal(null);
   });
 
@@ -218,31 +218,31 @@ describe('/v1/api-keys', () => {
     ['an unknown field', { name: 'x', scopes: [] }, 'scopes', 'unexpected_field'],
   ] as const)
     it(`refuses ${what}`, async () => {
-      const { key } = await world.organisation();
-      const answer = await world.request('POST', '/v1/api-keys', { key, body });
+      const { key } = await context.organisation();
+      const answer = await context.request('POST', '/v1/api-keys', { key, body });
       expect(answer.status).to.equal(422);
       expect(answer.body.detail[0]).to.deep.include({ loc: ['body', field], type });
     });
 
   it("answers another organisation's key and none with the same bytes, and leaves it alone", async () => {
-    const [mine, theirs] = [await world.organisation(), await world.organisation()];
-    const other = await world.request('DELETE', `/v1/api-keys/${theirs.keyId}`, { key: mine.key });
-    const none = await world.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
+    const [mine, theirs] = [await context.organisation(), await context.organisation()];
+    const other = await context.request('DELETE', `/v1/api-keys/${theirs.keyId}`, { key: mine.key });
+    const none = await context.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
     expect(other.status).to.equal(404);
     expect(other.text).to.equal(none.text);
-    expect((await world.request('GET', '/v1/billing/credits', { key: theirs.key })).status).to.equal(200);
+    expect((await context.request('GET', '/v1/billing/credits', { key: theirs.key })).status).to.equal(200);
   });
 
   it('shows a new key even if the audit log is away', async () => {
-    const { key } = await world.organisation();
-    world.faults.set('organisations.record', () => Promise.reject(new Error('away')));
-    expect((await world.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
-    expect(world.log.some(({ message }) => message === 'an audit entry was lost')).to.equal(true);
+    const { key } = await context.organisation();
+    context.faults.set('organisations.record', () => Promise.reject(new Error('away')));
+    expect((await context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
+    expect(context.log.some(({ message }) => message === 'an audit entry was lost')).to.equal(true);
   });
 
   it('revokes with a JSON content type and no body, as many clients send it', async () => {
-    const { key, keyId } = await world.organisation();
-    const { status } = await world.request('DELETE', `/v1/api-keys/${keyId}`, { key, headers: { 'Content-Type': 'application/json' } });
+    const { key, keyId } = await context.organisation();
+    const { status } = await context.request('DELETE', `/v1/api-keys/${keyId}`, { key, headers: { 'Content-Type': 'application/json' } });
     expect(status).to.equal(204);
   });
 });

@@ -4,18 +4,18 @@ import addFormats from 'ajv-formats';
 import { expect } from 'chai';
 import { ERROR_CODES } from '../../api/errors.ts';
 import { down } from './replica.ts';
-import { eventually, startWorld, SUBMISSION, type World } from './context.ts';
+import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
 
-let world: World;
+let context: ApiContext;
 before(async function () {
-  world = await startWorld({ requestTimeoutMs: 200 });
+  context = await startContext({ requestTimeoutMs: 200 });
 });
-after(() => world?.close());
-afterEach(() => world.faults.clear());
+after(() => context?.close());
+afterEach(() => context.faults.clear());
 
 describe('the OpenAPI document', () => {
   it('is 3.1, names every route with an id of its own, and how to authenticate', async () => {
-    const { status, body } = await world.request('GET', '/openapi.json');
+    const { status, body } = await context.request('GET', '/openapi.json');
     expect(status).to.equal(200);
     expect(body).to.deep.include({ openapi: '3.1.0', servers: [{ url: 'https://curbcut.example' }] });
     expect(body.components.securitySchemes.apiKey).to.include({ type: 'apiKey', in: 'header', name: 'X-API-Key' });
@@ -45,7 +45,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('has clean enums, no leftovers of its making, and references that lead somewhere', async () => {
-    const { text, body } = await world.request('GET', '/openapi.json');
+    const { text, body } = await context.request('GET', '/openapi.json');
     expect(text).to.not.match(/"def-\d|"const":|"\$id"|"anyOf":\[\{"type":"string","enum":\["[^"]*"\]\}/);
     for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).to.have.property(name!);
     expect(body.components.schemas.Error.properties.detail.enum).to.deep.equal(ERROR_CODES);
@@ -57,33 +57,33 @@ describe('the OpenAPI document', () => {
   });
 
   it('shows the most pages that this service takes', async () => {
-    const small = await world.replica({ maxPagesLimit: 3 });
+    const small = await context.replica({ maxPagesLimit: 3 });
     const schema = small.document.paths['/v1/ci/scans']!.post as unknown as {
       requestBody: { content: Record<string, { schema: { properties: object } }> };
     };
     expect(schema.requestBody.content['application/json']!.schema.properties).to.have.nested.property('max_pages.maximum', 3);
-    const { key } = await world.organisation({ credits: 9 });
+    const { key } = await context.organisation({ credits: 9 });
     expect((await small.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 4 } })).status).to.equal(422);
     expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
   });
 
   it('can be read at /docs without the internet', async () => {
-    const page = await world.request('GET', '/docs');
+    const page = await context.request('GET', '/docs');
     expect(page.status).to.equal(200);
     const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
     expect(assets).to.not.have.lengthOf(0);
     for (const path of assets) {
       expect(path).to.match(/^\/docs\//);
-      expect((await world.request('GET', path)).status).to.equal(200);
+      expect((await context.request('GET', path)).status).to.equal(200);
     }
     expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.not.include('http');
-    expect((await world.request('GET', '/docs/static/none.js')).status).to.equal(404);
+    expect((await context.request('GET', '/docs/static/none.js')).status).to.equal(404);
   });
 });
 
 describe('GET /schemas/report-v1.json', () => {
   it('is a JSON Schema that tells a report from something else', async () => {
-    const { body } = await world.request('GET', '/schemas/report-v1.json');
+    const { body } = await context.request('GET', '/schemas/report-v1.json');
     expect(body.$schema).to.equal('https://json-schema.org/draft/2020-12/schema');
     const validate = addFormats.default(new Ajv2020({ strict: false })).compile(body);
     expect(validate({ schema_version: 1 })).to.equal(false);
@@ -93,42 +93,42 @@ describe('GET /schemas/report-v1.json', () => {
 
 describe('health', () => {
   it('/healthz lives without any dependency', async () => {
-    expect((await world.request('GET', '/healthz')).body).to.deep.equal({ status: 'ok' });
+    expect((await context.request('GET', '/healthz')).body).to.deep.equal({ status: 'ok' });
   });
 
   it('/readyz names what is missing, and is 503 only where it is needed', async () => {
-    const ready = await world.request('GET', '/readyz');
+    const ready = await context.request('GET', '/readyz');
     expect([ready.status, ready.body]).to.deep.equal([
       200,
       { status: 'ready', missing: ['nats'], dependencies: { mongodb: 'ok', kubernetes: 'ok', objects: 'ok', nats: 'missing' } },
     ]);
     for (const name of ['mongodb', 'kubernetes', 'objects']) {
-      const real = world.probes[name]!;
-      world.probes[name] = { required: true, check: down };
-      const { status, body } = await world.request('GET', '/readyz');
-      world.probes[name] = real;
+      const real = context.probes[name]!;
+      context.probes[name] = { required: true, check: down };
+      const { status, body } = await context.request('GET', '/readyz');
+      context.probes[name] = real;
       expect([status, body.status, body.missing]).to.deep.equal([503, 'not_ready', [name, 'nats']]);
     }
   });
 
   it('/readyz asks each dependency once for all who ask at the same time', async () => {
     let asked = 0;
-    const real = world.probes.objects!;
-    world.probes.objects = { required: true, check: async () => void ((asked += 1), await real.check()) };
-    await Promise.all(Array.from({ length: 10 }, () => world.request('GET', '/readyz')));
-    world.probes.objects = real;
+    const real = context.probes.objects!;
+    context.probes.objects = { required: true, check: async () => void ((asked += 1), await real.check()) };
+    await Promise.all(Array.from({ length: 10 }, () => context.request('GET', '/readyz')));
+    context.probes.objects = real;
     expect(asked).to.be.lessThan(10);
   });
 });
 
 describe('GET /metrics', () => {
   it('counts by the pattern of the route, never by the path', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    const row = await world.scan(id);
-    await world.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    await world.request('GET', `/wp-login-${row.id}.php`);
-    await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
-    const { text } = await world.request('GET', '/metrics');
+    const { id, key } = await context.organisation({ credits: 5 });
+    const row = await context.scan(id);
+    await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    await context.request('GET', `/wp-login-${row.id}.php`);
+    await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { text } = await context.request('GET', '/metrics');
     expect(text).to.include('curbcut_http_request_duration_seconds_count{method="GET",route="/v1/ci/scans/:scan_id",status="202"} 1');
     expect(text).to.include('route="unmatched"').and.not.include(row.id);
     expect(text).to.match(/curbcut_submissions_total\{outcome="accepted"\} [1-9]/);
@@ -137,15 +137,15 @@ describe('GET /metrics', () => {
 
   it('tells of each dependency as the last readiness probe found it', async () => {
     const up = async (): Promise<string[]> => {
-      await world.request('GET', '/readyz');
-      const { text } = await world.request('GET', '/metrics');
+      await context.request('GET', '/readyz');
+      const { text } = await context.request('GET', '/metrics');
       return [...text.matchAll(/^curbcut_dependency_up\{dependency="(\w+)"\} 1$/gm)].map(([, name]) => name!).sort();
     };
     expect(await up()).to.deep.equal(['kubernetes', 'mongodb', 'objects']);
-    const real = world.probes.objects!;
-    world.probes.objects = { required: true, check: down };
+    const real = context.probes.objects!;
+    context.probes.objects = { required: true, check: down };
     const without = await up();
-    world.probes.objects = real;
+    context.probes.objects = real;
     expect(without).to.deep.equal(['kubernetes', 'mongodb']);
   });
 });
@@ -160,7 +160,7 @@ describe('what is not there', () => {
     ['HEAD', '/nothing'],
   ] as const)
     it(`${method} ${path} answers 404`, async () => {
-      const { status, body } = await world.request(method, path, method === 'POST' ? { raw: '<xml/>' } : {});
+      const { status, body } = await context.request(method, path, method === 'POST' ? { raw: '<xml/>' } : {});
       expect(status).to.equal(404);
       if (method !== 'HEAD') expect(body).to.have.keys('detail', 'message').and.include({ detail: 'not_found' });
     });
@@ -173,7 +173,7 @@ describe('what is not there', () => {
     ['OPTIONS', '/v1/billing/credits', 'GET, HEAD'],
   ] as const)
     it(`${method} ${path} answers 405 and names ${allow}`, async () => {
-      const { status, body, headers } = await world.request(method, path, method === 'PUT' ? { raw: '<xml/>' } : {});
+      const { status, body, headers } = await context.request(method, path, method === 'PUT' ? { raw: '<xml/>' } : {});
       expect([status, body.detail]).to.deep.equal([405, 'method_not_allowed']);
       expect(headers.get('allow')!.split(', ').sort()).to.deep.equal(allow.split(', ').sort());
     });
@@ -187,7 +187,7 @@ describe('what is not HTTP', () => {
     ['two lengths', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400, 'bad_request'],
   ] as const)
     it(`${what} is answered with ${status} in the usual shape`, async () => {
-      const answer = await world.raw(text);
+      const answer = await context.raw(text);
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `));
       expect(answer).to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i);
       expect(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)))
@@ -198,8 +198,8 @@ describe('what is not HTTP', () => {
 
 describe('closing', () => {
   it('lets a request that is under way finish, and takes no new connection', async () => {
-    const closing = await world.replica();
-    const { key } = await world.organisation();
+    const closing = await context.replica();
+    const { key } = await context.organisation();
     let letGo = (): void => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));
     let arrived = (): void => undefined;
@@ -226,11 +226,11 @@ describe('closing', () => {
 
 describe('an error from below', () => {
   it('is a fault of ours, whatever status it carries', async () => {
-    const { key } = await world.organisation();
-    world.faults.set('credits.balance', () =>
+    const { key } = await context.organisation();
+    context.faults.set('credits.balance', () =>
       Promise.reject(Object.assign(new Error('I am a teapot at secret-host'), { statusCode: 418 })),
     );
-    const { status, text } = await world.request('GET', '/v1/billing/credits', { key });
+    const { status, text } = await context.request('GET', '/v1/billing/credits', { key });
     expect(status).to.equal(500);
     expect(text).to.not.include('secret-host');
   });

@@ -1,16 +1,16 @@
 /** What a submission may not say, and how it is told. */
 import { expect } from 'chai';
-import { startWorld, SUBMISSION, type World } from './context.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 describe('a submission that is wrong', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
+    context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
   });
-  after(() => world?.close());
+  after(() => context?.close());
   afterEach(async () => {
-    world.faults.clear();
-    await world.stores.queueStates.write({ paused: false, live: 0 });
+    context.faults.clear();
+    await context.stores.queueStates.write({ paused: false, live: 0 });
   });
 
   const cases: [what: string, body: unknown, loc: (string | number)[], type: string][] = [
@@ -55,28 +55,28 @@ describe('a submission that is wrong', () => {
   ];
   for (const [what, body, loc, type] of cases) {
     it(what, async () => {
-      const { id, key } = await world.organisation({ credits: 5 });
-      const response = await world.request('POST', '/v1/ci/scans', { key, body });
+      const { id, key } = await context.organisation({ credits: 5 });
+      const response = await context.request('POST', '/v1/ci/scans', { key, body });
       expect(response.status).to.equal(422);
       expect(response.body.detail).to.have.lengthOf(1);
       expect(response.body.detail[0]).to.deep.include({ loc, type });
       expect(response.body.detail[0].msg).to.match(/^\S.*\.$/);
-      expect((await world.stores.credits.balance(id)).balance).to.equal(5);
+      expect((await context.stores.credits.balance(id)).balance).to.equal(5);
     });
   }
 
   it('several mistakes, all at once', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     const body = { url: 'x', max_pages: 0, wcag_level: 'B', extra: 1, other: 2 };
-    const { body: answer } = await world.request('POST', '/v1/ci/scans', { key, body });
+    const { body: answer } = await context.request('POST', '/v1/ci/scans', { key, body });
     const places = (answer.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.')).sort();
     expect(places).to.deep.equal(['body.extra', 'body.max_pages', 'body.other', 'body.url', 'body.wcag_level']);
   });
 
   it('thousands of mistakes, of which it lists fifty', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     const body = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`field${index}`, 1]));
-    expect((await world.request('POST', '/v1/ci/scans', { key, body })).body.detail).to.have.lengthOf(50);
+    expect((await context.request('POST', '/v1/ci/scans', { key, body })).body.detail).to.have.lengthOf(50);
   });
 
   for (const [what, raw] of [
@@ -84,16 +84,16 @@ describe('a submission that is wrong', () => {
     ['JSON that would poison prototypes', '{"url": "https://example.com/", "__proto__": {"admin": true}}'],
   ] as const)
     it(what, async () => {
-      const { key } = await world.organisation();
-      const { status, body } = await world.request('POST', '/v1/ci/scans', { key, raw });
+      const { key } = await context.organisation();
+      const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw });
       expect(status).to.equal(422);
       expect(body.detail[0]).to.deep.include({ loc: ['body'], type: 'json.invalid' });
     });
 
   it('no body', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     for (const headers of [{}, { 'Content-Type': 'application/json' }] as Record<string, string>[]) {
-      const { status, body } = await world.request('POST', '/v1/ci/scans', { key, headers });
+      const { status, body } = await context.request('POST', '/v1/ci/scans', { key, headers });
       expect(status).to.equal(422);
       expect(body.detail[0]).to.deep.include({ loc: ['body'], type: 'type.object' });
     }

@@ -3,35 +3,35 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { NAMESPACE } from './stack.ts';
-import { startWorld, SUBMISSION, type World } from './context.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('POST /v1/ci/scans', () => {
-  let world: World;
+  let context: ApiContext;
   before(async () => {
-    world = await startWorld({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
+    context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
   });
-  after(() => world?.close());
+  after(() => context?.close());
   afterEach(async () => {
-    world.faults.clear();
-    await world.stores.queueStates.write({ paused: false, live: 0 });
+    context.faults.clear();
+    await context.stores.queueStates.write({ paused: false, live: 0 });
   });
 
   const resourceOf = (scanId: string) =>
-    world.kubernetes.request<AccessibilityScan>('GET', world.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
+    context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
 
   it('accepts a submission with defaults, writes its resource and holds its credits', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
-    const { status, body, headers } = await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { id, key } = await context.organisation({ credits: 20 });
+    const { status, body, headers } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect(status).to.equal(202);
     expect(body).to.include({ status: 'queued', status_url: `/v1/ci/scans/${body.scan_id}`, pages_requested: 5, pages_reserved: 5 });
     expect(headers.get('location')).to.equal(body.status_url);
     expect(headers.get('retry-after')).to.equal('5');
     expect(headers.get('idempotent-replayed')).to.equal(null);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 15, held: 5, spent: 0 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 15, held: 5, spent: 0 });
 
-    const row = await world.stores.scans.find(body.scan_id, id);
+    const row = await context.stores.scans.find(body.scan_id, id);
     expect(row).to.deep.include({ submission: 'accepted', phase: 'queued', pagesRequested: 5, pagesReserved: 5, origin: 'api' });
     const resource = await resourceOf(body.scan_id);
     expect(resource.metadata.labels).to.include({ 'curbcut.dev/organisation': id, 'curbcut.dev/scan-id': body.scan_id });
@@ -39,8 +39,8 @@ describe('POST /v1/ci/scans', () => {
   });
 
   it('takes every option', async () => {
-    const { id, key } = await world.organisation({ credits: 20 });
-    const { body } = await world.request('POST', '/v1/ci/scans', {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const { body } = await context.request('POST', '/v1/ci/scans', {
       key,
       body: {
         url: 'http://example.com:8080/start?q=1#/route',
@@ -53,7 +53,7 @@ describe('POST /v1/ci/scans', () => {
         wcag_version: '2.2',
       },
     });
-    const row = await world.stores.scans.find(body.scan_id, id);
+    const row = await context.stores.scans.find(body.scan_id, id);
     expect(row?.options).to.deep.include({
       url: 'http://example.com:8080/start?q=1#/route',
       maxPages: 7,
@@ -69,104 +69,104 @@ describe('POST /v1/ci/scans', () => {
   });
 
   it('keeps the id of the request beside the scan, for whoever follows it through the logs', async () => {
-    const { key } = await world.organisation({ credits: 5 });
+    const { key } = await context.organisation({ credits: 5 });
     const headers = { 'X-Request-Id': 'build-17' };
-    const { body } = await world.request('POST', '/v1/ci/scans', { key, headers, body: SUBMISSION });
+    const { body } = await context.request('POST', '/v1/ci/scans', { key, headers, body: SUBMISSION });
     const { metadata } = await resourceOf(body.scan_id);
     expect(metadata.annotations).to.deep.equal({ 'curbcut.dev/scan-id': body.scan_id, 'curbcut.dev/request-id': 'build-17' });
   });
 
   it('reads null as no threshold', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
+    const { id, key } = await context.organisation({ credits: 5 });
     const nothing = { min_score: null, max_violations: null, fail_on_severity: null };
-    const { body } = await world.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, ...nothing } });
-    expect((await world.stores.scans.find(body.scan_id, id))?.options.thresholds).to.deep.equal({});
+    const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, ...nothing } });
+    expect((await context.stores.scans.find(body.scan_id, id))?.options.thresholds).to.deep.equal({});
   });
 
   it('answers 402 where credits are short, charges nothing and keeps nothing', async () => {
-    const { id, key } = await world.organisation({ credits: 4 });
-    const { status, body } = await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { id, key } = await context.organisation({ credits: 4 });
+    const { status, body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect(status).to.equal(402);
     expect(body).to.include({ detail: 'insufficient_credits', balance: 4, pages_requested: 5 });
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 4, held: 0 });
-    expect(await world.stores.scans.abandoned(new Date(Date.now() + 1000), 10)).to.deep.equal([]);
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 4, held: 0 });
+    expect(await context.stores.scans.abandoned(new Date(Date.now() + 1000), 10)).to.deep.equal([]);
   });
 
   it('takes what there is with fail_on_truncation false, and 402 with nothing', async () => {
-    const { id, key } = await world.organisation({ credits: 3 });
+    const { id, key } = await context.organisation({ credits: 3 });
     const body = { ...SUBMISSION, fail_on_truncation: false };
-    const first = await world.request('POST', '/v1/ci/scans', { key, body });
+    const first = await context.request('POST', '/v1/ci/scans', { key, body });
     expect(first.status).to.equal(202);
     expect(first.body).to.include({ pages_requested: 5, pages_reserved: 3 });
     expect(first.body.message).to.include('3 of 5 pages');
-    expect((await world.stores.scans.find(first.body.scan_id))?.pagesReserved).to.equal(3);
-    const second = await world.request('POST', '/v1/ci/scans', { key, body });
+    expect((await context.stores.scans.find(first.body.scan_id))?.pagesReserved).to.equal(3);
+    const second = await context.request('POST', '/v1/ci/scans', { key, body });
     expect(second.status).to.equal(402);
     expect(second.body.balance).to.equal(0);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 0, held: 3 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 3 });
   });
 
   it('answers 402 to an organisation that never had credits', async () => {
-    const { key } = await world.organisation();
-    const { status, body } = await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { key } = await context.organisation();
+    const { status, body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect([status, body.detail, body.balance]).to.deep.equal([402, 'insufficient_credits', 0]);
   });
 
   it('never reserves more than there is, however many ask at once', async () => {
-    const { id, key } = await world.organisation({ credits: 12 });
-    const answers = await Promise.all(Array.from({ length: 6 }, () => world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })));
+    const { id, key } = await context.organisation({ credits: 12 });
+    const answers = await Promise.all(Array.from({ length: 6 }, () => context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })));
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 202, 402, 402, 402, 402]);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 2, held: 10 });
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 2, held: 10 });
   });
 
   it('takes a URL as a browser would, and keeps it canonical', async () => {
-    const { key } = await world.organisation({ credits: 50 });
+    const { key } = await context.organisation({ credits: 50 });
     for (const [given, kept] of [
       ['HTTPS://EXAMPLE.com', 'https://example.com/'],
       ['https://example.com/ü?q=é', 'https://example.com/%C3%BC?q=%C3%A9'],
       ['https://example.com:443/a/../b', 'https://example.com/b'],
     ]) {
-      const { body } = await world.request('POST', '/v1/ci/scans', { key, body: { url: given } });
-      expect((await world.stores.scans.find(body.scan_id))?.options.url).to.equal(kept);
+      const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { url: given } });
+      expect((await context.stores.scans.find(body.scan_id))?.options.url).to.equal(kept);
     }
   });
 
   it('answers 415 to what is not JSON, 413 to what is too large', async () => {
-    const { key } = await world.organisation();
+    const { key } = await context.organisation();
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded']) {
-      const { status, body } = await world.request('POST', '/v1/ci/scans', { key, raw: 'url=x', headers: { 'Content-Type': type } });
+      const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw: 'url=x', headers: { 'Content-Type': type } });
       expect([status, body.detail]).to.deep.equal([415, 'unsupported_media_type']);
     }
     const raw = JSON.stringify({ ...SUBMISSION, filler: 'x'.repeat(64 * 1024) });
-    const { status, body } = await world.request('POST', '/v1/ci/scans', { key, raw });
+    const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw });
     expect([status, body.detail]).to.deep.equal([413, 'payload_too_large']);
     const charset = { 'Content-Type': 'application/json; charset=utf-8' };
-    expect((await world.request('POST', '/v1/ci/scans', { key, raw: '{}', headers: charset })).status).to.equal(422);
+    expect((await context.request('POST', '/v1/ci/scans', { key, raw: '{}', headers: charset })).status).to.equal(422);
   });
 
   it('answers 503 while the queue is paused, and while too many scans are live', async () => {
-    const { id, key } = await world.organisation({ credits: 5 });
-    await world.stores.queueStates.write({ paused: true, live: 0 });
-    const paused = await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const { id, key } = await context.organisation({ credits: 5 });
+    await context.stores.queueStates.write({ paused: true, live: 0 });
+    const paused = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect([paused.status, paused.body.detail, paused.headers.get('retry-after')]).to.deep.equal([503, 'queue_paused', '30']);
-    await world.stores.queueStates.write({ paused: false, live: 2000 });
-    const full = await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    await context.stores.queueStates.write({ paused: false, live: 2000 });
+    const full = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect([full.status, full.body.detail, full.headers.get('retry-after')]).to.deep.equal([503, 'queue_full', '30']);
-    await world.stores.queueStates.write({ paused: false, live: 1999 });
-    expect((await world.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status).to.equal(202);
-    expect(await world.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
+    await context.stores.queueStates.write({ paused: false, live: 1999 });
+    expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status).to.equal(202);
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
   });
 
   it('puts the request id and the scan id in its one log line, and no secret', async () => {
-    const { id, key, keyId } = await world.organisation({ credits: 5 });
-    world.log.length = 0;
+    const { id, key, keyId } = await context.organisation({ credits: 5 });
+    context.log.length = 0;
     const requestId = `test-${randomUUID()}`;
-    const { body } = await world.request('POST', '/v1/ci/scans?api_key=oops', {
+    const { body } = await context.request('POST', '/v1/ci/scans?api_key=oops', {
       key,
       body: SUBMISSION,
       headers: { 'X-Request-Id': requestId },
     });
-    const lines = world.log.filter(({ fields }) => fields.requestId === requestId);
+    const lines = context.log.filter(({ fields }) => fields.requestId === requestId);
     expect(lines).to.have.lengthOf(1);
     expect(lines[0]!.fields).to.deep.include({
       method: 'POST',
@@ -176,6 +176,6 @@ describe('POST /v1/ci/scans', () => {
       key: keyId,
       scan: body.scan_id,
     });
-    expect(JSON.stringify(world.log)).to.not.include(key).and.not.include('oops');
+    expect(JSON.stringify(context.log)).to.not.include(key).and.not.include('oops');
   });
 });

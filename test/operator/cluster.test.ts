@@ -11,7 +11,7 @@ import { PODS } from '../../operator/scan/kube-types.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, reasonOf, until, type World } from './context.ts';
+import { openContext, reasonOf, until, type OperatorContext } from './context.ts';
 
 const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };
 const ACCOUNTS: ResourceType = { group: '', version: 'v1', plural: 'serviceaccounts' };
@@ -19,29 +19,29 @@ const KUBECONFIG = process.env['KUBECONFIG'];
 
 describe('operator: on a real cluster', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   before(async function () {
     if (!KUBECONFIG) return this.skip();
-    world = await openWorld();
-    await world.grant(100);
+    context = await openContext();
+    await context.grant(100);
   });
-  after(() => world?.close());
+  after(() => context?.close());
 
   it('says that a quota keeps a scan from its pod, and gives up in time', async () => {
     const spec = { hard: { pods: '0' } };
-    await world.connection.request('POST', world.connection.path(QUOTAS, world.team), {
+    await context.connection.request('POST', context.connection.path(QUOTAS, context.team), {
       body: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec },
     });
     // The quota holds once its controller has counted.
     await until('the quota is counted', async () => {
-      const { status } = await world.connection.request<{ status?: { hard?: object } }>(
+      const { status } = await context.connection.request<{ status?: { hard?: object } }>(
         'GET',
-        world.connection.path(QUOTAS, world.team, 'none'),
+        context.connection.path(QUOTAS, context.team, 'none'),
       );
       return status?.hard;
     });
-    const operator = world.start({ patience: { pendingMs: 13_000, queueMs: 60_000, stuckMs: 60_000 } });
-    const scan = await world.apply(world.team);
+    const operator = context.start({ timeouts: { pendingMs: 13_000, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await context.apply(context.team);
     const told = await scan.reaches('told of the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
     expect(told.status?.phase).to.be.oneOf(['queued', 'failed']);
     const failed = await scan.settles();
@@ -52,7 +52,7 @@ describe('operator: on a real cluster', function () {
   });
 
   it('needs no more rights than the chart gives it', async () => {
-    const { connection, namespace, team } = world;
+    const { connection, namespace, team } = context;
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'curbcut-operator' } };
     await connection.request('POST', connection.path(ACCOUNTS, namespace), { body: account });
     const release = [
@@ -87,8 +87,8 @@ describe('operator: on a real cluster', function () {
     writeFileSync(path, stringify(config), { mode: 0o600 });
     const own = connectKubernetes({ kubeconfig: path });
     try {
-      const operator = world.start({ watchNamespaces: [namespace, team] }, { connection: own });
-      const scan = await world.submit({ ttlSecondsAfterFinished: 0 });
+      const operator = context.start({ watchNamespaces: [namespace, team] }, { connection: own });
+      const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
       const pod = await scan.pod();
       await scan.runs(pod);
       // A pod that its node does not end: the one thing that it writes of a pod.
@@ -102,7 +102,7 @@ describe('operator: on a real cluster', function () {
       await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
       await until('it is kept no longer', async () => (await scan.read()) === null);
       expect((await scan.row())?.phase).to.equal('done');
-      const canceled = await world.submit();
+      const canceled = await context.submit();
       await canceled.pod();
       await canceled.patch({ spec: { cancel: true } });
       await canceled.settles();

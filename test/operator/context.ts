@@ -20,11 +20,11 @@ import { CRDS } from '../../local/stack.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorSettings } from '../../operator/operator.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
-import { optionsOf } from '../../operator/scan/policy/run-time.ts';
+import { scanOptionsOf } from '../../operator/scan/policy/run-time.ts';
 import { createBus, noBus, type Bus } from '../../stores/nats.ts';
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
-import { openStores, type Stores } from '../../stores/stores.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { createFakeLogger, type Line } from '../runtime/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
@@ -41,9 +41,9 @@ export const ORGANISATION = 'acme';
 /** A host that the tests' rules let through without asking any name server. */
 export const TARGET = 'http://site.test:8080/';
 
-export interface World {
+export interface OperatorContext {
   connection: KubernetesConnection;
-  stores: Stores;
+  stores: AllStores;
   reports: Reports;
   bus: Bus;
   /** The API's namespace. */
@@ -55,7 +55,7 @@ export interface World {
   /** Starts an operator. @param parts what is different about it */
   start(
     settings?: Partial<OperatorSettings>,
-    parts?: { connection?: KubernetesConnection; stores?: Stores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
+    parts?: { connection?: KubernetesConnection; stores?: AllStores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
   ): RunningOperator;
   /** Submits as the front door does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
@@ -78,7 +78,7 @@ export interface RunningOperator {
   stop(): Promise<void>;
 }
 
-export async function openWorld(): Promise<World> {
+export async function openContext(): Promise<OperatorContext> {
   const host = process.env['CURBCUT_CLUSTER_HOST_IP'] ?? '127.0.0.1';
   const folder = await mkdtemp(join(tmpdir(), 'curbcut-operator-'));
   const closers: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
@@ -143,7 +143,7 @@ export async function openWorld(): Promise<World> {
     }
   }
 
-  function start(settings: Partial<OperatorSettings> = {}, parts: Parameters<World['start']>[1] = {}): RunningOperator {
+  function start(settings: Partial<OperatorSettings> = {}, parts: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
     const logger = createFakeLogger();
     const stopping = new AbortController();
     const base = settingsFor(namespace, [team, strangers]);
@@ -158,7 +158,7 @@ export async function openWorld(): Promise<World> {
         identity: randomUUID(),
         logger,
         ...parts,
-        settings: { ...base, ...settings, patience: { ...base.patience, ...settings.patience } },
+        settings: { ...base, ...settings, timeouts: { ...base.timeouts, ...settings.timeouts } },
       },
       stopping.signal,
     );
@@ -198,7 +198,7 @@ export async function openWorld(): Promise<World> {
     async submit(spec = {}, reserve) {
       const id = randomUUID();
       const wanted = specOf(spec);
-      const options = optionsOf(wanted);
+      const options = scanOptionsOf(wanted);
       const pages = reserve ?? options.maxPages;
       await stores.scans.create({
         id,

@@ -2,21 +2,21 @@ import { expect } from 'chai';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { SCANNER, noBus, openWorld, reasonOf, reportKeys, statusOf, until, type Scan, type World } from './context.ts';
+import { SCANNER, noBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
 describe('operator: how a scan ends without a result', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   before(async () => {
-    world = await openWorld();
-    await world.grant(1000);
+    context = await openContext();
+    await context.grant(1000);
   });
-  after(() => world.close());
-  afterEach(() => world.rest());
+  after(() => context.close());
+  afterEach(() => context.rest());
   afterEach(async () => {
-    expect(await world.held(), 'no credits stay held').to.equal(0);
+    expect(await context.held(), 'no credits stay held').to.equal(0);
   });
 
   const gaveUp = (scan: Scan, attempt: string): PodFailed => ({
@@ -29,7 +29,7 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   async function expectFailed(scan: Scan, reason: string, message: RegExp): Promise<void> {
-    const spent = await world.spent();
+    const spent = await context.spent();
     const failed = await scan.settles();
     expect(failed.status?.phase).to.equal('failed');
     expect(statusOf(failed, 'Succeeded')).to.equal('False');
@@ -40,12 +40,12 @@ describe('operator: how a scan ends without a result', function () {
     const row = (await scan.row())!;
     expect(row).to.include({ phase: 'failed', message: failed.status!.message });
     expect(row.finishedAt).to.be.a('date');
-    expect(await world.spent()).to.equal(spent);
+    expect(await context.spent()).to.equal(spent);
   }
 
   it('fails for good when the pod says so, and does not pass with thresholds', async () => {
-    const operator = world.start();
-    const scan = await world.submit({ thresholds: { minScore: 1 } });
+    const operator = context.start();
+    const scan = await context.submit({ thresholds: { minScore: 1 } });
     const pod = await scan.pod();
     await scan.runs(pod);
     await scan.says(gaveUp(scan, pod.metadata.name));
@@ -57,21 +57,21 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('fails for good on exit code 42 alone, in the words of the termination message', async () => {
-    const operator = world.start({}, { bus: noBus() });
-    const scan = await world.submit();
+    const operator = context.start({}, { bus: noBus() });
+    const scan = await context.submit();
     const pod = await scan.pod();
     await scan.ends(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod.metadata.name)) });
     await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
     expect((await scan.row())?.passed).to.equal(null);
-    const mute = await world.submit();
+    const mute = await context.submit();
     await mute.ends(await mute.pod(), { exitCode: 42, message: 'no message of ours' });
     await expectFailed(mute, 'GaveUp', /without saying why/);
     await operator.stop();
   });
 
   it('tries again after an eviction, without moving backwards, and counts the attempts', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     const first = await scan.pod();
     await scan.runs(first);
     await scan.says({
@@ -98,31 +98,31 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('fails where the scanner crashes too often, and says how', async () => {
-    const operator = world.start({ scanner: { ...SCANNER, retries: 0 } });
-    const scan = await world.submit();
+    const operator = context.start({ scanner: { ...SCANNER, retries: 0 } });
+    const scan = await context.submit();
     await scan.ends(await scan.pod(), { exitCode: 137, reason: 'OOMKilled' });
     await expectFailed(scan, 'Crashed', /stopped unexpectedly once \(last: exit code 137, out of memory\)/);
     await operator.stop();
   });
 
   it('fails where the pod ends well but tells of no results', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     await scan.ends(await scan.pod(), { exitCode: 0 });
     await expectFailed(scan, 'NoResults', /ended without results/);
     await operator.stop();
   });
 
   it('gives a pod up that no node takes', async () => {
-    const operator = world.start({ patience: { pendingMs: 1500, queueMs: 60_000, stuckMs: 60_000 } });
-    const scan = await world.submit();
+    const operator = context.start({ timeouts: { pendingMs: 1500, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await context.submit();
     await expectFailed(scan, 'Unschedulable', /no node takes its pod/);
     await operator.stop();
   });
 
   it('gives a pod up whose image cannot be had', async () => {
-    const operator = world.start({ patience: { pendingMs: 2500, queueMs: 60_000, stuckMs: 60_000 } });
-    const scan = await world.submit();
+    const operator = context.start({ timeouts: { pendingMs: 2500, queueMs: 60_000, stuckMs: 60_000 } });
+    const scan = await context.submit();
     const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "nowhere"' } };
     await scan.setPod(await scan.pod(), {
       containerStatuses: [{ name: 'scanner', image: 'nowhere', imageID: '', ready: false, restartCount: 0, state: waiting }],
@@ -134,8 +134,8 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('gives a pod up that fell silent', async () => {
-    const operator = world.start({ patience: { stuckMs: 1500, queueMs: 60_000, pendingMs: 60_000 } });
-    const scan = await world.submit();
+    const operator = context.start({ timeouts: { stuckMs: 1500, queueMs: 60_000, pendingMs: 60_000 } });
+    const scan = await context.submit();
     const pod = await scan.pod();
     await scan.runs(pod);
     await scan.says({ kind: 'progress', scanId: scan.id, attempt: pod.metadata.name, sequence: 1, phase: 'scanning', pages: ZERO });
@@ -144,11 +144,13 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('ends at its deadline', async () => {
-    const operator = world.start({ runTime: { pendingDeadlineSeconds: 1, baseSeconds: 1, maxSeconds: 1, workers: 2, pageBudgetMs: 1000 } });
-    const scan = await world.submit();
+    const operator = context.start({
+      runTime: { pendingDeadlineSeconds: 1, baseSeconds: 1, maxSeconds: 1, workers: 2, pageBudgetMs: 1000 },
+    });
+    const scan = await context.submit();
     await scan.runs(await scan.pod());
     // The Job's own deadline comes 30 s after the pod's; the cluster is told to keep it earlier.
-    await world.connection.request('PATCH', world.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
+    await context.connection.request('PATCH', context.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
       contentType: 'application/merge-patch+json',
       body: { spec: { activeDeadlineSeconds: 1 } },
     });
@@ -157,11 +159,11 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('ends a Job of its own that somebody else deleted', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     await scan.pod();
     await scan.reaches('launched', ({ status }) => status?.jobName !== undefined);
-    await world.connection.request('DELETE', world.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
+    await context.connection.request('DELETE', context.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
       body: { propagationPolicy: 'Background' },
     });
     await expectFailed(scan, 'JobLost', /deleted by somebody else/);
@@ -169,19 +171,19 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('says of a pod on a lost node that it failed, so that another one follows', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     const first = await scan.pod();
     await scan.runs(first);
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     // Nothing will ever end it: another finalizer holds it, as a kubelet that is away would.
-    const path = world.connection.path(PODS, scan.namespace, first.metadata.name);
+    const path = context.connection.path(PODS, scan.namespace, first.metadata.name);
     const finalizers = [...(first.metadata.finalizers ?? []), 'curbcut.test/node'];
-    await world.connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers } } });
-    await world.connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } });
+    await context.connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers } } });
+    await context.connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } });
     const second = await scan.pod(2);
     await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name && status.attempts === 2);
-    await world.connection
+    await context.connection
       .request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers: [] } } })
       .catch(() => undefined);
     await scan.patch({ spec: { cancel: true } });
@@ -190,8 +192,8 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('is canceled by a field, at once, and for nothing', async () => {
-    const operator = world.start();
-    const scan = await world.submit({ thresholds: { minScore: 1 } });
+    const operator = context.start();
+    const scan = await context.submit({ thresholds: { minScore: 1 } });
     const pod = await scan.pod();
     await scan.runs(pod);
     await scan.patch({ spec: { cancel: true } });
@@ -204,8 +206,8 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('is canceled before anybody looked at it', async () => {
-    const scan = await world.submit({ cancel: true });
-    const operator = world.start();
+    const scan = await context.submit({ cancel: true });
+    const operator = context.start();
     expect((await scan.settles()).status?.phase).to.equal('canceled');
     expect((await scan.row())?.phase).to.equal('canceled');
     expect(await scan.job()).to.equal(null);
@@ -213,8 +215,8 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('is deleted while it runs: the row is canceled, the credits are free, nothing is left', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     await scan.runs(await scan.pod());
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     await scan.remove();
@@ -225,13 +227,13 @@ describe('operator: how a scan ends without a result', function () {
   });
 
   it('goes when it was kept long enough, and its result stays', async () => {
-    const operator = world.start();
-    const scan = await world.submit({ ttlSecondsAfterFinished: 0 });
+    const operator = context.start();
+    const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
     const pod = await scan.pod();
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     await until('the resource is gone', async () => (await scan.read()) === null);
     expect((await scan.row())?.phase).to.equal('done');
-    expect(await world.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);
+    expect(await context.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);
     await operator.stop();
   });
 });

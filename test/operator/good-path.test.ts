@@ -1,21 +1,21 @@
 import { expect } from 'chai';
 import { bytesOf, reportOf, pagesOf } from './export.ts';
-import { noBus, openWorld, reasonOf, statusOf, until, type World } from './context.ts';
+import { noBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
 
 describe('operator: a scan from its submission to its result', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   before(async () => {
-    world = await openWorld();
-    await world.grant(1000);
+    context = await openContext();
+    await context.grant(1000);
   });
-  after(() => world.close());
-  afterEach(() => world.rest());
+  after(() => context.close());
+  afterEach(() => context.rest());
 
   it('goes through its phases by messages, and settles exactly the pages that were tested', async () => {
-    const operator = world.start();
-    const spent = await world.spent();
-    const scan = await world.submit({ maxPages: 5, thresholds: { maxViolations: 2 } });
+    const operator = context.start();
+    const spent = await context.spent();
+    const scan = await context.submit({ maxPages: 5, thresholds: { maxViolations: 2 } });
     const pod = await scan.pod();
     const waiting = await scan.reaches('waiting for its pod', ({ status }) => status?.podName === pod.metadata.name);
     expect(waiting.status).to.include({ phase: 'queued', attempts: 1, jobName: `scan-${scan.id}` });
@@ -61,8 +61,8 @@ describe('operator: a scan from its submission to its result', function () {
     expect(row).to.deep.include({ phase: 'done', passed: false, message: 'There are 3 violations, more than the 2 allowed.' });
     expect(row.outcome).to.deep.equal({ score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } });
     expect(row.reports?.export).to.deep.equal({ key: `scans/${scan.id}/report.json`, ...stored.export });
-    expect((await world.spent()) - spent).to.equal(2);
-    expect(await world.held()).to.equal(0);
+    expect((await context.spent()) - spent).to.equal(2);
+    expect(await context.held()).to.equal(0);
     await until('the bus told of the end', () => scan.messages.at(-1)?.phase === 'done');
     expect(scan.messages.at(-1)!.version).to.equal(row.version);
     const versions = scan.messages.map(({ version }) => version);
@@ -73,8 +73,8 @@ describe('operator: a scan from its submission to its result', function () {
   });
 
   it('comes to the same end by the termination message alone, where the bus is away', async () => {
-    const operator = world.start({}, { bus: noBus() });
-    const scan = await world.submit({ thresholds: { minScore: 10 } });
+    const operator = context.start({}, { bus: noBus() });
+    const scan = await context.submit({ thresholds: { minScore: 10 } });
     const pod = await scan.pod();
     expect(await scan.input()).not.to.have.property('messages');
     await scan.runs(pod);
@@ -95,8 +95,8 @@ describe('operator: a scan from its submission to its result', function () {
   });
 
   it('has no verdict without thresholds', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     const pod = await scan.pod();
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     const done = await scan.settles();

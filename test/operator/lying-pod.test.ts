@@ -3,34 +3,34 @@ import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../core/report/schema.ts';
 import { bytesOf, reportOf } from './export.ts';
 import { PDF, digestOf } from './digest.ts';
-import { openWorld, reasonOf, until, type Scan, type World } from './context.ts';
+import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 
 describe('operator: a pod that lies', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   before(async () => {
-    world = await openWorld();
-    await world.grant(1000);
-    world.start();
+    context = await openContext();
+    await context.grant(1000);
+    context.start();
   });
-  after(() => world.close());
+  after(() => context.close());
 
   async function begin(): Promise<{ scan: Scan; pod: Pod; report: Report }> {
-    const scan = await world.submit({ thresholds: { maxViolations: 2 } });
+    const scan = await context.submit({ thresholds: { maxViolations: 2 } });
     const pod = await scan.pod();
     return { scan, pod, report: reportOf(await scan.input()) };
   }
 
   async function expectRefused(scan: Scan, why: RegExp): Promise<void> {
-    const spent = await world.spent();
+    const spent = await context.spent();
     const refused = await scan.settles();
     expect(refused.status?.phase).to.equal('failed');
     expect(reasonOf(refused, 'Succeeded')).to.equal('ResultsRefused');
     expect(refused.status?.message).to.match(why);
     expect(refused.status?.passed).to.equal(false);
     expect(await scan.row()).to.deep.include({ phase: 'failed', outcome: null, reports: null });
-    expect(await world.spent()).to.equal(spent);
+    expect(await context.spent()).to.equal(spent);
   }
 
   const announcements: [string, (stored: PodStored) => void, RegExp][] = [
@@ -74,7 +74,7 @@ describe('operator: a pod that lies', function () {
     });
 
   it('is refused with more pages than it has credits for', async () => {
-    const scan = await world.submit({ maxPages: 1 });
+    const scan = await context.submit({ maxPages: 1 });
     const pod = await scan.pod();
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     const refused = await scan.settles();
@@ -131,8 +131,8 @@ describe('operator: a pod that lies', function () {
   });
 
   it('cannot speak for another scan, nor read anything', async () => {
-    const mine = await world.submit();
-    const other = await world.submit();
+    const mine = await context.submit();
+    const other = await context.submit();
     const [pod] = [await mine.pod(), await other.pod()];
     const { messages } = await mine.input();
     const { connect, jwtAuthenticator } = await import('@nats-io/transport-node');

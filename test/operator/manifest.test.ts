@@ -2,17 +2,17 @@ import { expect } from 'chai';
 import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { ORGANISATION, openWorld, reasonOf, statusOf, until, type Scan, type World } from './context.ts';
+import { ORGANISATION, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 describe('operator: scans that are applied by hand', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   before(async () => {
-    world = await openWorld();
-    await world.grant(100);
-    world.start({ maxPagesLimit: 20 });
+    context = await openContext();
+    await context.grant(100);
+    context.start({ maxPagesLimit: 20 });
   });
-  after(() => world.close());
+  after(() => context.close());
 
   async function expectRefused(scan: Scan, reason: string, message: RegExp): Promise<void> {
     const refused = await scan.settles();
@@ -20,49 +20,49 @@ describe('operator: scans that are applied by hand', function () {
     expect(reasonOf(refused, 'Succeeded')).to.equal(reason);
     expect(refused.status?.message).to.match(message);
     expect(await scan.job()).to.equal(null);
-    expect(await world.held()).to.equal(0);
+    expect(await context.held()).to.equal(0);
   }
 
   it('run like a submission, and are charged to the organisation of their namespace', async () => {
-    const spent = await world.spent();
-    const scan = await world.apply(world.team, { maxPages: 4 });
+    const spent = await context.spent();
+    const scan = await context.apply(context.team, { maxPages: 4 });
     const pod = await scan.pod();
-    expect(await world.held()).to.equal(4);
+    expect(await context.held()).to.equal(4);
     const read = (await scan.read())!;
     expect(read.metadata.labels).to.include({ 'curbcut.dev/organisation': ORGANISATION });
     expect(scan.id).to.equal(read.metadata.uid);
     const row = (await scan.row())!;
     expect(row).to.include({ origin: 'manifest', organisation: ORGANISATION, submission: 'accepted', pagesRequested: 4, pagesReserved: 4 });
-    expect(row.resource).to.deep.equal({ namespace: world.team, name: scan.name });
-    expect(pod.metadata.namespace).to.equal(world.team);
+    expect(row.resource).to.deep.equal({ namespace: context.team, name: scan.name });
+    expect(pod.metadata.namespace).to.equal(context.team);
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     expect((await scan.settles()).status).to.include({ phase: 'done' });
-    expect((await world.spent()) - spent).to.equal(2);
-    expect(await world.held()).to.equal(0);
+    expect((await context.spent()) - spent).to.equal(2);
+    expect(await context.held()).to.equal(0);
   });
 
   it('fail where nobody pays for their namespace', async () => {
-    const scan = await world.apply(world.strangers, { thresholds: { minScore: 1 } });
-    await expectRefused(scan, 'NoOrganisation', new RegExp(`No organisation is charged for namespace ${world.strangers}`));
+    const scan = await context.apply(context.strangers, { thresholds: { minScore: 1 } });
+    await expectRefused(scan, 'NoOrganisation', new RegExp(`No organisation is charged for namespace ${context.strangers}`));
     const read = (await scan.read())!;
     expect([statusOf(read, 'Admitted'), read.status?.passed]).to.deep.equal(['False', false]);
     expect(await scan.row()).to.equal(null);
   });
 
   it('fail where the organisation is blocked', async () => {
-    await world.stores.organisations.setBlocked(ORGANISATION, true);
+    await context.stores.organisations.setBlocked(ORGANISATION, true);
     try {
-      const scan = await world.apply(world.team);
+      const scan = await context.apply(context.team);
       await expectRefused(scan, 'OrganisationBlocked', /blocked/);
       expect((await scan.row())?.phase).to.equal('failed');
     } finally {
-      await world.stores.organisations.setBlocked(ORGANISATION, false);
+      await context.stores.organisations.setBlocked(ORGANISATION, false);
     }
   });
 
   it('fail where the credits do not suffice: all or nothing', async () => {
-    const { balance } = await world.stores.credits.balance(ORGANISATION);
-    await world.stores.credits.reserve({
+    const { balance } = await context.stores.credits.balance(ORGANISATION);
+    await context.stores.credits.reserve({
       organisation: ORGANISATION,
       scanId: 'other',
       pages: balance - 3,
@@ -70,32 +70,36 @@ describe('operator: scans that are applied by hand', function () {
       deadline: new Date(Date.now() + 30_000),
     });
     try {
-      const scan = await world.apply(world.team, { maxPages: 4 });
+      const scan = await context.apply(context.team, { maxPages: 4 });
       const refused = await scan.settles();
       expect(reasonOf(refused, 'Succeeded')).to.equal('InsufficientCredits');
       expect(refused.status?.message).to.match(/needs 4 credits, but 3 are left/);
       expect((await scan.row())?.phase).to.equal('failed');
     } finally {
-      await world.stores.credits.settle(ORGANISATION, 'other', 0);
+      await context.stores.credits.settle(ORGANISATION, 'other', 0);
     }
   });
 
   it('fail where they want more pages than are allowed', async () => {
-    await expectRefused(await world.apply(world.team, { maxPages: 21 }), 'TooManyPages', /maxPages is 21, but this installation allows 20/);
+    await expectRefused(
+      await context.apply(context.team, { maxPages: 21 }),
+      'TooManyPages',
+      /maxPages is 21, but this installation allows 20/,
+    );
   });
 
   it('fail where the target may not be scanned', async () => {
-    await expectRefused(await world.apply(world.team, { url: 'http://127.0.0.1/' }), 'TargetRefused', /private, loopback/);
-    await expectRefused(await world.apply(world.team, { url: 'http://db.internal/' }), 'TargetRefused', /private name/);
-    await expectRefused(await world.apply(world.team, { url: 'http://nowhere.example.com/' }), 'TargetRefused', /cannot be resolved/);
+    await expectRefused(await context.apply(context.team, { url: 'http://127.0.0.1/' }), 'TargetRefused', /private, loopback/);
+    await expectRefused(await context.apply(context.team, { url: 'http://db.internal/' }), 'TargetRefused', /private name/);
+    await expectRefused(await context.apply(context.team, { url: 'http://nowhere.example.com/' }), 'TargetRefused', /cannot be resolved/);
   });
 
   it('have no use for an id of their own choosing', async () => {
-    const victim = await world.submit();
+    const victim = await context.submit();
     await victim.pod();
-    const forged = await world.connection.request<{ metadata: { uid: string; name: string } }>(
+    const forged = await context.connection.request<{ metadata: { uid: string; name: string } }>(
       'POST',
-      world.connection.path(SCANS, world.namespace),
+      context.connection.path(SCANS, context.namespace),
       {
         body: {
           apiVersion: 'curbcut.dev/v1',
@@ -105,42 +109,42 @@ describe('operator: scans that are applied by hand', function () {
         },
       },
     );
-    const path = world.connection.path(SCANS, world.namespace, 'forged');
+    const path = context.connection.path(SCANS, context.namespace, 'forged');
     type Read = { status?: { message?: string; phase?: string }; metadata: { finalizers?: string[] } };
     const refused = await until('it is refused', async () => {
-      const read = await world.connection.request<Read>('GET', path);
+      const read = await context.connection.request<Read>('GET', path);
       return read.status?.phase === 'failed' && !read.metadata.finalizers?.length ? read : null;
     });
     expect(refused.status?.message).to.match(/Another resource has this scan id/);
     expect(forged.metadata.uid).not.to.equal(victim.id);
     expect(await victim.row()).to.include({ phase: 'queued', pagesReserved: 5 });
-    expect(await world.held()).to.equal(5);
+    expect(await context.held()).to.equal(5);
     await victim.patch({ spec: { cancel: true } });
     await victim.settles();
   });
 
   it('end where the front door gave their submission up meanwhile, and cost nothing', async () => {
     const id = 'a51de9e8-0d3e-4b43-9f0a-000000000001';
-    const model = await world.submit();
+    const model = await context.submit();
     const row = (await model.row())!;
     await model.patch({ spec: { cancel: true } });
     await model.settles();
-    await world.stores.scans.create({
+    await context.stores.scans.create({
       ...row,
       id,
-      resource: { namespace: world.namespace, name: 'given-up' },
+      resource: { namespace: context.namespace, name: 'given-up' },
       submission: 'pending',
       pagesReserved: 5,
     });
-    await world.stores.credits.reserve({
+    await context.stores.credits.reserve({
       organisation: ORGANISATION,
       scanId: id,
       pages: 5,
       partial: false,
       deadline: new Date(Date.now() + 30_000),
     });
-    await world.stores.credits.settle(ORGANISATION, id, 0);
-    await world.connection.request('POST', world.connection.path(SCANS, world.namespace), {
+    await context.stores.credits.settle(ORGANISATION, id, 0);
+    await context.connection.request('POST', context.connection.path(SCANS, context.namespace), {
       body: {
         apiVersion: 'curbcut.dev/v1',
         kind: 'AccessibilityScan',
@@ -149,10 +153,10 @@ describe('operator: scans that are applied by hand', function () {
       },
     });
     const ended = await until('its row has ended', async () => {
-      const read = await world.stores.scans.find(id);
+      const read = await context.stores.scans.find(id);
       return read?.phase === 'failed' ? read : null;
     });
     expect(ended.message).to.match(/submission that made this scan was not completed/);
-    expect(await world.held()).to.equal(0);
+    expect(await context.held()).to.equal(0);
   });
 });

@@ -3,17 +3,17 @@ import { expect } from 'chai';
 import { serveProbes, type ProbeServer } from '../../operator/probe-server.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, until, type World } from './context.ts';
+import { openContext, until, type OperatorContext } from './context.ts';
 
 describe('operator: its metrics', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   let server: ProbeServer;
   const metrics = createOperatorMetrics();
   let up = true;
   before(async () => {
-    world = await openWorld();
-    await world.grant(100);
+    context = await openContext();
+    await context.grant(100);
     server = await serveProbes({
       host: '127.0.0.1',
       port: 0,
@@ -24,7 +24,7 @@ describe('operator: its metrics', function () {
   });
   after(async () => {
     await server?.close();
-    await world?.close();
+    await context?.close();
   });
 
   /** Samples by `name{labels}`, as a scrape gets them. */
@@ -36,14 +36,14 @@ describe('operator: its metrics', function () {
   const has = (name: string, value: number) => until(`${name} is ${value}`, async () => (await scrape()).get(name) === value);
 
   it('follow a scan from the queue to its verdict, page by page', async () => {
-    const operator = world.start({}, { metrics });
+    const operator = context.start({}, { metrics });
     await has('curbcut_leader{lease="curbcut-operator"}', 1);
-    await world.setQueue({ paused: true });
+    await context.setQueue({ paused: true });
     await has('curbcut_queue_paused', 1);
-    const scan = await world.submit({ maxPages: 5, thresholds: { maxViolations: 0 } });
+    const scan = await context.submit({ maxPages: 5, thresholds: { maxViolations: 0 } });
     await has('curbcut_scans{phase="queued"}', 1);
     await has('curbcut_scans_queued', 1);
-    await world.setQueue({ paused: false });
+    await context.setQueue({ paused: false });
     await has('curbcut_scans{phase="starting"}', 1);
     const pod = await scan.pod();
     await scan.runs(pod);

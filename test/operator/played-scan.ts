@@ -6,7 +6,7 @@ import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type Kuberne
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, conditionOf, type Job, type Pod } from '../../operator/scan/kube-types.ts';
 import type { Bus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import type { Stores } from '../../stores/stores.ts';
+import type { AllStores } from '../../stores/stores.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { until } from '../runtime/cluster.ts';
 import { PDF, digestOf } from './digest.ts';
@@ -59,7 +59,7 @@ export interface Scan {
 /** Where a scan is played. */
 export interface Stage {
   connection: KubernetesConnection;
-  stores: Pick<Stores, 'scans'>;
+  stores: Pick<AllStores, 'scans'>;
   bus: Bus;
   organisation: string;
   apiNamespace: string;

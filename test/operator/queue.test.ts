@@ -1,81 +1,81 @@
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { openWorld, reasonOf, statusOf, until, type Scan, type World } from './context.ts';
+import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 describe('operator: the queue', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   beforeEach(async () => {
-    world = await openWorld();
-    await world.grant(1000);
+    context = await openContext();
+    await context.grant(1000);
   });
-  afterEach(() => world.close());
+  afterEach(() => context.close());
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, message: RegExp) =>
     scan.reaches(`told ${message}`, (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''));
 
   it('is made where there is none, open', async () => {
-    world.start();
-    const queue = await until('there is a queue', () => world.queue());
+    context.start();
+    const queue = await until('there is a queue', () => context.queue());
     expect(queue.spec).to.deep.equal({ paused: false });
   });
 
   it('starts nothing while it is paused, says why, tells the front door, and goes on where it was', async () => {
-    world.start();
-    const runs = await world.submit();
+    context.start();
+    const runs = await context.submit();
     await admitted(runs);
-    await world.setQueue({ paused: true });
-    await until('the front door knows', async () => (await world.stores.queueStates.read()).paused);
-    const scan = await world.submit();
+    await context.setQueue({ paused: true });
+    await until('the front door knows', async () => (await context.stores.queueStates.read()).paused);
+    const scan = await context.submit();
     const waiting = await waits(scan, /queue is paused/);
     expect(waiting.status?.phase).to.equal('queued');
     expect(reasonOf(waiting, 'Admitted')).to.equal('QueuePaused');
     expect(statusOf(waiting, 'Succeeded')).to.equal('Unknown');
     expect(await scan.job()).to.equal(null);
     await until('the queue says how full it is', async () => {
-      const { status } = (await world.queue())!;
+      const { status } = (await context.queue())!;
       return status?.queued === 1 && status.running === 1;
     });
-    expect((await world.stores.queueStates.read()).live).to.equal(2);
+    expect((await context.stores.queueStates.read()).live).to.equal(2);
     // Those that run go on.
     await runs.runs(await runs.pod());
     await runs.reaches('crawling', ({ status }) => status?.phase === 'crawling');
 
-    await world.setQueue({ paused: false });
+    await context.setQueue({ paused: false });
     await admitted(scan);
     await scan.pod();
-    await until('the front door knows', async () => !(await world.stores.queueStates.read()).paused);
+    await until('the front door knows', async () => !(await context.stores.queueStates.read()).paused);
   });
 
   it('runs as many as it may, first come, first served, and tells the others their place', async () => {
-    world.start({ maxRunning: 1 });
-    const first = await world.submit();
+    context.start({ maxRunning: 1 });
+    const first = await context.submit();
     await admitted(first);
-    const second = await world.submit();
+    const second = await context.submit();
     await waits(second, /Next in line/);
     // Creation times are whole seconds; the order within one is not the order of arrival.
     await new Promise((resolve) => setTimeout(resolve, 1001));
-    const third = await world.submit();
+    const third = await context.submit();
     await waits(third, /1 scan is ahead/);
     expect(await second.job()).to.equal(null);
     await first.patch({ spec: { cancel: true } });
     await admitted(second);
     await waits(third, /Next in line/);
-    await world.setQueue({ maxRunning: 2 });
+    await context.setQueue({ maxRunning: 2 });
     await admitted(third);
   });
 
   it('never lets in more than it may, whatever comes at once', async () => {
-    world.start({ maxRunning: 3 });
-    const scans = await Promise.all(Array.from({ length: 12 }, () => world.submit()));
+    context.start({ maxRunning: 3 });
+    const scans = await Promise.all(Array.from({ length: 12 }, () => context.submit()));
     // One list is one moment; reads of one after the other would count a scan and its successor.
     const look = async () => {
-      const { items } = await world.connection.request<{ items: AccessibilityScan[] }>(
+      const { items } = await context.connection.request<{ items: AccessibilityScan[] }>(
         'GET',
-        world.connection.path(SCANS, world.namespace),
+        context.connection.path(SCANS, context.namespace),
       );
       const live = items.filter((read) => read.status?.completionTime === undefined);
       return { left: live.length, running: live.filter((read) => statusOf(read, 'Admitted') === 'True') };
@@ -93,13 +93,13 @@ describe('operator: the queue', function () {
   });
 
   it('ends what waited too long', async () => {
-    world.start({ patience: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
-    await world.setQueue({ paused: true });
-    const scan = await world.submit();
+    context.start({ timeouts: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
+    await context.setQueue({ paused: true });
+    const scan = await context.submit();
     const failed = await scan.settles();
     expect(reasonOf(failed, 'Succeeded')).to.equal('QueueDeadline');
     expect(reasonOf(failed, 'Admitted')).to.equal('QueueDeadline');
     expect(failed.status?.message).to.match(/waited .* for its turn/);
-    expect(await world.held()).to.equal(0);
+    expect(await context.held()).to.equal(0);
   });
 });

@@ -1,20 +1,20 @@
 import { expect } from 'chai';
 import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, type Scan, type World } from './context.ts';
+import { openContext, type Scan, type OperatorContext } from './context.ts';
 
 describe('operator: restarts', function () {
   this.timeout(480_000);
-  let world: World;
+  let context: OperatorContext;
   beforeEach(async () => {
-    world = await openWorld();
-    await world.grant(10_000);
+    context = await openContext();
+    await context.grant(10_000);
   });
-  afterEach(() => world.close());
+  afterEach(() => context.close());
 
   it('takes up what another one left, in every state', async () => {
-    const first = world.start({ maxRunning: 3 });
-    const [pending, running, finished] = [await world.submit(), await world.submit(), await world.submit()] as [Scan, Scan, Scan];
+    const first = context.start({ maxRunning: 3 });
+    const [pending, running, finished] = [await context.submit(), await context.submit(), await context.submit()] as [Scan, Scan, Scan];
     const pods = [await pending.pod(), await running.pod(), await finished.pod()];
     await running.runs(pods[1]!);
     await running.says({
@@ -26,7 +26,7 @@ describe('operator: restarts', function () {
       pages: { scanned: 1, failed: 0, total: 2 },
     });
     await running.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
-    const queued = await world.submit();
+    const queued = await context.submit();
     await queued.reaches('queued', ({ status }) => status?.phase === 'queued');
     await first.stop();
 
@@ -34,9 +34,9 @@ describe('operator: restarts', function () {
     const stored = await finished.stores(pods[2]!, bytesOf(reportOf(await finished.input())));
     await finished.ends(pods[2]!, { exitCode: 0, message: JSON.stringify(stored) });
     await pending.patch({ spec: { cancel: true } });
-    const fresh = await world.submit();
+    const fresh = await context.submit();
 
-    world.start({ maxRunning: 3 });
+    context.start({ maxRunning: 3 });
     expect((await finished.settles()).status?.phase).to.equal('done');
     expect((await pending.settles()).status?.phase).to.equal('canceled');
     await queued.pod();
@@ -45,15 +45,15 @@ describe('operator: restarts', function () {
     expect(still.status).to.deep.include({ phase: 'scanning', attempts: 1, podName: pods[1]!.metadata.name });
     await running.says(await running.stores(pods[1]!, bytesOf(reportOf(await running.input()))));
     expect((await running.settles()).status?.phase).to.equal('done');
-    expect(await world.spent()).to.equal(4);
+    expect(await context.spent()).to.equal(4);
   });
 
   it('comes to the same end wherever it dies, and charges once', async () => {
     let deaths = 0;
     for (let writes = 0; ; writes += 1) {
-      const fuse = createFuse(world, writes);
-      const mortal = world.start({ leaseSeconds: 3 }, fuse.parts);
-      const scan = await world.submit();
+      const fuse = createFuse(context, writes);
+      const mortal = context.start({ leaseSeconds: 3 }, fuse.parts);
+      const scan = await context.submit();
       // The pod does its work as soon as it is made, whoever lives.
       const made = scan.pod();
       const before = await Promise.race([made.then(() => 'made' as const), fuse.blown.then(() => 'died' as const)]);
@@ -61,8 +61,8 @@ describe('operator: restarts', function () {
       const takeOver = async () => {
         deaths += 1;
         await mortal.stop();
-        await world.dropLease().catch(() => undefined);
-        return world.start();
+        await context.dropLease().catch(() => undefined);
+        return context.start();
       };
       if (before === 'died') immortal = await takeOver();
       const own = await made;
@@ -74,11 +74,11 @@ describe('operator: restarts', function () {
       const done = await settled;
       expect(done.status, `died before write ${writes}`).to.deep.include({ phase: 'done', attempts: 1 });
       expect((await scan.row())?.phase).to.equal('done');
-      expect(await world.spent(), `died before write ${writes}`).to.equal(2 * (writes + 1));
-      expect(await world.held()).to.equal(0);
+      expect(await context.spent(), `died before write ${writes}`).to.equal(2 * (writes + 1));
+      expect(await context.held()).to.equal(0);
       expect(await scan.pods()).to.have.length(1);
       await (immortal ?? mortal).stop();
-      await world.dropLease().catch(() => undefined);
+      await context.dropLease().catch(() => undefined);
       if (immortal === null) break;
     }
     // From claiming to releasing there are about fourteen writes; fewer deaths would mean that the fuse did not work.
@@ -86,17 +86,17 @@ describe('operator: restarts', function () {
   });
 
   it('leaves a Job alone that bears its name but is not its own', async () => {
-    const children = createChildren(world.connection);
-    const operator = world.start();
-    await world.setQueue({ paused: true });
-    const scan = await world.apply(world.team);
+    const children = createChildren(context.connection);
+    const operator = context.start();
+    await context.setQueue({ paused: true });
+    const scan = await context.apply(context.team);
     const template = {
       spec: { restartPolicy: 'Never', nodeSelector: { 'curbcut.test/stage': 'nowhere' }, containers: [{ name: 'scanner', image: 'x' }] },
     };
-    await world.connection.request('POST', world.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, world.team), {
+    await context.connection.request('POST', context.connection.path({ group: 'batch', version: 'v1', plural: 'jobs' }, context.team), {
       body: { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: `scan-${scan.id}` }, spec: { template } },
     });
-    await world.setQueue({ paused: false });
+    await context.setQueue({ paused: false });
     const failed = await scan.settles();
     expect(failed.status?.message).to.match(/belongs to something else is in the way/);
     expect(await children.readJob(failed, scan.id)).to.equal(null);
@@ -106,10 +106,10 @@ describe('operator: restarts', function () {
 });
 
 /**
- * The world's dependencies, through which an operator may write so many times; before the next write it dies: nothing of it
- * reaches the world any more. Leases and events are left out, for they are no step of a scan.
+ * The context's dependencies, through which an operator may write so many times; before the next write it dies: nothing of it
+ * reaches the context any more. Leases and events are left out, for they are no step of a scan.
  */
-function createFuse(world: World, writes: number) {
+function createFuse(context: OperatorContext, writes: number) {
   const { promise: blown, resolve } = Promise.withResolvers<void>();
   let left = writes;
   let dead = false;
@@ -131,7 +131,7 @@ function createFuse(world: World, writes: number) {
         };
       },
     });
-  const { connection, stores } = world;
+  const { connection, stores } = context;
   const counted = /\/(accessibilityscans|jobs|secrets)/;
   return {
     blown,

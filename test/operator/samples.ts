@@ -7,7 +7,7 @@ import {
   type Condition,
 } from '../../core/protocol/custom-resources.ts';
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
-import type { Facts, Patience } from '../../operator/scan/policy/plan.ts';
+import type { Facts, Timeouts } from '../../operator/scan/policy/plan.ts';
 import { SILENCE } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
@@ -15,7 +15,7 @@ export const NOW = new Date('2026-03-02T10:00:00Z');
 /** A moment so many seconds before NOW. */
 export const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString().replace('.000Z', 'Z');
 
-export const PATIENCE: Patience = {
+export const TIMEOUTS: Timeouts = {
   queueMs: 3_600_000,
   pendingMs: 300_000,
   stuckMs: 120_000,

@@ -25,7 +25,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     scanner: SCANNER,
     pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
     runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
-    patience: {
+    timeouts: {
       queueMs: 3_600_000,
       pendingMs: 600_000,
       stuckMs: 600_000,

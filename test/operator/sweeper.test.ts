@@ -1,36 +1,36 @@
 import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
-import { createScanBook } from '../../operator/scan/scan-client.ts';
+import { createScanClient } from '../../operator/scan/scan-client.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
 import { noBus } from '../../stores/nats.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { silent } from '../stores/database.ts';
 import { bytesOf, reportOf } from './export.ts';
-import { openWorld, reportKeys, until, type World } from './context.ts';
+import { openContext, reportKeys, until, type OperatorContext } from './context.ts';
 
 describe('operator: the sweeper', function () {
   this.timeout(240_000);
-  let world: World;
+  let context: OperatorContext;
   let looked: string[];
   beforeEach(async () => {
-    world = await openWorld();
-    await world.grant(100);
+    context = await openContext();
+    await context.grant(100);
     looked = [];
   });
-  afterEach(() => world.close());
+  afterEach(() => context.close());
 
   /** Sweeps as it would be done so many seconds from now. */
   function sweepIn(seconds: number): Promise<SweepResult> {
-    const { connection, stores } = world;
+    const { connection, stores } = context;
     return createSweeper({
       connection,
-      book: createScanBook(connection, { get: () => undefined, list: () => [] }),
+      scanClient: createScanClient(connection, { get: () => undefined, list: () => [] }),
       ...stores,
-      reports: world.reports,
+      reports: context.reports,
       mirror: createMirror({ ...stores, bus: noBus() }),
       lookAgain: (scan) => looked.push(scan.metadata.name),
-      apiNamespace: world.namespace,
+      apiNamespace: context.namespace,
       retentionDays: 90,
       pendingForMs: 120_000,
       staleForMs: 300_000,
@@ -41,7 +41,7 @@ describe('operator: the sweeper', function () {
 
   /** What a front door leaves that dies after it held the credits. */
   async function pendingRow(): Promise<ScanRow> {
-    const scan = await world.submit();
+    const scan = await context.submit();
     await scan.remove();
     await until('it is gone', async () => (await scan.read()) === null);
     return (await scan.row())!;
@@ -50,23 +50,23 @@ describe('operator: the sweeper', function () {
   it('discards a submission that came to nothing, and frees its credits, but not too early', async () => {
     const row = await pendingRow();
     expect(await sweepIn(0)).to.include({ discarded: 0, settled: 0 });
-    expect(await world.held()).to.equal(5);
+    expect(await context.held()).to.equal(5);
     expect(await sweepIn(130)).to.include({ discarded: 1, settled: 1, accepted: 0 });
-    expect(await world.stores.scans.find(row.id)).to.equal(null);
-    expect(await world.held()).to.equal(0);
+    expect(await context.stores.scans.find(row.id)).to.equal(null);
+    expect(await context.held()).to.equal(0);
   });
 
   it('accepts a submission whose resource exists', async () => {
-    const scan = await world.submit();
+    const scan = await context.submit();
     expect(await sweepIn(130)).to.include({ accepted: 1, discarded: 0 });
     expect((await scan.row())?.submission).to.equal('accepted');
-    expect(await world.held()).to.equal(5);
+    expect(await context.held()).to.equal(5);
   });
 
   it('ends a row whose resource is gone, and looks again at one whose resource is there', async () => {
-    const gone = await world.submit({ thresholds: { minScore: 1 } });
-    const there = await world.submit();
-    for (const scan of [gone, there]) await world.stores.scans.accept(scan.id);
+    const gone = await context.submit({ thresholds: { minScore: 1 } });
+    const there = await context.submit();
+    for (const scan of [gone, there]) await context.stores.scans.accept(scan.id);
     await gone.remove();
     await until('it is gone', async () => (await gone.read()) === null);
     expect(await sweepIn(290)).to.include({ orphaned: 0 });
@@ -78,63 +78,63 @@ describe('operator: the sweeper', function () {
     });
     expect((await there.row())?.phase).to.equal('queued');
     expect(looked).to.deep.equal([there.name]);
-    expect(await world.held()).to.equal(5);
+    expect(await context.held()).to.equal(5);
   });
 
   it('does not take another resource of the same name for the row’s own', async () => {
-    const scan = await world.apply(world.team);
-    await world.stores.scans.create({
-      ...(await (await world.submit()).row())!,
+    const scan = await context.apply(context.team);
+    await context.stores.scans.create({
+      ...(await (await context.submit()).row())!,
       id: 'b51de9e8-0d3e-4b43-9f0a-000000000001',
       origin: 'manifest',
       submission: 'accepted',
-      resource: { namespace: world.team, name: scan.name },
+      resource: { namespace: context.team, name: scan.name },
     });
     await sweepIn(310);
-    expect((await world.stores.scans.find('b51de9e8-0d3e-4b43-9f0a-000000000001'))?.phase).to.equal('failed');
+    expect((await context.stores.scans.find('b51de9e8-0d3e-4b43-9f0a-000000000001'))?.phase).to.equal('failed');
   });
 
   it('ends nothing where the Kubernetes API does not answer', async () => {
-    const scan = await world.submit();
-    await world.stores.scans.accept(scan.id);
-    const { connection } = world;
+    const scan = await context.submit();
+    await context.stores.scans.accept(scan.id);
+    const { connection } = context;
     const away = {
       ...connection,
       path: connection.path.bind(connection),
       request: () => Promise.reject(new KubernetesError(404, 'NotFound', 'the server could not find the requested resource')),
     } as unknown as typeof connection;
-    const real = world.connection;
-    world.connection = away;
+    const real = context.connection;
+    context.connection = away;
     const error = await sweepIn(310).then(
       () => null,
       (reason: unknown) => reason,
     );
-    world.connection = real;
+    context.connection = real;
     expect(error).to.be.an('error');
     expect((await scan.row())?.phase).to.equal('queued');
   });
 
   it('frees what a scan holds that has ended', async () => {
-    const scan = await world.submit();
-    await world.stores.scans.accept(scan.id);
-    await world.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
+    const scan = await context.submit();
+    await context.stores.scans.accept(scan.id);
+    await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
     expect(await sweepIn(0)).to.include({ settled: 1 });
-    expect(await world.held()).to.equal(0);
+    expect(await context.held()).to.equal(0);
   });
 
   it('forgets reports that were kept long enough, and no others', async () => {
-    const operator = world.start();
-    const scan = await world.submit();
+    const operator = context.start();
+    const scan = await context.submit();
     const pod = await scan.pod();
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     await scan.settles();
     await operator.stop();
     const keys = reportKeys(scan.id);
     expect(await sweepIn(89 * 86_400)).to.include({ expired: 0 });
-    expect(await world.reports.size(keys.pdf)).to.be.greaterThan(0);
+    expect(await context.reports.size(keys.pdf)).to.be.greaterThan(0);
     expect(await sweepIn(91 * 86_400)).to.include({ expired: 1 });
-    expect(await world.reports.size(keys.pdf)).to.equal(null);
-    expect(await world.reports.size(keys.export)).to.equal(null);
+    expect(await context.reports.size(keys.pdf)).to.equal(null);
+    expect(await context.reports.size(keys.export)).to.equal(null);
     expect(await scan.row()).to.equal(null);
   });
 });

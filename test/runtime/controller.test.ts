@@ -4,7 +4,7 @@ import { systemClock } from '../../operator/runtime/clock.ts';
 import { startController } from '../../operator/runtime/controller.ts';
 import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
-import { createQueue } from '../../operator/runtime/workqueue.ts';
+import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';
 
@@ -32,7 +32,7 @@ describe('a whole controller, against a Kubernetes API', () => {
       idleMs: 2000,
       backOff: { baseMs: 50, maxMs: 300 },
     });
-    const queue = createQueue({ clock: systemClock, baseDelayMs: 20, maxDelayMs: 500 });
+    const queue = createWorkqueue({ clock: systemClock, baseDelayMs: 20, maxDelayMs: 500 });
     cache.onChange(({ object }) => queue.add(keyOf(object)));
     cache.start(stop.signal);
     const busy = new Set<string>();

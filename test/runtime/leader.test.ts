@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { systemClock } from '../../operator/runtime/clock.ts';
 import { startController } from '../../operator/runtime/controller.ts';
-import { lead, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader-election.ts';
-import { createQueue } from '../../operator/runtime/workqueue.ts';
+import { runLeaderElection, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader-election.ts';
+import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from './fake-logger.ts';
@@ -27,7 +27,7 @@ describe('leader election, against a Kubernetes API', () => {
   function campaign(connection: KubernetesConnection, identity: string, whileLeading?: LeadOptions['whileLeading']) {
     const stop = new AbortController();
     const it = { stop, leads: false, lost: false, over: Promise.resolve() };
-    it.over = lead({
+    it.over = runLeaderElection({
       connection,
       namespace,
       name: 'operator',
@@ -93,7 +93,7 @@ describe('leader election, against a Kubernetes API', () => {
     /** Reads, is held up, and writes what it then believes: the worst moment to lose a lease. */
     const work = (own: KubernetesConnection, by: string, holdUp: () => Promise<void>): LeadOptions['whileLeading'] =>
       async function whileLeading(signal, lost) {
-        const queue = createQueue({ clock: systemClock });
+        const queue = createWorkqueue({ clock: systemClock });
         const path = own.path(CONFIGMAPS, namespace, 'scan');
         const controller = startController({
           name: by,

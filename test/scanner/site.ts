@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from '../../platform/logger.ts';
 import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
-import { runScan, type ScanInput, type ScanParts, type ScanResult } from '../../scanner-image/scan.ts';
+import { runScan, type ScanInput, type ScanDeps, type ScanResult } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
 
@@ -71,7 +71,7 @@ export function answer(status: number, headers: Record<string, string> = {}, bod
 
 export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 
-export const machine: ScanParts['machine'] = {
+export const machine: ScanDeps['machine'] = {
   chromiumPath: process.env.CHROMIUM_PATH,
   path: process.env.PATH ?? '',
   home: process.env.HOME,
@@ -104,7 +104,7 @@ export function scan(
   url: string,
   options: Partial<ScanOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
-  parts: Partial<ScanParts> = {},
+  parts: Partial<ScanDeps> = {},
 ): Promise<ScanResult> {
   return runScan(inputOf(url, options, more), { machine, log: quiet, ...parts });
 }

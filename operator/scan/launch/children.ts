@@ -15,7 +15,7 @@ interface ClusterEvent {
 }
 
 /** The cluster would not have an object: another's has its name, or the request itself is refused. It will not do so later either. */
-export class Refused extends Error {
+export class ChildRefused extends Error {
   readonly kind: 'taken' | 'refused';
   constructor(kind: 'taken' | 'refused', message: string) {
     super(message);
@@ -61,7 +61,7 @@ export function createChildren(connection: KubernetesConnection): Children {
         await connection.request('POST', connection.path(SECRETS, secret.metadata.namespace), { body: secret, signal });
       } catch (error) {
         if (isCode(error, 409)) return;
-        if (isCode(error, 400, 403, 422)) throw new Refused('refused', error.message);
+        if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
         throw error;
       }
     },
@@ -70,11 +70,11 @@ export function createChildren(connection: KubernetesConnection): Children {
       try {
         return essentialJob(await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal }));
       } catch (error) {
-        if (isCode(error, 400, 403, 422)) throw new Refused('refused', error.message);
+        if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
         if (!isCode(error, 409)) throw error;
         const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
         if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
-        throw new Refused('taken', job.metadata.name);
+        throw new ChildRefused('taken', job.metadata.name);
       }
     },
 

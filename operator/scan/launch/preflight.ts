@@ -9,16 +9,16 @@ import { URL_MAX_LENGTH, judgeResolved, judgeUrl, literalAddress, type TargetRul
 import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
-import { optionsOf } from '../policy/run-time.ts';
+import { scanOptionsOf } from '../policy/run-time.ts';
 import * as ends from '../policy/condition-reasons.ts';
-import type { End } from '../policy/condition-reasons.ts';
+import type { EndReason } from '../policy/condition-reasons.ts';
 
 /** Credits are held within this time or not at all. */
 const RESERVE_WITHIN_MS = 30_000;
 /** How long name servers may fail to answer before a name counts as one that does not exist. */
 const RESOLVE_WITHIN_MS = 120_000;
 
-export interface IntakeParts {
+export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'mirror'>;
   credits: Pick<Credits, 'reserve'>;
   organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
@@ -30,21 +30,21 @@ export interface IntakeParts {
   now: () => Date;
 }
 
-export interface Intake {
+export interface Preflight {
   /** The finalizer, and the label of who is charged, if anybody is. */
   claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
   /** Judges a scan and holds its credits. @returns what it may use, or why it ends here */
-  vet(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }>;
+  vet(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }>;
 }
 
-export function createIntake(parts: IntakeParts): Intake {
+export function createPreflight(parts: PreflightDeps): Preflight {
   const { scans, credits, organisations } = parts;
 
   const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
     metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 
   /** A scan of the front door: its row was there before it. */
-  async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }> {
+  async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }> {
     const row = await scans.find(scanId);
     if (row === null) return { end: ends.NOT_SUBMITTED };
     // Anyone who may write scans here could give theirs an id that is another's.
@@ -53,7 +53,7 @@ export function createIntake(parts: IntakeParts): Intake {
     return reserve(row);
   }
 
-  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: End }> {
+  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }> {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
@@ -92,7 +92,7 @@ export function createIntake(parts: IntakeParts): Intake {
    * Holds the credits of a manifest, all or nothing; of a submission they are held already, and this says whether they
    * still are: a front door that gave up has given them back.
    */
-  async function reserve(row: ScanRow): Promise<{ row: ScanRow } | { end: End }> {
+  async function reserve(row: ScanRow): Promise<{ row: ScanRow } | { end: EndReason }> {
     const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
     const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
     try {
@@ -107,7 +107,7 @@ export function createIntake(parts: IntakeParts): Intake {
   }
 
   function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
-    const options = optionsOf(scan.spec);
+    const options = scanOptionsOf(scan.spec);
     return {
       id: scanId,
       organisation,

@@ -2,7 +2,7 @@
 import { requestOf, secretNameOf, type KubernetesObject } from '../../../core/protocol/custom-resources.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import { ownedMeta, type Launch } from './job.ts';
-import { optionsOf, reservedPages } from '../policy/run-time.ts';
+import { scanOptionsOf, reservedPages } from '../policy/run-time.ts';
 
 export interface InputSecret extends KubernetesObject {
   type: string;
@@ -33,7 +33,7 @@ export interface Grants {
 
 /** What the pod reads. `maxPages` is what was reserved, not what was asked for. */
 export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
-  const options = optionsOf(scan.spec);
+  const options = scanOptionsOf(scan.spec);
   const requestId = requestOf(scan);
   const { otlpEndpoint: endpoint } = settings;
   const { traceparent } = grants;

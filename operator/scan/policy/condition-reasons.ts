@@ -5,7 +5,7 @@ import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-mes
 const MESSAGE_MAX = 1000;
 
 /** How a scan ends that has no result. */
-export interface End {
+export interface EndReason {
   phase: 'failed' | 'canceled';
   /** The `Succeeded` condition's reason. */
   reason: string;
@@ -38,17 +38,17 @@ export function tidy(text: string): string {
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
-const failed = (reason: string, message: string): End => ({ phase: 'failed', reason, message: tidy(message) });
+const failed = (reason: string, message: string): EndReason => ({ phase: 'failed', reason, message: tidy(message) });
 
 /** The pod gave up for good, in its own words where it has some. */
-export function gaveUp(said: PodFailed): End {
+export function gaveUp(said: PodFailed): EndReason {
   const known = POD_REASONS[said.reason];
   const own = tidy(said.message);
   return failed(known.reason, `${own === '' ? known.message : own} ${FREE}`);
 }
 
-export const CANCELED: End = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${FREE}` };
-export const DELETED: End = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${FREE}` };
+export const CANCELED: EndReason = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${FREE}` };
+export const DELETED: EndReason = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${FREE}` };
 
 export const NOT_SUBMITTED = failed(
   'SubmissionAbandoned',
@@ -61,55 +61,55 @@ export const NOT_ITS_OWN = failed(
 );
 
 /** No organisation pays for what is applied in this namespace. */
-export function noOrganisation(namespace: string): End {
+export function noOrganisation(namespace: string): EndReason {
   return failed(
     'NoOrganisation',
     `No organisation is charged for namespace ${namespace}. Have an administrator add the namespace to one (curbcut-admin organisation), then apply the scan again.`,
   );
 }
 
-export function organisationBlocked(organisation: string): End {
+export function organisationBlocked(organisation: string): EndReason {
   return failed('OrganisationBlocked', `The organisation ${organisation} is blocked; ask the administrator of this installation. ${FREE}`);
 }
 
-export function tooManyPages(asked: number, allowed: number): End {
+export function tooManyPages(asked: number, allowed: number): EndReason {
   return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${FREE}`);
 }
 
-export function insufficientCredits(needed: number, balance: number): End {
+export function insufficientCredits(needed: number, balance: number): EndReason {
   return failed(
     'InsufficientCredits',
     `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${FREE}`,
   );
 }
 
-export function targetRefused(message: string): End {
+export function targetRefused(message: string): EndReason {
   return failed('TargetRefused', `${message} ${FREE}`);
 }
 
-export function queuedTooLong(hours: number): End {
+export function queuedTooLong(hours: number): EndReason {
   return failed(
     'QueueDeadline',
     `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} for its turn; submit it again later. ${FREE}`,
   );
 }
 
-export function timedOut(seconds: number): End {
+export function timedOut(seconds: number): EndReason {
   return failed('DeadlineExceeded', `The scan was not finished within ${seconds} s; try fewer pages. ${FREE}`);
 }
 
-export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): End {
+export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): EndReason {
   return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${FREE}`);
 }
 
-export function stuck(seconds: number): End {
+export function stuck(seconds: number): EndReason {
   return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${FREE}`);
 }
 
 export const JOB_LOST = failed('JobLost', `The scan's Job was deleted by somebody else before it ended; submit the scan again. ${FREE}`);
 
 /** Another's object has the name that the scan's Job must have. */
-export function nameTaken(name: string): End {
+export function nameTaken(name: string): EndReason {
   return failed(
     'NameTaken',
     `A Job named ${name} that belongs to something else is in the way; remove it and apply the scan again. ${FREE}`,
@@ -117,17 +117,17 @@ export function nameTaken(name: string): End {
 }
 
 /** The API server will not have the scan's Job or Secret: a quota, an admission webhook, a malformed podTemplate. */
-export function launchRefused(why: string): End {
+export function launchRefused(why: string): EndReason {
   return failed('LaunchRefused', `The cluster refused the scanner's Job: ${why} ${FREE}`);
 }
 
-export function resultsRefused(why: string): End {
+export function resultsRefused(why: string): EndReason {
   return failed('ResultsRefused', `The scanner's results were refused: ${why} ${FREE}`);
 }
 
 export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${FREE}`);
 
-export function crashed(attempts: number, last: string): End {
+export function crashed(attempts: number, last: string): EndReason {
   return failed(
     'Crashed',
     `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources). ${FREE}`,

@@ -5,7 +5,7 @@ import { PHASES, type Phase } from '../../../core/scan/options.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import {
   NOW,
-  PATIENCE,
+  TIMEOUTS,
   ago,
   condition,
   endedPod,
@@ -25,8 +25,8 @@ import { phaseOf, type StatusPatch } from './status.ts';
 
 /** What a plan does, in short: the end's reason, else the action's name. */
 const short = (facts: Facts): string[] =>
-  plan(facts, PATIENCE).actions.map((action) => (action.do === 'end' ? action.end.reason : action.do));
-const endOf = (facts: Facts) => plan(facts, PATIENCE).actions.find((action) => action.do === 'end')?.end;
+  plan(facts, TIMEOUTS).actions.map((action) => (action.do === 'end' ? action.end.reason : action.do));
+const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.find((action) => action.do === 'end')?.end;
 const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
 
 const running = (more: Partial<Facts> = {}): Facts =>
@@ -296,7 +296,7 @@ describe('plan', () => {
     const heard = { progress: progress('a', { pages: { scanned: 2, failed: 0, total: 4 } }), at: NOW, words: [] };
     const mirrored = { phase: 'scanning' as const, pages: { scanned: 1, failed: 0, total: 4 } };
     const facts = running({ scan, heard, mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) });
-    const { actions, wakeAfterMs } = plan(facts, PATIENCE);
+    const { actions, wakeAfterMs } = plan(facts, TIMEOUTS);
     expect(actions).to.deep.equal([]);
     expect(wakeAfterMs).to.equal(100);
     expect(short({ ...facts, mirroredAt: secondsAgo(0.5) })).to.deep.equal(['mirror']);
@@ -306,13 +306,13 @@ describe('plan', () => {
   });
 
   it('looks again when the next deadline comes, and not before', () => {
-    expect(plan(factsOf({ scan: scanWith({ phase: 'queued' }) }), PATIENCE).wakeAfterMs).to.equal(3_000_000);
-    expect(plan(factsOf({ scan: ended('done', 20, { ...free, spec: { ttlSecondsAfterFinished: 60 } }) }), PATIENCE).wakeAfterMs).to.equal(
+    expect(plan(factsOf({ scan: scanWith({ phase: 'queued' }) }), TIMEOUTS).wakeAfterMs).to.equal(3_000_000);
+    expect(plan(factsOf({ scan: ended('done', 20, { ...free, spec: { ttlSecondsAfterFinished: 60 } }) }), TIMEOUTS).wakeAfterMs).to.equal(
       40_000,
     );
-    expect(plan(factsOf({ scan: ended('done', 20, free), job: jobWith() }), PATIENCE).wakeAfterMs).to.equal(40_000);
-    expect(plan(running({ pods: [pendingPod('a', 100)] }), PATIENCE).wakeAfterMs).to.equal(200_000);
-    expect(plan(factsOf({ scan: ended('done', 20, free) }), PATIENCE).wakeAfterMs).to.equal(null);
+    expect(plan(factsOf({ scan: ended('done', 20, free), job: jobWith() }), TIMEOUTS).wakeAfterMs).to.equal(40_000);
+    expect(plan(running({ pods: [pendingPod('a', 100)] }), TIMEOUTS).wakeAfterMs).to.equal(200_000);
+    expect(plan(factsOf({ scan: ended('done', 20, free) }), TIMEOUTS).wakeAfterMs).to.equal(null);
   });
 
   describe('whatever is known', () => {
@@ -380,7 +380,7 @@ describe('plan', () => {
       fc.assert(
         fc.property(facts, (known) => {
           if (!isTerminal(phaseOf(known.scan))) return true;
-          return plan(known, PATIENCE).actions.every(({ do: what }) => ['removeJob', 'finish', 'release', 'expire'].includes(what));
+          return plan(known, TIMEOUTS).actions.every(({ do: what }) => ['removeJob', 'finish', 'release', 'expire'].includes(what));
         }),
         { numRuns: 2000 },
       );
@@ -390,7 +390,7 @@ describe('plan', () => {
       fc.assert(
         fc.property(facts, (known) => {
           const before = known.scan.status;
-          return written(plan(known, PATIENCE).actions).every(
+          return written(plan(known, TIMEOUTS).actions).every(
             (patch) =>
               PHASES.indexOf(patch.phase!) >= PHASES.indexOf(phaseOf(known.scan)) &&
               patch.pages!.scanned >= (before?.pages?.scanned ?? 0) &&
@@ -406,7 +406,7 @@ describe('plan', () => {
     it('nothing is done twice at once, nothing follows an end, and nothing is released that is not finished', () => {
       fc.assert(
         fc.property(facts, (known) => {
-          const names = plan(known, PATIENCE)
+          const names = plan(known, TIMEOUTS)
             .actions.map(({ do: what }) => what)
             .filter((what) => what !== 'giveUpPod');
           if (new Set(names).size !== names.length) return false;
@@ -420,7 +420,7 @@ describe('plan', () => {
     it('once what was decided is written, it is not decided again', () => {
       fc.assert(
         fc.property(facts, (known) => {
-          const { actions } = plan(known, PATIENCE);
+          const { actions } = plan(known, TIMEOUTS);
           const [status] = written(actions);
           const mirror = actions.find((action) => action.do === 'mirror');
           if (status === undefined && mirror === undefined) return true;
@@ -430,7 +430,7 @@ describe('plan', () => {
             scan: { ...known.scan, status: clean },
             mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.mirrored,
           } as Facts;
-          return plan(after, PATIENCE).actions.every(({ do: what }) => what === 'giveUpPod');
+          return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'giveUpPod');
         }),
         { numRuns: 2000 },
       );
@@ -439,7 +439,7 @@ describe('plan', () => {
     it('a living scan always has something that will end it', () => {
       fc.assert(
         fc.property(facts, (known) => {
-          const { actions, wakeAfterMs } = plan(known, PATIENCE);
+          const { actions, wakeAfterMs } = plan(known, TIMEOUTS);
           if (known.scan.metadata.deletionTimestamp !== undefined || isTerminal(phaseOf(known.scan))) return true;
           return actions.length > 0 || wakeAfterMs !== null;
         }),

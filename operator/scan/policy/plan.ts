@@ -7,17 +7,17 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, type PodStored } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress, Phase } from '../../../core/scan/options.ts';
-import { howItEnded, missingPodCause, pendingCause, type Cause } from './pod-diagnostics.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type Diagnosis } from './pod-diagnostics.ts';
 import * as ends from './condition-reasons.ts';
-import type { End } from './condition-reasons.ts';
+import type { EndReason } from './condition-reasons.ts';
 import { admittedAt, isOver, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
-import { observation, statusChange } from './progress.ts';
+import { progressOf, statusChange } from './progress.ts';
 import { JOB_MARGIN_SECONDS, OPERATOR_MARGIN_SECONDS } from './run-time.ts';
-import { terminationMessage, type Heard, type LastWord } from '../results/pod-message-log.ts';
+import { terminationMessage, type PodMessages, type LastWord } from '../results/pod-message-log.ts';
 import { hasEnded, type StatusPatch } from './status.ts';
 
 /** How long each state may last, in milliseconds. */
-export interface Patience {
+export interface Timeouts {
   /** From the scan's creation to its admission. */
   queueMs: number;
   /** From a pod's creation to its start, and from the Job's creation to its pod. */
@@ -49,7 +49,7 @@ export interface Facts {
   trouble: string | null;
   /** Since when this operator sees a Job without a pod that lives. */
   noPodSince: Date | null;
-  heard: Heard;
+  heard: PodMessages;
   /** Since when the bus has been connected without a break; null while it is not. */
   busSince: Date | null;
   /** Results that were looked at and found wanting, by attempt: why. */
@@ -72,7 +72,7 @@ export type Action =
   /** Check what the pod stored, and write the result. */
   | { do: 'ingest'; stored: PodStored }
   /** Write its end without a result. */
-  | { do: 'end'; end: End }
+  | { do: 'end'; end: EndReason }
   /** Tell the Job controller that a pod on a dead node has failed. */
   | { do: 'giveUpPod'; pod: Pod }
   | { do: 'removeJob' }
@@ -95,25 +95,25 @@ const LOOKS_MAX = 3;
 const NO_POD_LOOK_MS = 10_000;
 
 const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
-const end = (why: End): Plan => act({ do: 'end', end: why });
+const end = (why: EndReason): Plan => act({ do: 'end', end: why });
 
 /** What is to be done now, in this order; each action may be repeated. */
-export function plan(facts: Facts, patience: Patience): Plan {
+export function plan(facts: Facts, timeouts: Timeouts): Plan {
   const { scan, now } = facts;
   const claimed = scan.metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;
 
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
-  if (hasEnded(scan)) return settled(facts, claimed, patience);
+  if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
   if (scan.spec.cancel === true) return end(ends.CANCELED);
   if (scan.status?.phase === undefined) return act({ do: 'vet' });
 
   const admitted = admittedAt(scan);
-  if (admitted === null) return queued(scan, now, patience);
+  if (admitted === null) return queued(scan, now, timeouts);
   if (facts.job === null) return scan.status.jobName === undefined ? act({ do: 'launch' }) : end(ends.JOB_LOST);
 
   return (
-    timedOut(facts, admitted) ?? failedForGood(facts) ?? stored(facts) ?? jobOver(facts, patience) ?? running(facts, admitted, patience)
+    timedOut(facts, admitted) ?? failedForGood(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
   );
 }
 
@@ -124,13 +124,13 @@ function deleted(facts: Facts, claimed: boolean): Plan {
   return act(...(facts.job ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
 }
 
-function settled({ scan, job, now }: Facts, claimed: boolean, patience: Patience): Plan {
+function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
   const actions: Action[] = [];
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
   if (job !== null && jobEnd(job) === null) {
     // A pod that said that its results are stored is given a moment to end by itself.
-    const lingers = scan.status?.phase === 'done' ? ended + patience.lingerMs - now.getTime() : 0;
+    const lingers = scan.status?.phase === 'done' ? ended + timeouts.lingerMs - now.getTime() : 0;
     if (lingers > 0) wakes.push(lingers);
     else actions.push({ do: 'removeJob' });
   }
@@ -144,9 +144,9 @@ function settled({ scan, job, now }: Facts, claimed: boolean, patience: Patience
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
-function queued(scan: AccessibilityScan, now: Date, patience: Patience): Plan {
-  const left = new Date(scan.metadata.creationTimestamp!).getTime() + patience.queueMs - now.getTime();
-  return left > 0 ? { actions: [], wakeAfterMs: left } : end(ends.queuedTooLong(patience.queueMs / 3_600_000));
+function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
+  const left = new Date(scan.metadata.creationTimestamp!).getTime() + timeouts.queueMs - now.getTime();
+  return left > 0 ? { actions: [], wakeAfterMs: left } : end(ends.queuedTooLong(timeouts.queueMs / 3_600_000));
 }
 
 /** The moment at which the operator gives up whatever the Job says, in milliseconds since the epoch. The Job knows what it was given. */
@@ -194,66 +194,66 @@ function stored(facts: Facts): Plan | null {
   return superseded ? null : end(ends.resultsRefused(refused.get(last.attempt)!));
 }
 
-function jobOver(facts: Facts, patience: Patience): Plan | null {
+function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   const over = facts.job && jobEnd(facts.job);
   if (!over) return null;
   // The Job's end may be known here before its pod's: the two come by different watches.
-  const left = (over.at?.getTime() ?? 0) + patience.lateNewsMs - facts.now.getTime();
+  const left = (over.at?.getTime() ?? 0) + timeouts.lateNewsMs - facts.now.getTime();
   if (left > 0) return { actions: [], wakeAfterMs: left };
   if (over.succeeded) return end(ends.NO_RESULTS);
   if (over.reason === 'DeadlineExceeded') return end(ends.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
   if (over.reason === 'PodFailurePolicy') return end(ends.UNEXPLAINED);
-  return end(ends.crashed(Math.max(1, facts.scan.status?.attempts ?? 0, facts.pods.length), howItEnded(facts.pods.at(-1))));
+  return end(ends.crashed(Math.max(1, facts.scan.status?.attempts ?? 0, facts.pods.length), describePodEnd(facts.pods.at(-1))));
 }
 
 /** What keeps the scan from running, and since when; null while a pod runs. */
-function notStarted(facts: Facts): { since: number; cause: Cause } | null {
+function notStarted(facts: Facts): { since: number; cause: Diagnosis } | null {
   const { pods, scan, job, noPodSince, trouble } = facts;
   const newest = pods.at(-1);
   // It did its work; the Job will say so.
   if (newest?.status?.phase === 'Succeeded') return null;
   if (newest !== undefined && !isOver(newest))
-    return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), cause: pendingCause(newest, scan) } : null;
+    return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), cause: diagnosePendingPod(newest, scan) } : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0
       ? Date.parse(job!.metadata.creationTimestamp!)
       : (noPodSince?.getTime() ?? facts.now.getTime());
-  return { since, cause: missingPodCause(trouble) };
+  return { since, cause: diagnoseMissingPod(trouble) };
 }
 
-function running(facts: Facts, admitted: Date, patience: Patience): Plan {
+function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   const { now, scan, job, pods, heard, trouble } = facts;
   const wakes = [giveUpAt(facts, admitted) - now.getTime()];
 
   const waits = notStarted(facts);
   if (waits !== null) {
-    const left = waits.since + patience.pendingMs - now.getTime();
-    if (left <= 0) return end(ends.pendingTooLong(Math.round(patience.pendingMs / 1000), waits.cause));
+    const left = waits.since + timeouts.pendingMs - now.getTime();
+    if (left <= 0) return end(ends.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.cause));
     wakes.push(left, ...(pods.length === 0 ? [NO_POD_LOOK_MS] : []));
   }
-  const silent = silenceLeft(facts, patience);
+  const silent = silenceLeft(facts, timeouts);
   if (silent !== null) {
-    if (silent <= 0) return end(ends.stuck(Math.round(patience.stuckMs / 1000)));
+    if (silent <= 0) return end(ends.stuck(Math.round(timeouts.stuckMs / 1000)));
     wakes.push(silent);
   }
 
   const actions: Action[] = [];
   for (const pod of pods) {
-    const left = lostIn(pod, now, patience);
+    const left = lostIn(pod, now, timeouts);
     if (left === null) continue;
     if (left <= 0) actions.push({ do: 'giveUpPod', pod });
     else wakes.push(left);
   }
-  const seen = observation(scan, pods, heard.progress, trouble);
+  const seen = progressOf(scan, pods, heard.progress, trouble);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
-    const left = change.urgent ? 0 : dueIn(facts.statusAt, patience.statusEveryMs, now);
+    const left = change.urgent ? 0 : dueIn(facts.statusAt, timeouts.statusEveryMs, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'observe', status: change.patch });
   }
   const { mirrored } = facts;
   if (mirrored === null || mirrored.phase !== seen.phase || !samePages(mirrored.pages, seen.pages)) {
-    const left = mirrored?.phase !== seen.phase ? 0 : dueIn(facts.mirroredAt, patience.mirrorEveryMs, now);
+    const left = mirrored?.phase !== seen.phase ? 0 : dueIn(facts.mirroredAt, timeouts.mirrorEveryMs, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'mirror', phase: seen.phase, pages: seen.pages });
   }
@@ -261,18 +261,18 @@ function running(facts: Facts, admitted: Date, patience: Patience): Plan {
 }
 
 /** Milliseconds until a pod that used to speak counts as stuck; null where silence proves nothing (no bus, or it never spoke). */
-function silenceLeft({ heard, busSince, pods, now }: Facts, patience: Patience): number | null {
+function silenceLeft({ heard, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
   const newest = pods.at(-1);
   if (heard.progress === null || heard.at === null || busSince === null || newest === undefined) return null;
   if (isOver(newest) || isPending(newest) || heard.progress.attempt !== newest.metadata.name) return null;
-  return Math.max(heard.at.getTime(), busSince.getTime()) + patience.stuckMs - now.getTime();
+  return Math.max(heard.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
 }
 
 /** Milliseconds until a deleted pod that does not end is taken for lost; null where it is not being deleted. */
-function lostIn(pod: Pod, now: Date, patience: Patience): number | null {
+function lostIn(pod: Pod, now: Date, timeouts: Timeouts): number | null {
   // A pod's deletionTimestamp is when its grace period ends.
   if (pod.metadata.deletionTimestamp === undefined || isOver(pod)) return null;
-  return Date.parse(pod.metadata.deletionTimestamp) + patience.lostPodMs - now.getTime();
+  return Date.parse(pod.metadata.deletionTimestamp) + timeouts.lostPodMs - now.getTime();
 }
 
 function dueIn(last: Date | null, everyMs: number, now: Date): number {

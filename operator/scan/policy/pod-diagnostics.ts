@@ -3,7 +3,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 import { conditionOf, isOver, scannerImage, scannerState, type Pod } from '../kube-types.ts';
 
 /** The end of the sentence "The scanner could not start …: ". */
-export interface Cause {
+export interface Diagnosis {
   reason: string;
   message: string;
 }
@@ -22,7 +22,7 @@ const CONTAINER_CONFIG = new Set(['CreateContainerConfigError', 'CreateContainer
 const sentence = (text: string | undefined): string => (text ?? '').trim().replace(/\.?$/, '.');
 
 /** Why a pod that was taken on does not run. */
-export function pendingCause(pod: Pod, scan: AccessibilityScan): Cause {
+export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): Diagnosis {
   const { waiting } = scannerState(pod);
   const reason = waiting?.reason ?? '';
   if (IMAGE.has(reason))
@@ -56,7 +56,7 @@ export function pendingCause(pod: Pod, scan: AccessibilityScan): Cause {
  * Why there is no pod.
  * @param trouble what the Job controller said of its last try, if anything
  */
-export function missingPodCause(trouble: string | null): Cause {
+export function diagnoseMissingPod(trouble: string | null): Diagnosis {
   if (trouble === null) return { reason: 'PodNotCreated', message: 'the cluster made no pod for its Job.' };
   if (/exceeded quota/i.test(trouble))
     return { reason: 'QuotaExceeded', message: `the namespace's quota does not allow its pod (${sentence(trouble)})` };
@@ -66,7 +66,7 @@ export function missingPodCause(trouble: string | null): Cause {
 }
 
 /** How a pod ended, as a few words: `exit code 137, out of memory`. */
-export function howItEnded(pod: Pod | undefined): string {
+export function describePodEnd(pod: Pod | undefined): string {
   if (pod === undefined || !isOver(pod)) return 'its pod is gone';
   const { terminated } = scannerState(pod);
   const disrupted = conditionOf(pod.status?.conditions, 'DisruptionTarget');

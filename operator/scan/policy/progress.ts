@@ -3,7 +3,7 @@ import { mayMove } from '../../../core/scan/phases.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress, Phase } from '../../../core/scan/options.ts';
 import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
-import { howItEnded, missingPodCause, pendingCause } from './pod-diagnostics.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
 import { isOver, isPending, type Job, type Pod } from '../kube-types.ts';
 import { phaseOf, timestamp, withConditions, type StatusPatch } from './status.ts';
 import { tidy } from './condition-reasons.ts';
@@ -12,7 +12,7 @@ import { tidy } from './condition-reasons.ts';
 const PAGES_MAX = 100_000;
 
 /** The status that a running scan should have. */
-export interface Observation {
+export interface Progress {
   phase: Phase;
   pages: PageProgress;
   attempts: number;
@@ -32,12 +32,7 @@ export function isPlausible(progress: PodProgress, reserved: number): boolean {
  * @param pods the Job's, oldest first
  * @param trouble why the Job's pod could not be made, if it could not
  */
-export function observation(
-  scan: AccessibilityScan,
-  pods: readonly Pod[],
-  progress: PodProgress | null,
-  trouble: string | null,
-): Observation {
+export function progressOf(scan: AccessibilityScan, pods: readonly Pod[], progress: PodProgress | null, trouble: string | null): Progress {
   const pod = pods.at(-1);
   const believed = progress !== null && isPlausible(progress, scan.status?.pages?.reserved ?? 0) ? progress : null;
   const phase = [believed?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
@@ -72,32 +67,27 @@ export function attemptsSoFar(
   return { attempts: Math.max(attempts + more, pods.length), podName: newest };
 }
 
-function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, trouble: string | null): Observation['state'] {
+function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, trouble: string | null): Progress['state'] {
   const pod = pods.at(-1);
   if (pod === undefined) {
     if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'Its pod is gone; another one follows.' };
     if (trouble === null) return { reason: 'Launching', message: 'Its Job waits for a pod.' };
-    const cause = missingPodCause(trouble);
+    const cause = diagnoseMissingPod(trouble);
     return { reason: cause.reason, message: tidy(`Its Job waits for a pod: ${cause.message}`) };
   }
   if (isOver(pod))
     return pod.status?.phase === 'Failed'
-      ? { reason: 'Retrying', message: tidy(`Attempt ${pods.length} ended (${howItEnded(pod)}); another one follows.`) }
+      ? { reason: 'Retrying', message: tidy(`Attempt ${pods.length} ended (${describePodEnd(pod)}); another one follows.`) }
       : { reason: 'Ending', message: 'Its pod has ended.' };
   if (isPending(pod)) {
-    const cause = pendingCause(pod, scan);
+    const cause = diagnosePendingPod(pod, scan);
     return { reason: cause.reason, message: tidy(`The scanner has not started yet: ${cause.message}`) };
   }
   return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is at work.` };
 }
 
 /** What of an observation is not in the status yet; null where nothing is. `urgent` changes are written at once, others may wait. */
-export function statusChange(
-  scan: AccessibilityScan,
-  seen: Observation,
-  job: Job,
-  now: Date,
-): { patch: StatusPatch; urgent: boolean } | null {
+export function statusChange(scan: AccessibilityScan, seen: Progress, job: Job, now: Date): { patch: StatusPatch; urgent: boolean } | null {
   const status = scan.status ?? {};
   const succeeded = status.conditions?.find(({ type }) => type === 'Succeeded');
   const started = seen.phase !== 'queued' && status.startTime === undefined;

@@ -3,7 +3,7 @@ import type { AccessibilityScan, AccessibilityScanSpec } from '../../../core/pro
 import { SCAN_DEFAULTS, type ScanOptions } from '../../../core/scan/options.ts';
 
 /** The scan's options. The defaults are the schema's too; they are filled in here for objects that were stored under an older one. */
-export function optionsOf(spec: AccessibilityScanSpec): ScanOptions {
+export function scanOptionsOf(spec: AccessibilityScanSpec): ScanOptions {
   const { crawl } = spec;
   return {
     url: spec.url,

@@ -4,7 +4,7 @@ import { isTerminal } from '../../../core/scan/phases.ts';
 import { hasThresholds, type Counts, type Phase } from '../../../core/scan/options.ts';
 import { judge, judgeWithoutResult } from '../../../core/scan/thresholds.ts';
 import { conditionOf } from '../kube-types.ts';
-import type { End } from './condition-reasons.ts';
+import type { EndReason } from './condition-reasons.ts';
 
 /** A merge patch of a status: null takes a field away. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
@@ -96,7 +96,7 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
 }
 
 /** It ended without a result. */
-export function endedStatus(scan: AccessibilityScan, end: End, now: Date): StatusPatch {
+export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
   const stated: Statement[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
   if (passed === false)
@@ -115,7 +115,7 @@ export function endedStatus(scan: AccessibilityScan, end: End, now: Date): Statu
 }
 
 /** What was found in a scan's stored results, after they were checked. */
-export interface Findings {
+export interface VerifiedResult {
   score: number;
   violations: Counts;
   pages: { scanned: number; failed: number; total: number };
@@ -124,7 +124,7 @@ export interface Findings {
 }
 
 /** It is done. */
-export function doneStatus(scan: AccessibilityScan, scanId: string, found: Findings, now: Date): StatusPatch {
+export function doneStatus(scan: AccessibilityScan, scanId: string, found: VerifiedResult, now: Date): StatusPatch {
   const { passed, message } = judge(scan.spec.thresholds ?? {}, found.score, found.violations);
   const pages = scan.status?.pages ?? { requested: found.pages.scanned, reserved: found.pages.scanned };
   const told = `${found.pages.scanned} ${found.pages.scanned === 1 ? 'page' : 'pages'} tested, score ${found.score}, ${found.violations.total} ${found.violations.total === 1 ? 'violation' : 'violations'}.`;

@@ -6,7 +6,7 @@ import { SCAN_ID, launched, scanWith } from '../../../test/operator/samples.ts';
 import { reportKeys, type Reports } from '../../../stores/reports.ts';
 import { examine } from './verify.ts';
 import { createIngestion } from './ingest.ts';
-import { optionsOf } from '../policy/run-time.ts';
+import { scanOptionsOf } from '../policy/run-time.ts';
 import { podInput } from '../launch/secret.ts';
 
 const scan = scanWith(launched());
@@ -15,7 +15,7 @@ const input: PodInput = podInput(
   { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
   { uploads: { export: 'x', pdf: 'y' }, messages: null, deadline: new Date() },
 );
-const expected = { scanId: SCAN_ID, options: optionsOf(scan.spec), reserved: 5, pagesRequested: 5, said: { scanned: 2, failed: 0 } };
+const expected = { scanId: SCAN_ID, options: scanOptionsOf(scan.spec), reserved: 5, pagesRequested: 5, said: { scanned: 2, failed: 0 } };
 
 /** An object store that holds these. */
 function holding(objects: Record<string, Uint8Array>): Reports {

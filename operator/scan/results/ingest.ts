@@ -5,9 +5,9 @@ import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodStored } from '../../../core/p
 import { reportKeys, type Reports } from '../../../stores/reports.ts';
 import type { Expectation, Judgement } from './verify.ts';
 import type { PageVisit } from './page-visits.ts';
-import type { Findings } from '../policy/status.ts';
+import type { VerifiedResult } from '../policy/status.ts';
 
-export type Ingested = { accepted: true; findings: Findings } | { accepted: false; why: string };
+export type Ingested = { accepted: true; findings: VerifiedResult } | { accepted: false; why: string };
 
 /** What is taken in at most, in bytes, and how much heap the look at an export may use, in MiB: more than any that `isParseable` needs. */
 export interface IngestBounds {
@@ -24,14 +24,14 @@ export interface Ingestion {
   ingest(stored: PodStored, expected: Expectation): Promise<Ingested>;
 }
 
-export interface IngestionParts {
+export interface IngestionDeps {
   reports: Reports;
   bounds: IngestBounds;
   /** Is told what became of the pages of each export that is accepted. */
   onPages?: (visits: readonly PageVisit[]) => void;
 }
 
-export function createIngestion({ reports, bounds, onPages }: IngestionParts): Ingestion {
+export function createIngestion({ reports, bounds, onPages }: IngestionDeps): Ingestion {
   let turn: Promise<unknown> = Promise.resolve();
 
   /** One after the other: two large exports at once would need twice the memory. */

@@ -3,7 +3,7 @@ import type { OperatorMetrics } from '../../metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Ingestion } from './ingest.ts';
 
-export function measured(ingestion: Ingestion, metrics: OperatorMetrics, clock: Clock): Ingestion {
+export function instrumentIngestion(ingestion: Ingestion, metrics: OperatorMetrics, clock: Clock): Ingestion {
   return {
     async ingest(stored, expected) {
       const start = clock.monotonic();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { NOW, SCAN_ID, endedPod, failedBy, progress, storedBy } from '../../../test/operator/samples.ts';
-import { createVoices, readPodMessage, terminationMessage } from './pod-message-log.ts';
+import { createPodMessageLog, readPodMessage, terminationMessage } from './pod-message-log.ts';
 
 const payload = (message: unknown) => Buffer.from(JSON.stringify(message));
 
@@ -31,8 +31,8 @@ describe('pod messages', () => {
   });
 
   it('are news once, and within an attempt only forwards', () => {
-    const voices = createVoices();
-    const take = (message: unknown) => voices.take(SCAN_ID, payload(message), NOW);
+    const podMessages = createPodMessageLog();
+    const take = (message: unknown) => podMessages.take(SCAN_ID, payload(message), NOW);
     expect(take(progress('a', { sequence: 2 }))).to.equal('news');
     expect(take(progress('a', { sequence: 2 }))).to.equal('repeat');
     expect(take(progress('a', { sequence: 1 }))).to.equal('repeat');
@@ -40,18 +40,18 @@ describe('pod messages', () => {
     expect(take(storedBy('b'))).to.equal('news');
     expect(take(storedBy('b'))).to.equal('repeat');
     expect(take('?')).to.equal('refused');
-    expect(voices.of(SCAN_ID)).to.deep.equal({ progress: progress('b', { sequence: 0 }), at: NOW, words: [storedBy('b')] });
-    voices.forget(SCAN_ID);
-    expect(voices.of(SCAN_ID).words).to.deep.equal([]);
+    expect(podMessages.of(SCAN_ID)).to.deep.equal({ progress: progress('b', { sequence: 0 }), at: NOW, words: [storedBy('b')] });
+    podMessages.forget(SCAN_ID);
+    expect(podMessages.of(SCAN_ID).words).to.deep.equal([]);
   });
 
   it('do not fill the memory, whatever a pod makes up', () => {
-    const voices = createVoices();
+    const podMessages = createPodMessageLog();
     for (let index = 0; index < 1000; index += 1) {
-      voices.take(SCAN_ID, payload(progress(`made-up-${index}`)), NOW);
-      voices.take(SCAN_ID, payload(storedBy(`made-up-${index}`)), NOW);
+      podMessages.take(SCAN_ID, payload(progress(`made-up-${index}`)), NOW);
+      podMessages.take(SCAN_ID, payload(storedBy(`made-up-${index}`)), NOW);
     }
-    expect(voices.of(SCAN_ID).progress?.attempt).to.equal('made-up-15');
-    expect(voices.of(SCAN_ID).words).to.have.length(4);
+    expect(podMessages.of(SCAN_ID).progress?.attempt).to.equal('made-up-15');
+    expect(podMessages.of(SCAN_ID).words).to.have.length(4);
   });
 });

@@ -40,7 +40,7 @@ export function terminationMessage(pod: Pod, scanId: string): LastWord | null {
 }
 
 /** What a scan's pods have said on the bus so far. All of it may be missing. */
-export interface Heard {
+export interface PodMessages {
   /** The furthest progress of the attempt that spoke last. */
   progress: PodProgress | null;
   /** When something new was heard last. */
@@ -49,7 +49,7 @@ export interface Heard {
   words: readonly LastWord[];
 }
 
-export const SILENCE: Heard = { progress: null, at: null, words: [] };
+export const SILENCE: PodMessages = { progress: null, at: null, words: [] };
 
 /** Attempts of one scan whose sequences are remembered; a pod that makes up attempts must not fill the memory. */
 const ATTEMPTS_MAX = 16;
@@ -57,15 +57,15 @@ const ATTEMPTS_MAX = 16;
 const WORDS_MAX = 4;
 
 /** Remembers what pods say on the bus, for as long as their scans live. */
-export interface Voices {
+export interface PodMessageLog {
   /** Takes in a raw message. @returns what became of it: only `news` is worth a look at the scan */
   take(scanId: string, payload: Uint8Array, now: Date): 'news' | 'repeat' | 'refused';
-  of(scanId: string): Heard;
+  of(scanId: string): PodMessages;
   forget(scanId: string): void;
 }
 
-export function createVoices(): Voices {
-  const scans = new Map<string, { heard: Heard; sequences: Map<string, number> }>();
+export function createPodMessageLog(): PodMessageLog {
+  const scans = new Map<string, { heard: PodMessages; sequences: Map<string, number> }>();
 
   function known(scanId: string) {
     const entry = scans.get(scanId) ?? { heard: SILENCE, sequences: new Map<string, number>() };
