@@ -53,7 +53,8 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
 
 for (const [image, globs] of Object.entries(IMAGES)) {
   describe(`the ${image} image`, () => {
-    const own = read<Package>(`${image}-image/package.json`);
+    const folder = image === 'scanner' ? 'scanner-image' : `images/${image}`;
+    const own = read<Package>(`${folder}/package.json`);
     const { files, packages } = reached(globs);
 
     it('installs exactly the packages that its programs import', () => {
@@ -64,7 +65,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       for (const [name, version] of Object.entries(own.dependencies)) expect(version, name).to.equal(root.dependencies[name]);
       expect(own).to.deep.include({ version: root.version, license: root.license, engines: root.engines, type: root.type });
       expect(own.devDependencies).to.equal(undefined);
-      const locked = read<Lock>(`${image}-image/package-lock.json`).packages;
+      const locked = read<Lock>(`${folder}/package-lock.json`).packages;
       const project = read<Lock>('package-lock.json').packages;
       expect(locked['']).to.deep.include({ version: root.version, dependencies: own.dependencies });
       for (const [path, { version, integrity, resolved, dev }] of Object.entries(locked)) {
@@ -75,8 +76,8 @@ for (const [image, globs] of Object.entries(IMAGES)) {
     });
 
     it('holds every file that its programs import', () => {
-      const dockerfile = readFileSync(join(ROOT, `${image}-image/Dockerfile`), 'utf8');
-      const copied = [...dockerfile.matchAll(/^COPY (?!--|\S+-image\/)(\S+) /gm)].map((match) => match[1]!);
+      const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
+      const copied = [...dockerfile.matchAll(/^COPY (?!--|images\/|tools\/|\S+-image\/)(\S+) /gm)].map((match) => match[1]!);
       const holds = (path: string): boolean =>
         copied.some((from) => (from.includes('*') ? dirname(path) === dirname(from) : path.startsWith(`${from}/`)));
       expect([...files].map((path) => relative(ROOT, path)).filter((path) => !holds(path))).to.deep.equal([]);
@@ -84,7 +85,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
     });
 
     it('is run by a user without rights, without a package manager, and says what it is', () => {
-      const dockerfile = readFileSync(join(ROOT, `${image}-image/Dockerfile`), 'utf8');
+      const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
       expect(dockerfile).to.match(/^USER 65532:65532$/m);
       expect(dockerfile).to.match(/npm ci --omit=dev --ignore-scripts/);
       expect(dockerfile).to.match(/npm sbom --omit=dev/);
