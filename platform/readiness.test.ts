@@ -1,0 +1,45 @@
+import { expect } from 'chai';
+import { checkReadiness, type Probe } from './readiness.ts';
+
+const up: Probe = { required: true, check: () => Promise.resolve() };
+const down: Probe = { required: true, check: () => Promise.reject(new Error('connection refused')) };
+const hanging: Probe = { required: true, check: () => new Promise(() => undefined) };
+const faulty: Probe = {
+  required: true,
+  check() {
+    throw new Error('not connected');
+  },
+};
+
+describe('readiness', () => {
+  it('is given if every dependency answers', async () => {
+    expect(await checkReadiness({ mongodb: up, nats: { ...up, required: false } })).to.deep.equal({
+      ready: true,
+      missing: [],
+      dependencies: { mongodb: 'ok', nats: 'ok' },
+    });
+  });
+
+  it('is refused if a required dependency is unavailable, and names it', async () => {
+    expect(await checkReadiness({ mongodb: up, objects: down, kubernetes: faulty })).to.deep.equal({
+      ready: false,
+      missing: ['objects', 'kubernetes'],
+      dependencies: { mongodb: 'ok', objects: 'missing', kubernetes: 'missing' },
+    });
+  });
+
+  it('is given if only optional dependencies are unavailable, and names them', async () => {
+    expect(await checkReadiness({ mongodb: up, nats: { ...down, required: false } })).to.deep.equal({
+      ready: true,
+      missing: ['nats'],
+      dependencies: { mongodb: 'ok', nats: 'missing' },
+    });
+  });
+
+  it('takes a check that exceeds the time limit as unavailable, and waits for all checks at once', async () => {
+    const started = performance.now();
+    const { missing } = await checkReadiness({ mongodb: hanging, objects: hanging, kubernetes: up }, { limitMs: 40 });
+    expect(missing).to.deep.equal(['mongodb', 'objects']);
+    expect(performance.now() - started).to.be.below(75);
+  });
+});
