@@ -5,9 +5,9 @@
 import { createServer, type Socket } from 'node:net';
 import { realpathSync, mkdirSync } from 'node:fs';
 import { holdDataFolder } from '../data-folder.ts';
-import { answer } from './commands.ts';
-import { openCursors } from './cursors.ts';
-import { openStore } from './store.ts';
+import { answer } from './commands/commands.ts';
+import { openCursors } from './commands/cursors.ts';
+import { openStore } from './storage/store.ts';
 import { requestReader, writeAnswer } from './wire.ts';
 
 export interface Documents {

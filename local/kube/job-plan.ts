@@ -1,5 +1,5 @@
 /** What a Job needs now: one pure decision from the Job, its pods and the time, in the real Job controller's order. */
-import { timestamp } from './durations.ts';
+import { timestamp } from './printing/durations.ts';
 import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from './workload-types.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { MongoClient, type Collection, type Document } from 'mongodb';
 import { startDocuments, type Documents } from '../../documents/documents.ts';
-import { openLog } from '../../documents/log.ts';
-import type { Change } from '../../documents/collection.ts';
+import { openLog } from '../../documents/storage/log.ts';
+import type { Change } from '../../documents/storage/collection.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 

@@ -1,0 +1,69 @@
+/** Open cursors: the documents that a query found, given out in batches. */
+import { Refusal } from '../errors.ts';
+import { encode, numberType, toNumber, type Doc } from '../values.ts';
+
+export interface Cursors {
+  /** Answers a query with its first batch, and keeps the rest. */
+  first(namespace: string, docs: readonly Doc[], batchSize: number | null, single?: boolean): Doc;
+  /** @throws Refusal 43 where there is no such cursor */
+  more(id: bigint, batchSize: number | null, now: number): Doc;
+  kill(ids: readonly bigint[]): { killed: bigint[]; missing: bigint[] };
+  /** Forgets cursors that nobody asked for during ten minutes. */
+  sweep(now: number): void;
+}
+
+const FIRST_BATCH = 101;
+const BATCH_BYTES = 16 * 1024 * 1024;
+const IDLE_MS = 10 * 60_000;
+
+/** A table of cursors. */
+export function openCursors(): Cursors {
+  const cursors = new Map<bigint, { namespace: string; docs: readonly Doc[]; at: number; touched: number }>();
+  let last = BigInt(Date.now()) << 20n; // an id of an earlier life must not find a cursor of this one
+
+  /** Documents from `at`, as many as a batch holds. */
+  function batch(docs: readonly Doc[], at: number, size: number): Doc[] {
+    const given: Doc[] = [];
+    for (let bytes = 0; at + given.length < docs.length && given.length < size;) {
+      const doc = docs[at + given.length]!;
+      bytes += encode(doc).length;
+      if (given.length > 0 && bytes > BATCH_BYTES) break;
+      given.push(doc);
+    }
+    return given;
+  }
+
+  return {
+    first(namespace, docs, batchSize, single = false) {
+      const firstBatch = batch(docs, 0, batchSize ?? FIRST_BATCH);
+      const done = single || firstBatch.length === docs.length;
+      if (!done) cursors.set(++last, { namespace, docs, at: firstBatch.length, touched: Date.now() });
+      return { cursor: { firstBatch, id: done ? 0n : last, ns: namespace } };
+    },
+    more(id, batchSize, now) {
+      const cursor = cursors.get(id);
+      if (cursor === undefined) throw new Refusal(43, `cursor id ${id} not found`);
+      const nextBatch = batch(cursor.docs, cursor.at, batchSize ?? Infinity);
+      cursor.at += nextBatch.length;
+      cursor.touched = now;
+      const done = cursor.at >= cursor.docs.length;
+      if (done) cursors.delete(id);
+      return { cursor: { nextBatch, id: done ? 0n : id, ns: cursor.namespace } };
+    },
+    kill(ids) {
+      const killed = ids.filter((id) => cursors.delete(id));
+      return { killed, missing: ids.filter((id) => !killed.includes(id)) };
+    },
+    sweep(now) {
+      for (const [id, cursor] of cursors) if (now - cursor.touched > IDLE_MS) cursors.delete(id);
+    },
+  };
+}
+
+/** A count that a command carries, or null if it carries none. @throws Refusal where it is no whole number */
+export function countOf(command: Doc, field: string): number | null {
+  const value = command[field];
+  if (value === undefined || value === null) return null;
+  if (numberType(value) === null || !Number.isInteger(toNumber(value))) throw new Refusal(14, `${field} must be a whole number`);
+  return toNumber(value);
+}

@@ -1,0 +1,162 @@
+/** One collection in memory: documents by `_id` in the order they came, its indexes, and the changes that go to the log. */
+import { ObjectId } from 'bson';
+import { Refusal } from '../errors.ts';
+import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
+import { equalities, matcher } from '../query/match.ts';
+import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
+
+/** A change that was made, as the log keeps it. */
+export type Change =
+  | { kind: 'put'; namespace: string; doc: Doc }
+  | { kind: 'delete'; namespace: string; id: unknown }
+  | { kind: 'create'; namespace: string }
+  | { kind: 'index'; namespace: string; specification: IndexSpecification }
+  | { kind: 'unindex'; namespace: string; name: string }
+  | { kind: 'drop'; namespace: string };
+
+export interface Collection {
+  readonly namespace: string;
+  readonly size: number;
+  all(): Iterable<Doc>;
+  /** Documents that a filter means, at most `limit`, in the order they came. */
+  find(filter: Doc, now: Date, limit?: number): Doc[];
+  /** Stores a new document, with an `_id` if it has none. @throws Refusal 11000 */
+  insert(doc: Doc): Doc;
+  /** Puts `next` in the place of `doc`, which has the same `_id`. @throws Refusal 11000 */
+  replace(doc: Doc, next: Doc): void;
+  remove(doc: Doc): void;
+  indexes(): IndexSpecification[];
+  /** @returns false if there is just this index already. @throws Refusal on a conflict, and 11000 if the documents are not unique */
+  createIndex(specification: IndexSpecification): boolean;
+  /** @returns false if there is no such index */
+  dropIndex(name: string): boolean;
+}
+
+const ID_INDEX: IndexSpecification = { v: 2, key: { _id: 1 }, name: '_id_' };
+
+/** Opens an empty collection that tells `onChange` of every change before it answers. */
+export function openCollection(namespace: string, onChange: (change: Change) => void): Collection {
+  const docs = new Map<string, Doc>();
+  const indexes = new Map<string, Index>();
+
+  function refuseTaken(doc: Doc, self: string | null): void {
+    for (const index of indexes.values()) {
+      const taken = index.taken(doc, self);
+      if (taken !== null) throw duplicate(namespace, index.specification, taken.key);
+    }
+  }
+
+  function candidates(filter: Doc): Iterable<Doc> {
+    const equal = equalities(filter);
+    const ids = equal.get('_id');
+    if (ids !== undefined) return pick(ids.map(keyOf));
+    let best: Set<string> | null = null;
+    for (const index of indexes.values()) {
+      const found = index.candidates(equal);
+      if (found !== null && (best === null || found.size < best.size)) best = found;
+    }
+    return best === null ? docs.values() : pick(best);
+  }
+
+  function* pick(ids: Iterable<string>): Iterable<Doc> {
+    for (const id of new Set(ids)) {
+      const doc = docs.get(id);
+      if (doc !== undefined) yield doc;
+    }
+  }
+
+  return {
+    namespace,
+    get size() {
+      return docs.size;
+    },
+    all: () => docs.values(),
+    find(filter, now, limit = Infinity) {
+      const test = matcher(filter, { now });
+      const found: Doc[] = [];
+      for (const doc of candidates(filter)) {
+        if (!test(doc)) continue;
+        found.push(doc);
+        if (found.length >= limit) break;
+      }
+      return found;
+    },
+    insert(given) {
+      const doc: Doc = { _id: given['_id'] === undefined ? new ObjectId() : given['_id'], ...without(given) };
+      refuseId(doc['_id']);
+      const id = keyOf(doc['_id']);
+      if (docs.has(id)) throw duplicate(namespace, ID_INDEX, { _id: doc['_id'] });
+      refuseTaken(doc, null);
+      onChange({ kind: 'put', namespace, doc });
+      docs.set(id, doc);
+      for (const index of indexes.values()) index.add(id, doc);
+      return doc;
+    },
+    replace(doc, next) {
+      const id = keyOf(doc['_id']);
+      refuseTaken(next, id);
+      onChange({ kind: 'put', namespace, doc: next });
+      for (const index of indexes.values()) index.remove(id, doc);
+      docs.set(id, next);
+      for (const index of indexes.values()) index.add(id, next);
+    },
+    remove(doc) {
+      const id = keyOf(doc['_id']);
+      if (!docs.has(id)) return;
+      onChange({ kind: 'delete', namespace, id: doc['_id'] });
+      for (const index of indexes.values()) index.remove(id, doc);
+      docs.delete(id);
+    },
+    indexes: () => [ID_INDEX, ...[...indexes.values()].map((index) => index.specification)],
+    createIndex(specification) {
+      if (sameIndex(specification, ID_INDEX)) return false;
+      for (const { specification: present } of indexes.values()) {
+        const same = sameIndex(present, specification);
+        if (same && present.name === specification.name) return false;
+        if (present.name === specification.name)
+          throw new Refusal(86, `An existing index has the same name as the requested index: ${present.name}, and another specification`);
+        if (keyOf(present.key) === keyOf(specification.key))
+          throw new Refusal(85, `Index already exists with a different name or options: ${present.name}`);
+      }
+      const index = openIndex(specification);
+      for (const [id, doc] of docs) {
+        const taken = index.taken(doc, id);
+        if (taken !== null) throw duplicate(namespace, specification, taken.key);
+        index.add(id, doc);
+      }
+      onChange({ kind: 'index', namespace, specification });
+      indexes.set(specification.name, index);
+      return true;
+    },
+    dropIndex(name) {
+      if (!indexes.has(name)) return false;
+      onChange({ kind: 'unindex', namespace, name });
+      indexes.delete(name);
+      return true;
+    },
+  };
+}
+
+function without(doc: Doc): Doc {
+  const { _id, ...rest } = doc;
+  return rest;
+}
+
+function refuseId(id: unknown): void {
+  if (Array.isArray(id) || id instanceof RegExp) throw new Refusal(2, `The '_id' value cannot be of type ${typeName(id)}`);
+}
+
+function duplicate(namespace: string, index: IndexSpecification, key: Doc): Refusal {
+  const shown = Object.entries(key).map(([field, value]) => `${field}: ${show(value)}`);
+  return new Refusal(11000, `E11000 duplicate key error collection: ${namespace} index: ${index.name} dup key: { ${shown.join(', ')} }`, {
+    keyPattern: index.key,
+    keyValue: key,
+  });
+}
+
+const show = (value: unknown): string =>
+  typeof value === 'string'
+    ? JSON.stringify(value)
+    : isDoc(value)
+      ? JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner))
+      : String(value);

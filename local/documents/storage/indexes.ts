@@ -1,0 +1,138 @@
+/** Indexes as hash tables: they keep unique keys unique and find documents by equality without looking at all of them. */
+import { Refusal } from '../errors.ts';
+import { matcher, type Predicate } from '../query/match.ts';
+import { leaves } from '../paths.ts';
+import { identical, isDoc, keyOf, numberType, toNumber, type Doc } from '../values.ts';
+
+/** An index as `createIndexes` describes it and `listIndexes` shows it. */
+export interface IndexSpecification extends Doc {
+  name: string;
+  key: Doc;
+  unique?: boolean;
+  sparse?: boolean;
+  partialFilterExpression?: Doc;
+  expireAfterSeconds?: number;
+}
+
+export interface Index {
+  readonly specification: IndexSpecification;
+  /** The first document other than `self` that has one of `doc`'s keys; null if there is none, or the index is not unique. */
+  taken(doc: Doc, self: string | null): { key: Doc } | null;
+  add(id: string, doc: Doc): void;
+  remove(id: string, doc: Doc): void;
+  /** Ids of documents that may satisfy the equalities; null if this index cannot tell. */
+  candidates(equal: ReadonlyMap<string, readonly unknown[]>): Set<string> | null;
+}
+
+const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background']);
+const MAX_KEYS = 1000;
+
+/** Checks what a client asked for. @throws Refusal */
+export function readSpecification(given: Doc): IndexSpecification {
+  for (const option of Object.keys(given))
+    if (!KNOWN.has(option)) throw new Refusal(115, `The index option '${option}' is not supported by the embedded document store.`);
+  const { key, name } = given;
+  if (!isDoc(key) || Object.keys(key).length === 0) throw new Refusal(67, 'An index needs a key with at least one field');
+  for (const [field, direction] of Object.entries(key))
+    if (numberType(direction) === null)
+      throw new Refusal(115, `Indexes of kind '${String(direction)}' (field ${field}) are not supported by the embedded document store.`);
+  if (typeof name !== 'string' || name === '') throw new Refusal(9, 'An index needs a name');
+  if (given['expireAfterSeconds'] !== undefined && Object.keys(key).length > 1)
+    throw new Refusal(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL');
+  const { background: _, ...kept } = given;
+  return { ...kept, v: 2, key, name };
+}
+
+/** True where two specifications are the same index. */
+export function sameIndex(a: IndexSpecification, b: IndexSpecification): boolean {
+  const options = ({ key, unique, sparse, partialFilterExpression, expireAfterSeconds }: IndexSpecification): Doc => ({
+    key: Object.entries(key).map(([field, direction]) => [field, toNumber(direction)]),
+    unique: unique === true,
+    sparse: sparse === true,
+    partialFilterExpression: partialFilterExpression ?? null,
+    expireAfterSeconds: expireAfterSeconds === undefined ? null : toNumber(expireAfterSeconds),
+  });
+  return identical(options(a), options(b));
+}
+
+/** Opens an empty index. */
+export function openIndex(specification: IndexSpecification): Index {
+  const fields = Object.keys(specification.key);
+  const paths = fields.map((field) => field.split('.'));
+  const byKey = new Map<string, Set<string>>();
+  const byFirst = fields.length > 1 ? new Map<string, Set<string>>() : byKey;
+  const partial: Predicate | null =
+    specification.partialFilterExpression === undefined ? null : matcher(specification.partialFilterExpression, { now: new Date(0) });
+
+  /** Every key of a document, a list of one part for each field; several where fields hold arrays. */
+  function keysOf(doc: Doc): string[][] {
+    if (partial !== null && !partial(doc)) return [];
+    const found = paths.map((path) => leaves(doc, path));
+    if (specification.sparse === true && found.every((values) => values.every((value) => value === undefined))) return [];
+    return found.reduce<string[][]>(
+      (keys, values) => {
+        const parts = new Set(
+          (values.length === 0
+            ? [null]
+            : values.flatMap((value) => (Array.isArray(value) ? [value, ...(value as unknown[])] : [value]))
+          ).map(keyOf),
+        );
+        const combined = keys.flatMap((key) => [...parts].map((part) => [...key, part]));
+        if (combined.length > MAX_KEYS)
+          throw new Refusal(171, `Index ${specification.name}: the arrays of this document give too many keys`);
+        return combined;
+      },
+      [[]],
+    );
+  }
+
+  const put = (map: Map<string, Set<string>>, key: string, id: string): void => {
+    const ids = map.get(key);
+    if (ids === undefined) map.set(key, new Set([id]));
+    else ids.add(id);
+  };
+  const take = (map: Map<string, Set<string>>, key: string, id: string): void => {
+    const ids = map.get(key);
+    ids?.delete(id);
+    if (ids?.size === 0) map.delete(key);
+  };
+
+  return {
+    specification,
+    taken(doc, self) {
+      if (specification.unique !== true) return null;
+      for (const key of keysOf(doc)) {
+        const ids = byKey.get(key.join('|'));
+        if (ids !== undefined && [...ids].some((id) => id !== self))
+          return { key: Object.fromEntries(fields.map((field, i) => [field, leaves(doc, paths[i]!)[0] ?? null])) };
+      }
+      return null;
+    },
+    add(id, doc) {
+      for (const key of keysOf(doc)) {
+        put(byKey, key.join('|'), id);
+        if (byFirst !== byKey) put(byFirst, key[0]!, id);
+      }
+    },
+    remove(id, doc) {
+      for (const key of keysOf(doc)) {
+        take(byKey, key.join('|'), id);
+        if (byFirst !== byKey) take(byFirst, key[0]!, id);
+      }
+    },
+    candidates(equal) {
+      if (partial !== null) return null;
+      const wanted = fields.map((field) => equal.get(field));
+      if (wanted[0] === undefined) return null;
+      // A sparse index does not know of documents without the field, which null also means.
+      if (specification.sparse === true && wanted.some((values) => values?.some((value) => value === null || value === undefined)))
+        return null;
+      const whole = wanted.every((values) => values?.length === 1);
+      const keys = whole ? [wanted.map((values) => keyOf(values![0])).join('|')] : wanted[0].map(keyOf);
+      const map = whole ? byKey : byFirst;
+      const found = new Set<string>();
+      for (const key of keys) for (const id of map.get(key) ?? []) found.add(id);
+      return found;
+    },
+  };
+}

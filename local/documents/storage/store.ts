@@ -1,0 +1,117 @@
+/** All databases of the document store, kept in memory and, where there is a folder, in its log. */
+import { openCollection, type Change, type Collection } from './collection.ts';
+import { Refusal } from '../errors.ts';
+import { openLog, refuseLarge, type ChangeLog } from './log.ts';
+import type { Doc } from '../values.ts';
+
+export interface Store {
+  /** The collection, or null if nothing was ever stored in it. Namespaces are `database.collection`. */
+  find(namespace: string): Collection | null;
+  /** The collection, made if there is none. */
+  open(namespace: string): Collection;
+  /** @returns false if there is no such collection */
+  drop(namespace: string): boolean;
+  /** Namespaces of a database, sorted. */
+  namespaces(database: string): string[];
+  databases(): string[];
+  /** Ends a command: what it changed is in the log when this returns. */
+  settle(): void;
+  /** Removes documents whose TTL index says that their time is over at `now`. */
+  sweep(now: Date): void;
+  close(): void;
+}
+
+/** A log is compacted when it is this large, in bytes, and four times what it was after the last compaction. */
+const COMPACT_FROM = 16 * 1024 * 1024;
+
+/** Opens the store; without a folder everything is forgotten at the end. @throws Error where the log is damaged */
+export function openStore(folder: string | null): Store {
+  const collections = new Map<string, Collection>();
+  let log: ChangeLog | null = null;
+  let compacted = 0;
+
+  const note = (change: Change): void => {
+    if (log !== null) log.note(change);
+    else if (change.kind === 'put') refuseLarge(change.doc);
+  };
+
+  function open(namespace: string): Collection {
+    const found = collections.get(namespace);
+    if (found !== undefined) return found;
+    refuseName(namespace);
+    note({ kind: 'create', namespace });
+    const collection = openCollection(namespace, note);
+    collections.set(namespace, collection);
+    return collection;
+  }
+
+  function drop(namespace: string): boolean {
+    if (!collections.delete(namespace)) return false;
+    note({ kind: 'drop', namespace });
+    return true;
+  }
+
+  function replay(change: Change): void {
+    const now = new Date(0);
+    if (change.kind === 'drop') return void drop(change.namespace);
+    const collection = open(change.namespace);
+    if (change.kind === 'index') collection.createIndex(change.specification);
+    if (change.kind === 'unindex') collection.dropIndex(change.name);
+    if (change.kind === 'create' || change.kind === 'index' || change.kind === 'unindex') return;
+    const [current] = collection.find({ _id: { $eq: change.kind === 'put' ? change.doc['_id'] : change.id } }, now, 1);
+    if (change.kind === 'delete') {
+      if (current !== undefined) collection.remove(current);
+    } else if (current === undefined) collection.insert(change.doc);
+    else collection.replace(current, change.doc);
+  }
+
+  function* everything(): Iterable<Change> {
+    for (const [namespace, collection] of collections) {
+      yield { kind: 'create', namespace };
+      for (const specification of collection.indexes())
+        if (specification.name !== '_id_') yield { kind: 'index', namespace, specification };
+      for (const doc of collection.all()) yield { kind: 'put', namespace, doc };
+    }
+  }
+
+  function compact(): void {
+    log!.compact(everything());
+    compacted = log!.size;
+  }
+
+  if (folder !== null) {
+    const opened = openLog(folder, replay);
+    log = opened;
+    compact();
+  }
+
+  return {
+    find: (namespace) => collections.get(namespace) ?? null,
+    open,
+    drop,
+    namespaces: (database) => [...collections.keys()].filter((namespace) => namespace.startsWith(`${database}.`)).sort(),
+    databases: () => [...new Set([...collections.keys()].map((namespace) => namespace.slice(0, namespace.indexOf('.'))))].sort(),
+    settle() {
+      if (log === null) return;
+      log.flush();
+      if (log.size > Math.max(COMPACT_FROM, 4 * compacted)) compact();
+    },
+    sweep(now) {
+      for (const collection of collections.values())
+        for (const { key, expireAfterSeconds } of collection.indexes()) {
+          if (expireAfterSeconds === undefined) continue;
+          const field = Object.keys(key)[0]!;
+          const expired: Doc = { [field]: { $lte: new Date(now.getTime() - Number(expireAfterSeconds) * 1000) } };
+          for (const doc of collection.find(expired, now)) collection.remove(doc);
+        }
+    },
+    close: () => log?.close(),
+  };
+}
+
+function refuseName(namespace: string): void {
+  const [database = '', ...rest] = namespace.split('.');
+  const name = rest.join('.');
+  if (database === '' || /[/\\ "$\0]/.test(database) || name === '' || name.includes('$') || name.includes('\0'))
+    throw new Refusal(73, `Invalid namespace specified '${namespace}'`);
+}

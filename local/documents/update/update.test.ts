@@ -1,0 +1,91 @@
+import { Double } from 'bson';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { Refusal } from '../errors.ts';
+import { seedOf, updated, type Update } from './update.ts';
+import { copy, identical, type Doc } from '../values.ts';
+
+const now = new Date('2026-01-01T00:00:00Z');
+const apply = (doc: Doc, update: Update, inserting = false): Doc => updated(doc, update, now, inserting);
+
+describe('updates', () => {
+  const cases: [string, Doc, Update, Doc][] = [
+    ['$set makes what is missing', { _id: 1 }, { $set: { 'a.b.c': 2 } }, { _id: 1, a: { b: { c: 2 } } }],
+    ['$set in an array', { a: [1, 2] }, { $set: { 'a.1': 5, 'a.3': 7 } }, { a: [1, 5, null, 7] }],
+    ['$unset', { a: 1, b: { c: 1, d: 2 } }, { $unset: { a: '', 'b.c': '', 'x.y': '' } }, { b: { d: 2 } }],
+    ['$inc keeps types', { a: 1, l: 1n, d: new Double(1) }, { $inc: { a: 2, l: 2, d: 2, n: 1 } }, { a: 3, l: 3n, d: new Double(3), n: 1 }],
+    ['$mul of nothing is zero', { a: 2 }, { $mul: { a: 3, b: 5 } }, { a: 6, b: 0 }],
+    ['$min and $max', { a: 5, b: 5 }, { $min: { a: 3, b: 9, c: 1 }, $max: { d: now } }, { a: 3, b: 5, c: 1, d: now }],
+    ['$push', { a: [1] }, { $push: { a: 2, b: 1 } }, { a: [1, 2], b: [1] }],
+    ['$push each, sorted and cut', { a: [5, 1] }, { $push: { a: { $each: [4, 2], $sort: 1, $slice: -3 } } }, { a: [2, 4, 5] }],
+    ['$push documents by a field', { a: [{ n: 2 }] }, { $push: { a: { $each: [{ n: 1 }], $sort: { n: 1 }, $slice: 1 } } }, { a: [{ n: 1 }] }],
+    ['$addToSet', { a: [1] }, { $addToSet: { a: { $each: [1, 2, 2] }, b: 3 } }, { a: [1, 2], b: [3] }],
+    ['$pull by value, condition and document', { a: [1, 2, 3], b: [{ x: 1 }, { x: 2, y: 1 }] }, { $pull: { a: { $gte: 2 }, b: { x: 2 } } }, { a: [1], b: [{ x: 1 }] }],
+    ['$pullAll and $pop', { a: [1, 2, 1], b: [1, 2], c: [1, 2] }, { $pullAll: { a: [1] }, $pop: { b: 1, c: -1 } }, { a: [2], b: [1], c: [2] }],
+    ['$rename', { a: 1 }, { $rename: { a: 'b.c' } }, { b: { c: 1 } }],
+    ['$currentDate', {}, { $currentDate: { at: true } }, { at: now }],
+    ['$setOnInsert is for inserts', { a: 1 }, { $setOnInsert: { b: 1 } }, { a: 1 }],
+    ['a replacement keeps the _id', { _id: 7, a: 1 }, { b: 2 }, { _id: 7, b: 2 }],
+    ['a pipeline sees each stage’s result', { a: 1 }, [{ $set: { b: { $add: ['$a', 1] } } }, { $set: { c: '$b' } }, { $unset: 'a' }], { b: 2, c: 2 }],
+    ['a pipeline’s document is merged', { a: { x: 1 } }, [{ $set: { a: { y: 2 } } }], { a: { x: 1, y: 2 } }],
+    ['a pipeline’s literal replaces', { a: { x: 1 } }, [{ $set: { a: { $literal: { y: 2 } } } }], { a: { y: 2 } }],
+    ['$$REMOVE takes away', { a: 1, b: 2 }, [{ $set: { a: { $cond: [{ $gt: ['$b', 1] }, '$$REMOVE', '$a'] } } }], { b: 2 }],
+    ['$$NOW is the server’s clock', {}, [{ $set: { at: '$$NOW', later: { $add: ['$$NOW', 1000] } } }], { at: now, later: new Date(now.getTime() + 1000) }],
+    ['both see the same beginning', { a: 1, b: 2 }, [{ $set: { a: '$b', b: '$a' } }], { a: 2, b: 1 }],
+    ['filter, map and sums', { h: [{ n: 1 }, { n: 5 }] }, [{ $set: { h: { $filter: { input: '$h', as: 'e', cond: { $gt: ['$$e.n', 2] } } }, s: { $sum: '$h.n' } } }], { h: [{ n: 5 }], s: 6 }],
+    ['objects by key', { held: { a: 1, b: 2 } }, [{ $set: { held: { $arrayToObject: { $filter: { input: { $objectToArray: '$held' }, cond: { $ne: ['$$this.k', 'a'] } } } } } }], { held: { b: 2 } }],
+    ['$replaceWith', { _id: 1, a: { b: 2 } }, [{ $replaceWith: '$a' }], { _id: 1, b: 2 }],
+    ['strings and dates by mingo', { n: 'Ab', at: now }, [{ $set: { n: { $toLower: '$n' }, at: { $dateToString: { date: '$at', format: '%Y-%m' } } } }], { n: 'ab', at: '2026-01' }],
+  ]; // prettier-ignore
+  for (const [what, doc, update, expected] of cases)
+    it(what, () => {
+      const before = copy(doc);
+      const after = apply(doc, update);
+      expect(after).to.deep.equal(expected);
+      expect(identical(doc, before), 'the document given is not changed').to.equal(true);
+    });
+
+  it('keep the order of fields, new ones last', () => {
+    expect(Object.keys(apply({ _id: 1, b: 1, a: 1 }, { $set: { c: 1, b: 2 } }))).to.deep.equal(['_id', 'b', 'a', 'c']);
+  });
+
+  const refused: [string, Doc, Update, number][] = [
+    ['another _id', { _id: 1 }, { $set: { _id: 2 } }, 66],
+    ['conflicting paths', {}, { $set: { a: 1 }, $inc: { 'a.b': 1 } }, 40],
+    ['the same path twice', {}, { $set: { a: 1 }, $unset: { a: 1 } }, 40],
+    ['a path through a scalar', { a: 5 }, { $set: { 'a.b': 1 } }, 28],
+    ['counting a string', { a: 'x' }, { $inc: { a: 1 } }, 14],
+    ['pushing to no array', { a: 1 }, { $push: { a: 1 } }, 2],
+    ['an unknown operator', {}, { $foo: { a: 1 } }, 9],
+    ['a stage that is not for updates', {}, [{ $match: {} }], 72],
+    ['an operator of a later MongoDB', {}, [{ $set: { a: { $getField: 'x' } } }], 168],
+    ['a positional path', { a: [1] }, { $set: { 'a.$': 1 } }, 115],
+  ];
+  for (const [what, doc, update, code] of refused)
+    it(`refuse ${what} (${code})`, () => {
+      expect(() => apply(doc, update))
+        .to.throw(Refusal)
+        .with.property('code', code);
+    });
+
+  it('similar names are no conflict', () => {
+    expect(apply({}, { $set: { a: 1, ab: 2, 'a-b': 3 } })).to.deep.equal({ a: 1, ab: 2, 'a-b': 3 });
+  });
+
+  it('an upsert starts from what the filter says is equal', () => {
+    expect(seedOf({ a: 1, 'b.c': { $eq: 2 }, d: { $gt: 1 }, $and: [{ e: 3 }], $or: [{ f: 1 }] })).to.deep.equal({
+      a: 1,
+      b: { c: 2 },
+      e: 3,
+    });
+  });
+
+  it('$inc by any amounts ends where adding them ends', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), { maxLength: 20 }), (amounts) => {
+        const end = amounts.reduce<Doc>((doc, n) => apply(doc, { $inc: { n } }), { n: 0 });
+        return Number(end['n']) === amounts.reduce((sum, n) => sum + n, 0);
+      }),
+    );
+  });
+});

@@ -1,0 +1,124 @@
+/** What the server offers, in the two forms that clients ask for: lists a group, or all at once. */
+import { groupVersion } from '../resources/catalogue.ts';
+import type { Json, JsonObject, Resource } from '../types.ts';
+
+export const VERSION = {
+  major: '1',
+  minor: '36',
+  gitVersion: 'v1.36.0-curbcut',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: '',
+  platform: 'linux/amd64',
+};
+
+const STATUS_VERBS = ['get', 'patch', 'update'];
+
+/** Subresources of a type, beside itself. */
+function subresources(resource: Resource): { name: string; verbs: string[] }[] {
+  return [
+    ...(resource.storage === '/pods' ? [{ name: 'log', verbs: ['get'] }] : []),
+    ...(resource.statusSubresource ? [{ name: 'status', verbs: STATUS_VERBS }] : []),
+  ];
+}
+
+const common = (resource: Resource): JsonObject => ({
+  ...(resource.shortNames.length === 0 ? {} : { shortNames: resource.shortNames }),
+  ...(resource.categories.length === 0 ? {} : { categories: resource.categories }),
+});
+
+/** `/api/v1` and `/apis/<group>/<version>`. */
+export function resourceList(resources: readonly Resource[], version: string): JsonObject {
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: version,
+    resources: resources.flatMap((resource) => [
+      {
+        name: resource.plural,
+        singularName: resource.singular,
+        namespaced: resource.namespaced,
+        kind: resource.kind,
+        verbs: [...resource.verbs],
+        ...common(resource),
+      },
+      ...subresources(resource).map(({ name, verbs }) => ({
+        name: `${resource.plural}/${name}`,
+        singularName: '',
+        namespaced: resource.namespaced,
+        kind: resource.kind,
+        verbs,
+      })),
+    ]),
+  };
+}
+
+/** Versions by group, in the order in which they are offered. */
+function groups(resources: readonly Resource[]): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { group, version } of resources) {
+    const versions = found.get(group) ?? [];
+    if (!versions.includes(version)) found.set(group, [...versions, version]);
+  }
+  return found;
+}
+
+const apiGroup = (name: string, versions: string[]): JsonObject => {
+  const entries = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
+  return { name, versions: entries, preferredVersion: entries[0] };
+};
+
+/** `/apis`. */
+export function groupList(resources: readonly Resource[]): JsonObject {
+  const named = [...groups(resources)].filter(([group]) => group !== '');
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([group, versions]) => apiGroup(group, versions)) };
+}
+
+/** `/apis/<group>`; undefined if there is none. */
+export function oneGroup(resources: readonly Resource[], group: string): JsonObject | undefined {
+  const versions = groups(resources).get(group);
+  return versions === undefined || group === '' ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) };
+}
+
+/** Whether a client asked for everything at once. */
+export const wantsAggregated = (accept: string): boolean =>
+  /g=apidiscovery\.k8s\.io;v=v2;as=APIGroupDiscoveryList/.test(accept.replace(/\s/g, ''));
+export const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+
+/** `/api` and `/apis` in one answer. @param core whether of the core group, or of all the others */
+export function aggregated(resources: readonly Resource[], core: boolean): JsonObject {
+  const items = [...groups(resources)]
+    .filter(([group]) => (group === '') === core)
+    .map(([group, versions]) => ({
+      metadata: group === '' ? {} : { name: group },
+      versions: versions.map((version) => ({
+        version,
+        resources: resources.filter((resource) => resource.group === group && resource.version === version).map(entry),
+        freshness: 'Current',
+      })),
+    }));
+  return { kind: 'APIGroupDiscoveryList', apiVersion: 'apidiscovery.k8s.io/v2', metadata: {}, items };
+}
+
+function entry(resource: Resource): Json {
+  const { group, version, kind } = resource;
+  const responseKind = { group, version, kind };
+  const below = subresources(resource).map(({ name, verbs }) => ({ subresource: name, responseKind, verbs }));
+  return {
+    resource: resource.plural,
+    responseKind,
+    scope: resource.namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: resource.singular,
+    verbs: [...resource.verbs],
+    ...common(resource),
+    ...(below.length === 0 ? {} : { subresources: below }),
+  };
+}
+
+/** `/api`. */
+export const coreVersions = (): JsonObject => ({ kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] });
+
+export const ofGroupVersion = (resources: readonly Resource[], wanted: string): Resource[] =>
+  resources.filter((resource) => groupVersion(resource) === wanted);

@@ -1,0 +1,141 @@
+/** The HTTPS server: who may ask, what a path means, and how answers and refusals look on the wire. */
+import { timingSafeEqual, createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Catalogue } from '../resources/catalogue.ts';
+import * as discovery from './discovery.ts';
+import { noSuchResource, StatusError } from '../status.ts';
+import type { Answer, Requests, ResourceRequest } from './requests.ts';
+import type { Json, Resource } from '../types.ts';
+
+export interface ServerDeps {
+  key: string;
+  certificate: string;
+  token: string;
+  catalogue: Catalogue;
+  requests: Requests;
+  /** `/openapi/v3` and below; undefined where there is no such document. */
+  openapi(path: string): Json | undefined;
+  /** `pods/log`. */
+  streamLog(namespace: string, name: string, query: URLSearchParams, response: ServerResponse): void;
+  logger: Logger;
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+
+function send(response: ServerResponse, answer: Answer, type = 'application/json'): void {
+  for (const warning of answer.warnings) response.appendHeader('warning', `299 - ${JSON.stringify(warning)}`);
+  const text = `${JSON.stringify(answer.body)}\n`;
+  response.writeHead(answer.code, { 'content-type': type, 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const ok = (body: Json): Answer => ({ code: 200, body, warnings: [] });
+
+function sendText(response: ServerResponse, code: number, text: string): void {
+  response.writeHead(code, { 'content-type': 'text/plain; charset=utf-8' });
+  response.end(text);
+}
+
+function refuse(response: ServerResponse, error: unknown, logger: Logger): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  if (error instanceof StatusError) {
+    if (typeof error.details?.['retryAfterSeconds'] === 'number')
+      response.setHeader('retry-after', String(error.details['retryAfterSeconds']));
+    send(response, { code: error.code, body: error.body, warnings: [] });
+    return;
+  }
+  logger.error({ err: error }, 'the embedded Kubernetes failed on a request');
+  const message = `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`;
+  send(response, { code: 500, body: new StatusError(500, 'InternalError', message).body, warnings: [] });
+}
+
+/** What a path below `/api/v1` or `/apis/<group>/<version>` names; undefined if nothing. */
+function resourceRequest(
+  catalogue: Catalogue,
+  group: string,
+  version: string,
+  rest: string[],
+  query: URLSearchParams,
+): ResourceRequest | undefined {
+  const find = (plural: string | undefined): Resource | undefined => catalogue.find(group, version, plural ?? '');
+  let namespace = '';
+  let parts = rest;
+  if (parts[0] === 'namespaces' && parts[1] !== undefined && parts[2] !== undefined && !['status', 'finalize'].includes(parts[2])) {
+    namespace = parts[1];
+    parts = parts.slice(2);
+  }
+  const [plural, name = '', subresource = '', ...more] = parts;
+  const resource = find(plural);
+  if (resource === undefined || more.length > 0) return undefined;
+  if (namespace !== '' && !resource.namespaced) return undefined;
+  if (namespace === '' && resource.namespaced && name !== '') return undefined;
+  return { resource, namespace, name, subresource, query };
+}
+
+async function serve(parts: ServerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { catalogue } = parts;
+  const url = new URL(request.url ?? '/', 'https://localhost');
+  const path = url.pathname
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
+  const accept = request.headers.accept ?? '';
+  const all = catalogue.all();
+  const [root, ...rest] = path;
+  switch (root) {
+    case 'version':
+      return send(response, ok(discovery.VERSION));
+    case 'healthz':
+    case 'livez':
+    case 'readyz':
+      return sendText(response, 200, 'ok');
+    case 'openapi': {
+      const document = parts.openapi(path.slice(1).join('/'));
+      return document === undefined ? sendText(response, 404, '404 page not found\n') : send(response, ok(document));
+    }
+    case 'api':
+    case 'apis': {
+      const core = root === 'api';
+      if (rest.length === 0) {
+        if (discovery.wantsAggregated(accept)) return send(response, ok(discovery.aggregated(all, core)), discovery.AGGREGATED_TYPE);
+        return send(response, ok(core ? discovery.coreVersions() : discovery.groupList(all)));
+      }
+      const [group = '', version = '', ...below] = core ? ['', ...rest] : rest;
+      if (!core && version === '') {
+        const found = discovery.oneGroup(all, group);
+        return found === undefined ? sendText(response, 404, '404 page not found\n') : send(response, ok(found));
+      }
+      const name = core ? version : `${group}/${version}`;
+      const offered = discovery.ofGroupVersion(all, name);
+      if (offered.length === 0) return sendText(response, 404, '404 page not found\n');
+      if (below.length === 0) return send(response, ok(discovery.resourceList(offered, name)));
+      const wanted = resourceRequest(catalogue, group, version, below, url.searchParams);
+      if (wanted === undefined) throw noSuchResource();
+      if (wanted.resource.storage === '/pods' && wanted.subresource === 'log' && request.method === 'GET') {
+        return parts.streamLog(wanted.namespace, wanted.name, url.searchParams, response);
+      }
+      const answer = await parts.requests.serve(wanted, request, response);
+      return answer === null ? undefined : send(response, answer);
+    }
+    default:
+      return sendText(response, 404, '404 page not found\n');
+  }
+}
+
+/** A server that is not listening yet. */
+export function createApiServer(parts: ServerDeps): Server {
+  const expected = digest(`Bearer ${parts.token}`);
+  return createServer({ key: parts.key, cert: parts.certificate, keepAliveTimeout: 60_000 }, (request, response) => {
+    if (!timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) {
+      request.resume();
+      send(response, { code: 401, body: new StatusError(401, 'Unauthorized', 'Unauthorized').body, warnings: [] });
+      return;
+    }
+    serve(parts, request, response).catch((error: unknown) => refuse(response, error, parts.logger));
+  });
+}

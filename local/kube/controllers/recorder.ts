@@ -1,0 +1,71 @@
+/** Events as the controllers and the kubelet write them, repeated ones counted up. */
+import { timestamp } from '../printing/durations.ts';
+import type { Catalogue } from '../resources/catalogue.ts';
+import type { Objects } from '../registry/registry.ts';
+import type { Json, KubeObject } from '../types.ts';
+
+export interface Recorder {
+  record(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
+}
+
+/** Events that are remembered for counting; the oldest are forgotten first. */
+const REMEMBERED = 1000;
+
+/** @param component who reports, as in `kubectl describe` */
+export function openRecorder(objects: Objects, catalogue: Catalogue, now: () => Date, component: string, host?: string): Recorder {
+  const names = new Map<string, string>();
+  let sequence = 0;
+  const events = catalogue.named('', 'events');
+  return {
+    record(about, type, reason, message, fieldPath) {
+      const { metadata } = about;
+      const namespace = metadata.namespace ?? 'default';
+      const at = timestamp(now());
+      const key = `${metadata.uid}/${reason}/${message}`;
+      const known = names.get(key);
+      try {
+        if (known !== undefined) {
+          objects.update(
+            events,
+            namespace,
+            known,
+            (old) => ({ ...old, count: Number(old['count']) + 1, lastTimestamp: at }) as unknown as Json,
+          );
+          return;
+        }
+      } catch {
+        // Someone deleted it: a new one is made below.
+      }
+      sequence += 1;
+      const name = `${metadata.name}.${now().getTime().toString(16)}${sequence.toString(16).padStart(4, '0')}`;
+      try {
+        objects.create(events, namespace, {
+          metadata: { name },
+          involvedObject: {
+            kind: about.kind,
+            namespace,
+            name: metadata.name,
+            uid: metadata.uid,
+            apiVersion: about.apiVersion,
+            resourceVersion: metadata.resourceVersion,
+            ...(fieldPath === undefined ? {} : { fieldPath }),
+          },
+          reason,
+          message,
+          source: { component, ...(host === undefined ? {} : { host }) },
+          firstTimestamp: at,
+          lastTimestamp: at,
+          count: 1,
+          type,
+          reportingComponent: component,
+          reportingInstance: host ?? '',
+        });
+      } catch {
+        return; // The namespace is going; so is whoever would read it.
+      }
+      names.set(key, name);
+      const oldest = names.keys().next().value;
+      if (names.size > REMEMBERED && oldest !== undefined) names.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** `kubectl logs`: a local pod's output, from its file. */
+import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { badRequest } from '../status.ts';
+import type { Pod } from '../workload-types.ts';
+
+const POLL_MS = 200;
+
+/** The last `count` lines of a text. */
+function tail(text: string, count: number): string {
+  const lines = text.split('\n');
+  const ends = lines.at(-1) === '';
+  const kept = lines.slice(0, ends ? -1 : undefined).slice(count === 0 ? lines.length : -count);
+  return kept.length === 0 ? '' : `${kept.join('\n')}${ends ? '\n' : ''}`;
+}
+
+/**
+ * Answers with a container's log, and with `follow` with what is yet to come.
+ * @param pod gives the pod as it is now; undefined once it is gone
+ * @throws StatusError 400 where the container cannot be told, or has not started
+ */
+export function streamLog(
+  pod: () => Pod | undefined,
+  pathOf: (pod: Pod, container: string) => string,
+  query: URLSearchParams,
+  response: ServerResponse,
+): void {
+  const first = pod();
+  if (first === undefined) return;
+  const names = first.spec.containers.map(({ name }) => name);
+  const container = query.get('container') ?? (names.length === 1 ? names[0] : undefined);
+  const { name } = first.metadata;
+  if (container === undefined) {
+    throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${names.join(' ')}]`);
+  }
+  if (!names.includes(container)) throw badRequest(`container ${container} is not valid for pod ${name}`);
+  const path = pathOf(first, container);
+  if (!existsSync(path)) {
+    const reason =
+      first.status.containerStatuses?.find((status) => status.name === container)?.state.waiting?.reason ?? 'ContainerCreating';
+    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`);
+  }
+  response.writeHead(200, { 'content-type': 'text/plain' });
+  const whole = readFileSync(path, 'utf8');
+  const lines = query.get('tailLines');
+  response.write(lines === null ? whole : tail(whole, Number(lines)));
+  if (query.get('follow') !== 'true') {
+    response.end();
+    return;
+  }
+  let sent = Buffer.byteLength(whole);
+  const timer = setInterval(() => {
+    const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: sent };
+    if (size > sent) {
+      createReadStream(path, { start: sent, end: size - 1 }).pipe(response, { end: false });
+      sent = size;
+      return;
+    }
+    const phase = pod()?.status.phase;
+    if (phase === undefined || phase === 'Succeeded' || phase === 'Failed') response.end();
+  }, POLL_MS);
+  response.on('close', () => clearInterval(timer));
+}

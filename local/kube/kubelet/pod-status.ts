@@ -1,0 +1,109 @@
+/** The statuses that a kubelet writes, as a real one shapes them: pure functions of the pod and its containers. */
+import { timestamp } from '../printing/durations.ts';
+import { NODE_ADDRESS } from './scheduling.ts';
+import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
+
+/** Sets conditions, keeping the time of those that did not change. */
+export function withConditions(
+  pod: Pod,
+  given: readonly { type: string; status: string; reason?: string; message?: string }[],
+  now: Date,
+): PodCondition[] {
+  const before = pod.status.conditions ?? [];
+  const generation = pod.metadata.generation ?? 1;
+  const next = given.map((condition): PodCondition => {
+    const old = before.find(({ type }) => type === condition.type);
+    const lastTransitionTime = old?.status === condition.status ? old.lastTransitionTime : timestamp(now);
+    return { ...condition, observedGeneration: generation, lastProbeTime: null, lastTransitionTime };
+  });
+  return [...before.filter(({ type }) => !given.some((condition) => condition.type === type)), ...next];
+}
+
+/** One container's status. */
+export function containerStatus(name: string, image: string, state: ContainerState, before?: ContainerStatus): ContainerStatus {
+  const running = state.running !== undefined;
+  return {
+    name,
+    state,
+    lastState: before?.lastState ?? {},
+    ready: running,
+    restartCount: before?.restartCount ?? 0,
+    image,
+    imageID: state.waiting === undefined ? `local://${image}` : '',
+    ...(state.waiting === undefined ? { containerID: `local://${name}` } : {}),
+    started: running,
+  };
+}
+
+/** The phase by the containers' states. */
+export function phaseOf(containers: readonly ContainerStatus[]): 'Pending' | 'Running' | 'Succeeded' | 'Failed' {
+  if (containers.some(({ state }) => state.waiting !== undefined && state.terminated === undefined)) {
+    return containers.some(({ state, restartCount }) => state.running !== undefined || restartCount > 0) ? 'Running' : 'Pending';
+  }
+  if (containers.some(({ state }) => state.running !== undefined)) return 'Running';
+  return containers.every(({ state }) => state.terminated?.exitCode === 0) ? 'Succeeded' : 'Failed';
+}
+
+/** A pod's whole status on its node. */
+export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): PodStatus {
+  const phase = phaseOf(containers);
+  const unready = containers.filter(({ ready }) => !ready).map(({ name }) => name);
+  const ended = phase === 'Succeeded' || phase === 'Failed';
+  const endReason = phase === 'Succeeded' ? 'PodCompleted' : 'PodFailed';
+  const readiness = (type: string): { type: string; status: string; reason?: string; message?: string } => {
+    if (ended) return { type, status: 'False', reason: endReason };
+    if (unready.length === 0) return { type, status: 'True' };
+    return { type, status: 'False', reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
+  };
+  const conditions = withConditions(
+    pod,
+    [
+      { type: 'PodReadyToStartContainers', status: ended ? 'False' : 'True' },
+      { type: 'Initialized', status: 'True', ...(phase === 'Succeeded' ? { reason: 'PodCompleted' } : {}) },
+      readiness('Ready'),
+      readiness('ContainersReady'),
+      { type: 'PodScheduled', status: 'True' },
+    ],
+    now,
+  );
+  return {
+    ...pod.status,
+    observedGeneration: pod.metadata.generation ?? 1,
+    phase,
+    conditions,
+    hostIP: NODE_ADDRESS,
+    hostIPs: [{ ip: NODE_ADDRESS }],
+    podIP: NODE_ADDRESS,
+    podIPs: [{ ip: NODE_ADDRESS }],
+    startTime: pod.status.startTime ?? timestamp(now),
+    containerStatuses: containers,
+  };
+}
+
+/** The status of a pod whose node went away while it ran. */
+export function lostStatus(pod: Pod, now: Date): PodStatus {
+  const message = 'PodGC: node no longer exists';
+  const at = timestamp(now);
+  const containers = (pod.status.containerStatuses ?? []).map((container) => {
+    if (container.state.terminated !== undefined) return container;
+    const startedAt = container.state.running?.startedAt ?? at;
+    const terminated = {
+      exitCode: 137,
+      reason: 'ContainerStatusUnknown',
+      message: 'The container could not be located when the pod was terminated',
+      startedAt,
+      finishedAt: at,
+    };
+    return { ...container, ready: false, started: false, state: { terminated } };
+  });
+  const conditions = withConditions(
+    pod,
+    [
+      { type: 'Ready', status: 'False', reason: 'PodFailed' },
+      { type: 'ContainersReady', status: 'False', reason: 'PodFailed' },
+      { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByPodGC', message },
+    ],
+    now,
+  );
+  return { ...pod.status, phase: 'Failed', reason: 'NodeLost', message, conditions, containerStatuses: containers };
+}

@@ -1,0 +1,219 @@
+/** The printed columns of the built-in kinds, and their cells, as the real server makes them. */
+import { age, humanDuration } from './durations.ts';
+import type { Column, Json, KubeObject } from '../types.ts';
+
+type Cells = (object: KubeObject, now: Date) => Json[];
+interface Printed {
+  columns: Column[];
+  cells: Cells;
+}
+
+export const NAME_COLUMN: Column = {
+  name: 'Name',
+  type: 'string',
+  format: 'name',
+  description: 'Name must be unique within a namespace.',
+  priority: 0,
+};
+const text = (name: string, description: string, priority = 0): Column => ({ name, type: 'string', format: '', description, priority });
+const AGE_COLUMN = text('Age', 'The time since the object was made.');
+const ageOf = (object: KubeObject, now: Date): string => age(object.metadata.creationTimestamp, now);
+const sizeOf = (...maps: unknown[]): number =>
+  maps.reduce<number>((sum, map) => sum + Object.keys((map as object | undefined) ?? {}).length, 0);
+
+interface Status {
+  phase?: string;
+  reason?: string;
+  podIP?: string;
+  conditions?: { type: string; status: string; reason?: string }[];
+  containerStatuses?: ContainerStatus[];
+  initContainerStatuses?: ContainerStatus[];
+  startTime?: string;
+  completionTime?: string;
+  succeeded?: number;
+}
+interface ContainerStatus {
+  ready: boolean;
+  restartCount: number;
+  state?: { running?: object; waiting?: { reason?: string }; terminated?: { reason?: string; signal?: number; exitCode: number } };
+}
+const statusOf = (object: KubeObject): Status => (object['status'] ?? {}) as Status;
+const holds = (object: KubeObject, type: string): boolean =>
+  statusOf(object).conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
+
+export const SECRET: Printed = {
+  columns: [NAME_COLUMN, text('Type', 'What kind of secret it is.'), text('Data', 'How many keys it has.'), AGE_COLUMN],
+  cells: (object, now) => [object.metadata.name, String(object['type']), sizeOf(object['data']), ageOf(object, now)],
+};
+export const CONFIG_MAP: Printed = {
+  columns: [NAME_COLUMN, text('Data', 'How many keys it has.'), AGE_COLUMN],
+  cells: (object, now) => [object.metadata.name, sizeOf(object['data'], object['binaryData']), ageOf(object, now)],
+};
+export const NAMESPACE: Printed = {
+  columns: [NAME_COLUMN, text('Status', 'The status of the namespace'), AGE_COLUMN],
+  cells: (object, now) => [object.metadata.name, statusOf(object).phase ?? '', ageOf(object, now)],
+};
+export const SERVICE_ACCOUNT: Printed = {
+  columns: [NAME_COLUMN, AGE_COLUMN],
+  cells: (object, now) => [object.metadata.name, ageOf(object, now)],
+};
+export const LEASE: Printed = {
+  columns: [NAME_COLUMN, text('Holder', 'Who holds the lease.'), AGE_COLUMN],
+  cells: (object, now) => [
+    object.metadata.name,
+    (object['spec'] as { holderIdentity?: string } | undefined)?.holderIdentity ?? '',
+    ageOf(object, now),
+  ],
+};
+export const DEFINITION: Printed = {
+  columns: [NAME_COLUMN, { name: 'Created At', type: 'date', format: '', description: 'When the object was made.', priority: 0 }],
+  cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],
+};
+
+interface StoredEvent {
+  type?: string;
+  reason?: string;
+  message?: string;
+  count?: number;
+  firstTimestamp?: string | null;
+  lastTimestamp?: string | null;
+  eventTime?: string | null;
+  series?: { count: number; lastObservedTime: string };
+  source?: { component?: string; host?: string };
+  reportingComponent?: string;
+  reportingInstance?: string;
+  involvedObject: { kind?: string; name?: string; fieldPath?: string };
+}
+export const EVENT: Printed = {
+  columns: [
+    text('Last Seen', 'When it last occurred.'),
+    text('Type', 'Normal or Warning.'),
+    text('Reason', 'Why, as one word.'),
+    text('Object', 'What it is about.'),
+    text('Subobject', 'The part of the object.', 1),
+    text('Source', 'Who reports it.', 1),
+    text('Message', 'What happened.'),
+    text('First Seen', 'When it first occurred.', 1),
+    text('Count', 'How often it occurred.', 1),
+    { ...NAME_COLUMN, priority: 1 },
+  ],
+  cells(object, now) {
+    const event = object as unknown as StoredEvent;
+    const first = age(event.firstTimestamp ?? event.eventTime, now);
+    const last =
+      event.series === undefined
+        ? age(event.lastTimestamp ?? event.eventTime ?? event.firstTimestamp, now)
+        : age(event.series.lastObservedTime, now);
+    const { kind = '', name = '', fieldPath = '' } = event.involvedObject;
+    const component = event.source?.component ?? event.reportingComponent ?? '';
+    const host = event.source?.host ?? event.reportingInstance ?? '';
+    const about = `${kind.toLowerCase()}/${name}`;
+    const source = host === '' ? component : `${component}, ${host}`;
+    const count = event.series?.count ?? event.count ?? 1;
+    return [
+      last,
+      event.type ?? '',
+      event.reason ?? '',
+      about,
+      fieldPath,
+      source,
+      (event.message ?? '').trim(),
+      first,
+      count,
+      object.metadata.name,
+    ];
+  },
+};
+
+export const JOB: Printed = {
+  columns: [
+    NAME_COLUMN,
+    text('Status', 'Status of the job.'),
+    text('Completions', 'Pods that succeeded, of those that are wanted.'),
+    text('Duration', 'How long it took.'),
+    AGE_COLUMN,
+    text('Containers', 'Names of the containers.', 1),
+    text('Images', 'Images of the containers.', 1),
+    text('Selector', 'Which pods are its own.', 1),
+  ],
+  cells(object, now) {
+    const spec = object['spec'] as {
+      completions?: number;
+      parallelism?: number;
+      selector?: { matchLabels?: Record<string, string> };
+      template: { spec: { containers: { name: string; image: string }[] } };
+    };
+    const status = statusOf(object);
+    const word =
+      ['Complete', 'Failed'].find((type) => holds(object, type)) ??
+      (object.metadata.deletionTimestamp === undefined ? undefined : 'Terminating');
+    const state =
+      word ??
+      (holds(object, 'Suspended')
+        ? 'Suspended'
+        : (['FailureTarget', 'SuccessCriteriaMet'].find((type) => holds(object, type)) ?? 'Running'));
+    const wanted =
+      spec.completions === undefined ? ((spec.parallelism ?? 0) > 1 ? `1 of ${spec.parallelism}` : '1') : String(spec.completions);
+    const end = status.completionTime === undefined ? now.getTime() : Date.parse(status.completionTime);
+    const took = status.startTime === undefined ? '' : humanDuration(end - Date.parse(status.startTime));
+    const { containers } = spec.template.spec;
+    const selector = Object.entries(spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`);
+    return [
+      object.metadata.name,
+      state,
+      `${status.succeeded ?? 0}/${wanted}`,
+      took,
+      ageOf(object, now),
+      containers.map((container) => container.name).join(','),
+      containers.map((container) => container.image).join(','),
+      selector.join(',') || '<none>',
+    ];
+  },
+};
+
+export const POD: Printed = {
+  columns: [
+    NAME_COLUMN,
+    text('Ready', 'Containers that are ready, of all.'),
+    text('Status', 'The aggregate status of the containers.'),
+    text('Restarts', 'How often containers were restarted.'),
+    AGE_COLUMN,
+    text('IP', 'Its address.', 1),
+    text('Node', 'Where it runs.', 1),
+    text('Nominated Node', 'Where it is to run.', 1),
+    text('Readiness Gates', 'What else must be ready.', 1),
+  ],
+  cells(object, now) {
+    const spec = object['spec'] as { containers: object[]; nodeName?: string };
+    const status = statusOf(object);
+    const containers = status.containerStatuses ?? [];
+    return [
+      object.metadata.name,
+      `${containers.filter((container) => container.ready && container.state?.running !== undefined).length}/${spec.containers.length}`,
+      podStatus(object),
+      String(containers.reduce((sum, container) => sum + container.restartCount, 0)),
+      ageOf(object, now),
+      status.podIP ?? '<none>',
+      spec.nodeName ?? '<none>',
+      '<none>',
+      '<none>',
+    ];
+  },
+};
+
+/** The one word that `kubectl get pods` shows. */
+function podStatus(object: KubeObject): string {
+  const status = statusOf(object);
+  const gated = status.conditions?.some((condition) => condition.type === 'PodScheduled' && condition.reason === 'SchedulingGated');
+  let word = gated === true ? 'SchedulingGated' : (status.reason ?? status.phase ?? '');
+  for (const { state } of [...(status.containerStatuses ?? [])].reverse()) {
+    const { waiting, terminated } = state ?? {};
+    if (waiting?.reason !== undefined && waiting.reason !== '') word = waiting.reason;
+    else if (terminated?.reason !== undefined && terminated.reason !== '') word = terminated.reason;
+    else if (terminated !== undefined)
+      word = (terminated.signal ?? 0) !== 0 ? `Signal:${terminated.signal}` : `ExitCode:${terminated.exitCode}`;
+  }
+  if (object.metadata.deletionTimestamp === undefined) return word;
+  if (status.reason === 'NodeLost') return 'Unknown';
+  return status.phase === 'Failed' || status.phase === 'Succeeded' ? word : 'Terminating';
+}

@@ -1,0 +1,149 @@
+/** From what a client sent to what may be stored: unknown fields, types, defaults, schema and rules. */
+import { blocksRules, violations } from '../schemas/validate.ts';
+import { brokenRules, hasRules } from '../schemas/cel.ts';
+import { groupVersion } from '../resources/catalogue.ts';
+import { metadataCauses } from './metadata.ts';
+import { defaulted, pruned } from '../schemas/prune.ts';
+import { badRequest, invalid, invalidValue, type Cause } from '../status.ts';
+import type { Json, JsonObject, KubeObject, Resource, Schema } from '../types.ts';
+
+/** What a client asks of a write. */
+export interface WriteOptions {
+  /** What happens to unknown fields; the real server's default is `Warn`. */
+  fieldValidation?: string;
+  dryRun?: boolean;
+  /** Gets what the client is to be warned of. */
+  warnings?: string[];
+}
+
+const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObject;
+const asObject = (value: Json | undefined): KubeObject => value as unknown as KubeObject;
+
+/**
+ * The object that a body holds, without unknown fields. The result is a fresh copy.
+ * @throws StatusError 400 where the body is of another type, or has unknown fields and validation is strict
+ */
+export function decodeBody(body: Json, resource: Resource, options: WriteOptions): KubeObject {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind})`);
+  const version = groupVersion(resource);
+  const { kind, apiVersion } = body;
+  if (resource.custom && (typeof kind !== 'string' || kind === '')) {
+    const text = JSON.stringify(body);
+    throw badRequest(`the object provided is unrecognized (must be of type ${resource.kind}): Object 'Kind' is missing in '${text}'`);
+  }
+  if (apiVersion !== undefined && apiVersion !== version) {
+    throw badRequest(`the API version in the data (${String(apiVersion)}) does not match the expected API version (${version})`);
+  }
+  const cannot = (why: string): Error =>
+    badRequest(`${resource.kind} in version "${resource.version}" cannot be handled as a ${resource.kind}: ${why}`);
+  if (kind !== undefined && kind !== resource.kind) {
+    if (resource.custom)
+      throw invalid({ ...resource, kind: String(kind) }, nameOf(body), [invalidValue('kind', kind, `must be ${resource.kind}`)]);
+    throw badRequest(
+      `${String(kind)} in version "${resource.version}" cannot be handled as a ${resource.kind}: no kind "${String(kind)}" is registered`,
+    );
+  }
+  const unknown: string[] = [];
+  const given = asObject(structuredClone(pruned(body, resource.schema, '', unknown) ?? null));
+  const { kind: _kind, apiVersion: _version, metadata = {} as KubeObject['metadata'], ...content } = given;
+  const object: KubeObject = { kind: resource.kind, apiVersion: version, metadata, ...content };
+  if (unknown.length > 0 && options.fieldValidation !== 'Ignore') {
+    const said = unknown.map((path) => `unknown field "${path}"`);
+    if (options.fieldValidation === 'Strict') throw cannot(`strict decoding error: ${said.join(', ')}`);
+    options.warnings?.push(...said);
+  }
+  const mistake = typeMistake(
+    asJson(object),
+    resource.custom ? { properties: { metadata: resource.schema.properties?.['metadata'] ?? {} } } : resource.schema,
+    resource.kind,
+  );
+  if (mistake !== undefined) throw cannot(mistake);
+  if (!resource.custom) dropNulls(asJson(object));
+  return object;
+}
+
+const nameOf = (body: JsonObject): string => String((body['metadata'] as JsonObject | undefined)?.['name'] ?? '');
+
+/** Built-in kinds are decoded into types: null is the same as absent. */
+function dropNulls(value: JsonObject): void {
+  for (const [key, item] of Object.entries(value)) {
+    if (item === null && !/time|timestamp$/i.test(key)) delete value[key];
+    else if (Array.isArray(item))
+      item.forEach((element) => typeof element === 'object' && element !== null && !Array.isArray(element) && dropNulls(element));
+    else if (typeof item === 'object' && item !== null) dropNulls(item);
+  }
+}
+
+/** What the real server's decoder says of the first value of a wrong type; undefined if there is none. */
+function typeMistake(value: JsonObject, schema: Schema, typeName: string): string | undefined {
+  for (const [key, item] of Object.entries(value)) {
+    const below = schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
+    if (below === undefined || item === null || item === undefined) continue;
+    const owner = schema.properties?.[key] === undefined ? typeName : `${typeName}.${key}`;
+    for (const single of Array.isArray(item) ? item : [item]) {
+      const expected = Array.isArray(item) && below.type === 'array' ? (below.items ?? {}) : below;
+      const actual = Array.isArray(single) ? 'array' : typeof single;
+      const said = actual === 'boolean' ? 'bool' : actual;
+      const wanted = expected.type === 'integer' ? 'number' : expected.type;
+      if (wanted !== undefined && single !== null && wanted !== actual)
+        return `json: cannot unmarshal ${said} into Go struct field ${owner} of type ${goType(expected)}`;
+      if (expected.format === 'byte' && typeof single === 'string' && !/^[A-Za-z0-9+/]*={0,2}$/.test(single)) {
+        return `illegal base64 data at input byte ${single.search(/[^A-Za-z0-9+/=]/)}`;
+      }
+      if (typeof single === 'object' && single !== null && !Array.isArray(single)) {
+        const mistake = typeMistake(single, expected, expected.additionalProperties === undefined ? goName(key, typeName) : owner);
+        if (mistake !== undefined) return mistake;
+      }
+    }
+  }
+  return undefined;
+}
+
+/** The Go type behind a field, as the decoder would name it. */
+const goName = (key: string, owner: string): string =>
+  key === 'metadata'
+    ? 'ObjectMeta'
+    : key === 'spec' || key === 'status'
+      ? `${owner}${key[0]?.toUpperCase()}${key.slice(1)}`
+      : `${key[0]?.toUpperCase()}${key.slice(1)}`;
+
+const goType = (schema: Schema): string =>
+  schema.type === 'boolean' ? 'bool' : schema.type === 'integer' ? (schema.format ?? 'int64') : (schema.type ?? 'string');
+
+/** Fills in the schema's defaults. Status is left alone on the way into the main resource: it is not of the client's making. */
+export function withDefaults(object: KubeObject, resource: Resource): KubeObject {
+  return resource.custom ? asObject(defaulted(asJson(object), resource.schema)) : object;
+}
+
+/**
+ * Checks an object that is about to be stored.
+ * @param old the object before, on an update
+ * @throws StatusError 422 with all that is wrong
+ */
+export function check(object: KubeObject, resource: Resource, old?: KubeObject, subresource = ''): void {
+  const causes: Cause[] = metadataCauses(object, resource, old);
+  if (resource.custom) {
+    const { metadata: _, ...given } = asJson(object);
+    const { metadata: __, ...below } = resource.schema.properties ?? {};
+    const found = violations(given, { ...resource.schema, properties: below }, '');
+    // On the way through /status the real server leaves the first step of the path out of the sentence.
+    const brief = (cause: Cause): Cause => ({ ...cause, message: cause.message.replace(/: status\.(\S+ in body)/, ': $1') });
+    causes.push(...(subresource === 'status' ? found.map(brief) : found));
+    if (hasRules(resource.schema)) {
+      if (blocksRules(causes)) {
+        const why =
+          'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+        causes.push(invalidValue('<nil>', null, why));
+      } else {
+        const part = subresource === 'status' ? 'status' : undefined;
+        const schema =
+          part === undefined
+            ? resource.schema
+            : { ...resource.schema, properties: { status: resource.schema.properties?.['status'] ?? {} } };
+        causes.push(...brokenRules(asJson(object), old === undefined ? undefined : asJson(old), schema, ''));
+      }
+    }
+  }
+  if (causes.length > 0) throw invalid(resource, object.metadata.name, causes);
+}

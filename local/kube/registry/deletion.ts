@@ -1,0 +1,128 @@
+/** Deleting: at once, or marked until grace and finalizers are done with; and what becomes of dependents. */
+import { timestamp } from '../printing/durations.ts';
+import * as status from '../status.ts';
+import type { Store } from '../storage/store.ts';
+import type { KubeObject, Resource } from '../types.ts';
+
+/** metav1.DeleteOptions, as far as they are known here. */
+export interface DeleteOptions {
+  gracePeriodSeconds?: number;
+  propagationPolicy?: string;
+  orphanDependents?: boolean;
+  preconditions?: { uid?: string; resourceVersion?: string };
+  dryRun?: boolean;
+  warnings?: string[];
+}
+
+/** What a DELETE did: `gone`, or marked for deletion. */
+export interface Deletion {
+  object: KubeObject;
+  gone: boolean;
+}
+
+/** Deleted already, with nothing left that holds it. */
+export const isFinished = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined && (metadata.finalizers?.length ?? 0) === 0 && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
+
+function checkPreconditions(
+  resource: Resource,
+  object: KubeObject,
+  { uid, resourceVersion }: NonNullable<DeleteOptions['preconditions']>,
+): void {
+  const { metadata } = object;
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`;
+    throw status.preconditionFailed(resource, metadata.name, why);
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`;
+    throw status.preconditionFailed(resource, metadata.name, why);
+  }
+}
+
+/** The verb, over a store. @param get finds an object or throws */
+export function deleter(
+  store: Store,
+  now: () => Date,
+  get: (resource: Resource, namespace: string, name: string) => KubeObject,
+): (resource: Resource, namespace: string, name: string, options?: DeleteOptions) => Deletion {
+  return (resource, namespace, name, options = {}) => {
+    checkPropagation(options.propagationPolicy);
+    const stored = get(resource, namespace, name);
+    checkPreconditions(resource, stored, options.preconditions ?? {});
+    const grace = graceOf(resource, stored, options);
+    const finalizers = new Set(stored.metadata.finalizers);
+    for (const name of propagationFinalizers(resource, stored, options)) finalizers.add(name);
+    if (resource.plural === 'namespaces' && resource.group === '') finalizers.add(NAMESPACE_FINALIZER);
+    const waits = finalizers.size > 0 || grace > 0;
+    if (!waits) {
+      if (options.dryRun !== true) store.remove(resource.storage, stored);
+      return { object: stored, gone: true };
+    }
+    const first = stored.metadata.deletionTimestamp === undefined;
+    const shorter = !first && grace < (stored.metadata.deletionGracePeriodSeconds ?? 0);
+    const held = [...finalizers].filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
+    if (!first && !shorter && held.length === (stored.metadata.finalizers?.length ?? 0)) return { object: stored, gone: false };
+    const object: KubeObject = {
+      ...stored,
+      metadata: {
+        ...stored.metadata,
+        ...(held.length === 0 ? {} : { finalizers: held }),
+        ...(first || shorter
+          ? { deletionTimestamp: timestamp(new Date(now().getTime() + grace * 1000)), deletionGracePeriodSeconds: grace }
+          : {}),
+        ...(first && stored.metadata.generation !== undefined ? { generation: stored.metadata.generation + 1 } : {}),
+      },
+    };
+    if (finalizers.has(NAMESPACE_FINALIZER)) {
+      delete object.metadata.deletionGracePeriodSeconds;
+      object['status'] = { ...(stored['status'] as object), phase: 'Terminating' };
+    }
+    if (options.dryRun === true) return { object, gone: false };
+    return { object: store.put(resource.storage, object), gone: false };
+  };
+}
+
+/** A namespace waits in `spec.finalizers`, not in its metadata, until it is empty. */
+const NAMESPACE_FINALIZER = 'kubernetes';
+
+/** Only a pod that was placed and has not ended is given time to end. */
+function graceOf(resource: Resource, object: KubeObject, options: DeleteOptions): number {
+  if (resource.storage !== '/pods') return 0;
+  const spec = object['spec'] as { nodeName?: string; terminationGracePeriodSeconds?: number };
+  const { phase } = object['status'] as { phase?: string };
+  if (spec.nodeName === undefined || phase === 'Succeeded' || phase === 'Failed') return 0;
+  return Math.max(0, options.gracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
+}
+
+function propagationFinalizers(resource: Resource, object: KubeObject, options: DeleteOptions): string[] {
+  const kept = object.metadata.finalizers ?? [];
+  switch (options.propagationPolicy) {
+    case 'Foreground':
+      return ['foregroundDeletion'];
+    case 'Orphan':
+      return ['orphan'];
+    case 'Background':
+      return [];
+    default:
+      if (options.orphanDependents === true) return ['orphan'];
+      if (resource.orphansByDefault === true && options.orphanDependents === undefined && !kept.includes('foregroundDeletion')) {
+        options.warnings?.push(
+          'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',
+        );
+        return ['orphan'];
+      }
+      return [];
+  }
+}
+
+function checkPropagation(policy: string | undefined): void {
+  if (['Foreground', 'Background', 'Orphan', '', undefined].includes(policy)) return;
+  throw status.invalid({ group: 'meta.k8s.io', plural: 'deleteoptions', kind: 'DeleteOptions' }, '', [
+    {
+      reason: 'FieldValueNotSupported',
+      message: `Unsupported value: ${JSON.stringify(policy)}: supported values: "Foreground", "Background", "Orphan", "nil"`,
+      field: 'propagationPolicy',
+    },
+  ]);
+}

@@ -1,0 +1,132 @@
+/** Evaluates a schema's CEL rules (`x-kubernetes-validations`), with `oldSelf` for transitions. */
+import { Environment } from '@marcbachmann/cel-js';
+import { fieldPath } from './prune.ts';
+import { shown, type Cause } from '../status.ts';
+import type { Json, JsonObject, Schema, ValidationRule } from '../types.ts';
+
+type Program = (context: Record<string, unknown>) => unknown;
+
+const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true });
+const programs = new Map<string, Program>();
+
+function compile(expression: string): Program {
+  let program = programs.get(expression);
+  if (program === undefined) {
+    const parsed = environment.parse(expression);
+    program = (context) => parsed(context) as unknown;
+    programs.set(expression, program);
+  }
+  return program;
+}
+
+/** @throws Error where a rule does not parse, naming it: a CustomResourceDefinition with such a rule is refused */
+export function checkRules(schema: Schema, path = ''): void {
+  for (const { rule, messageExpression } of schema['x-kubernetes-validations'] ?? []) {
+    for (const expression of [rule, messageExpression]) {
+      if (expression === undefined) continue;
+      try {
+        compile(expression);
+      } catch (cause) {
+        throw new Error(`${path === '' ? 'the schema' : path} has a rule that is not CEL: ${expression}`, { cause });
+      }
+    }
+  }
+  for (const [key, below] of Object.entries(schema.properties ?? {})) checkRules(below, fieldPath(path, key));
+  if (schema.items !== undefined) checkRules(schema.items, `${path}[]`);
+  if (typeof schema.additionalProperties === 'object') checkRules(schema.additionalProperties, `${path}{}`);
+}
+
+const ruled = new WeakMap<Schema, boolean>();
+/** Whether there is any rule in a schema. */
+export function hasRules(schema: Schema): boolean {
+  let known = ruled.get(schema);
+  if (known === undefined) {
+    known =
+      (schema['x-kubernetes-validations']?.length ?? 0) > 0 ||
+      Object.values(schema.properties ?? {}).some(hasRules) ||
+      (schema.items !== undefined && hasRules(schema.items)) ||
+      (typeof schema.additionalProperties === 'object' && hasRules(schema.additionalProperties));
+    ruled.set(schema, known);
+  }
+  return known;
+}
+
+/** A value as CEL sees it: integers as ints by the schema's word, times as timestamps. */
+function celValue(value: Json | undefined, schema: Schema): unknown {
+  if (Array.isArray(value)) return value.map((item) => celValue(item, schema.items ?? {}));
+  if (typeof value === 'object' && value !== null) {
+    const below = (key: string): Schema =>
+      schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : {});
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([, item]) => item !== undefined && item !== null)
+        .map(([key, item]) => [key, celValue(item, below(key))]),
+    );
+  }
+  if (typeof value === 'number' && schema.type !== 'number' && Number.isInteger(value)) return BigInt(value);
+  if (typeof value === 'string' && schema.format === 'date-time') return new Date(value);
+  return value;
+}
+
+/** The reason of a rule's failure: how the message begins, and the cause's own word. */
+const REASONS: Record<string, string> = {
+  FieldValueInvalid: 'Invalid value: ',
+  FieldValueForbidden: 'Forbidden: ',
+  FieldValueRequired: 'Required value: ',
+  FieldValueDuplicate: 'Duplicate value: ',
+};
+
+/**
+ * What the rules of `schema` and below say against `value`.
+ * @param old the value before; undefined on create, and where it was absent: rules that speak of `oldSelf` are skipped then
+ */
+export function brokenRules(value: Json | undefined, old: Json | undefined, schema: Schema, path: string): Cause[] {
+  if (value === undefined || value === null || !hasRules(schema)) return [];
+  const found = (schema['x-kubernetes-validations'] ?? []).flatMap((rule) => evaluate(rule, value, old, schema, path));
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    const keys = schema['x-kubernetes-list-map-keys'];
+    if (items === undefined) return found;
+    const before = (item: Json): Json | undefined =>
+      keys === undefined || !Array.isArray(old)
+        ? undefined
+        : old.find((other) => keys.every((key) => (other as JsonObject)[key] === (item as JsonObject)[key]));
+    return [...found, ...value.flatMap((item, index) => brokenRules(item, before(item), items, `${path}[${index}]`))];
+  }
+  if (typeof value !== 'object') return found;
+  const was = typeof old === 'object' && old !== null && !Array.isArray(old) ? old : {};
+  for (const [key, item] of Object.entries(value)) {
+    const below = schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
+    if (below !== undefined) found.push(...brokenRules(item, was[key], below, fieldPath(path, key)));
+  }
+  return found;
+}
+
+function evaluate(rule: ValidationRule, value: Json, old: Json | undefined, schema: Schema, path: string): Cause[] {
+  const isTransition = /\boldSelf\b/.test(rule.rule);
+  if (isTransition && old === undefined && rule.optionalOldSelf !== true) return [];
+  const context: Record<string, unknown> = { self: celValue(value, schema) };
+  if (isTransition && old !== undefined) context['oldSelf'] = celValue(old, schema);
+  const field = `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
+  const reason = rule.reason ?? 'FieldValueInvalid';
+  try {
+    if (compile(rule.rule)(context) === true) return [];
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    return [{ reason: 'FieldValueInvalid', message: `Invalid value: rule evaluation error: ${rule.rule}: ${why}`, field }];
+  }
+  const message = expressed(rule, context) ?? rule.message ?? `failed rule: ${rule.rule}`;
+  // Values are shown where they are short.
+  const scalar = reason === 'FieldValueInvalid' && typeof value !== 'object' ? `${shown(value)}: ` : '';
+  return [{ reason, message: `${REASONS[reason] ?? ''}${scalar}${message}`, field }];
+}
+
+function expressed(rule: ValidationRule, context: Record<string, unknown>): string | undefined {
+  if (rule.messageExpression === undefined) return undefined;
+  try {
+    const message = compile(rule.messageExpression)(context);
+    return typeof message === 'string' && message !== '' ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

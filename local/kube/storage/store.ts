@@ -1,0 +1,140 @@
+/** The objects by resource, one ever-growing revision over all of them, and a bounded history that watches read. */
+import type { Journal } from './journal.ts';
+import type { KubeObject } from '../types.ts';
+
+/** A write, as watches see it. */
+export interface Change {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  storage: string;
+  revision: number;
+  /** On `DELETED`: the last state, with the revision of its removal. */
+  object: KubeObject;
+  /** The state before, unless it was added. */
+  before?: KubeObject;
+}
+
+export interface Store {
+  /** The revision of the last write. */
+  revision(): number;
+  get(storage: string, namespace: string, name: string): KubeObject | undefined;
+  /** In the order of namespace and name. An empty namespace means all. */
+  list(storage: string, namespace?: string): KubeObject[];
+  /** The list as it was at a revision; null if the history does not reach back so far. */
+  listAt(storage: string, namespace: string, revision: number): KubeObject[] | null;
+  /** Stores a new state under a new revision. The object must not be changed afterwards. */
+  put(storage: string, object: KubeObject): KubeObject;
+  remove(storage: string, object: KubeObject): KubeObject;
+  /** The changes after a revision; null if the history does not reach back so far. */
+  since(revision: number): Change[] | null;
+  /** Called within every write, in order. @returns how to stop */
+  subscribe(listener: (change: Change) => void): () => void;
+  close(): void;
+}
+
+const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
+const byKey = (a: KubeObject, b: KubeObject): number => {
+  const left = keyOf(a.metadata.namespace ?? '', a.metadata.name);
+  const right = keyOf(b.metadata.namespace ?? '', b.metadata.name);
+  return left < right ? -1 : left > right ? 1 : 0;
+};
+
+/** @param historyLength changes that are remembered for watches; older ones answer 410 */
+export function openStore(journal: Journal, historyLength = 5000): Store {
+  const storages = new Map<string, Map<string, KubeObject>>();
+  const listeners = new Set<(change: Change) => void>();
+  let history: Change[] = [];
+  let revision = 0;
+  let count = 0;
+  const objectsOf = (storage: string): Map<string, KubeObject> => {
+    let objects = storages.get(storage);
+    if (objects === undefined) storages.set(storage, (objects = new Map()));
+    return objects;
+  };
+  for (const record of journal.records) {
+    if (record.object === undefined) objectsOf(record.storage).delete(record.key);
+    else objectsOf(record.storage).set(record.key, record.object);
+    revision = Math.max(revision, record.revision);
+  }
+  for (const objects of storages.values()) count += objects.size;
+  // Where the history begins: nothing before this revision is known.
+  let floor = revision;
+
+  function* live(): Generator<{ storage: string; key: string; revision: number; object?: KubeObject }> {
+    // A removal alone may hold the highest revision; the snapshot must not forget it.
+    yield { storage: '', key: '', revision };
+    for (const [storage, objects] of storages) {
+      for (const [key, object] of objects) yield { storage, key, revision: Number(object.metadata.resourceVersion), object };
+    }
+  }
+
+  function record(change: Change): void {
+    history.push(change);
+    if (history.length > historyLength * 2) {
+      history = history.slice(-historyLength);
+      floor = (history[0]?.revision ?? revision) - 1;
+    }
+    journal.compact(live, count);
+    for (const listener of [...listeners]) listener(change);
+  }
+
+  function since(from: number): Change[] | null {
+    if (from < floor) return null;
+    let start = history.length;
+    while (start > 0 && (history[start - 1]?.revision ?? 0) > from) start -= 1;
+    return history.slice(start);
+  }
+
+  const list = (storage: string, namespace = ''): KubeObject[] => {
+    const all = [...objectsOf(storage).values()];
+    return (namespace === '' ? all : all.filter((object) => object.metadata.namespace === namespace)).sort(byKey);
+  };
+
+  return {
+    revision: () => revision,
+    get: (storage, namespace, name) => storages.get(storage)?.get(keyOf(namespace, name)),
+    list,
+    listAt(storage, namespace, at) {
+      const later = since(at);
+      if (later === null) return null;
+      const objects = new Map(
+        list(storage, namespace).map((object) => [keyOf(object.metadata.namespace ?? '', object.metadata.name), object]),
+      );
+      for (const change of later.reverse()) {
+        const { metadata } = change.object;
+        if (change.storage !== storage || (namespace !== '' && metadata.namespace !== namespace)) continue;
+        const key = keyOf(metadata.namespace ?? '', metadata.name);
+        if (change.before === undefined) objects.delete(key);
+        else objects.set(key, change.before);
+      }
+      return [...objects.values()].sort(byKey);
+    },
+    put(storage, given) {
+      revision += 1;
+      const object = { ...given, metadata: { ...given.metadata, resourceVersion: String(revision) } };
+      const key = keyOf(object.metadata.namespace ?? '', object.metadata.name);
+      const objects = objectsOf(storage);
+      const before = objects.get(key);
+      journal.append({ storage, key, revision, object });
+      objects.set(key, object);
+      if (before === undefined) count += 1;
+      record({ type: before === undefined ? 'ADDED' : 'MODIFIED', storage, revision, object, before });
+      return object;
+    },
+    remove(storage, given) {
+      revision += 1;
+      const key = keyOf(given.metadata.namespace ?? '', given.metadata.name);
+      const object = { ...given, metadata: { ...given.metadata, resourceVersion: String(revision) } };
+      journal.append({ storage, key, revision });
+      const before = objectsOf(storage).get(key);
+      if (objectsOf(storage).delete(key)) count -= 1;
+      record({ type: 'DELETED', storage, revision, object, before });
+      return object;
+    },
+    since,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close: () => journal.close(),
+  };
+}
