@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { cleanUrl, globToRegExp, movedWithin, pageKey, pageOfSite, sameSite, scopeOf } from './address.ts';
+import { cleanUrl, movedWithin, pageKey, pageOfSite, sameSite, scopeOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -102,8 +102,7 @@ describe('a glob', () => {
     it(`${glob} ${matches ? 'matches' : 'does not match'} ${path}`, () =>
       expect(scopeOf({ include: [glob], exclude: [] })(url(`https://example.org${path}`))).to.equal(matches));
 
-  it('never takes long, whatever it is', () => {
-    expect(globToRegExp('*a*a*a*a*b').test('/')).to.equal(false);
+  it('in exclude keeps a URL out', () => {
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/y'))).to.equal(true);
   });

@@ -1,5 +1,6 @@
 /** Which URLs are one page, which belong to the site, and which to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
+import { compileGlob, matchesGlob } from './glob.ts';
 
 /** Parameters that say where a visitor came from and never what is shown. */
 const TRACKING =
@@ -64,28 +65,18 @@ export function pageOfSite(link: string, site: URL, signedIn = false): URL | nul
   return page;
 }
 
-/** A glob as a regular expression: `*` within a segment, `**` across segments, `?` as it is. */
-export function globToRegExp(glob: string): RegExp {
-  const source = glob
-    .split(/(\*\*\/?|\*)/)
-    .map((part) => {
-      if (part === '**') return '.*';
-      if (part === '**/') return '(?:.*/)?';
-      if (part === '*') return '[^/]*';
-      return part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
-    })
-    .join('');
-  return new RegExp(`^${source}$`);
-}
-
-/** Says of a URL whether it belongs to the scan, by its path and query. A glob without a query matches whatever the query is. */
+/**
+ * Returns the test whether a URL belongs to the scan, by its path and query. A glob without `?` matches the path whatever
+ * the query is.
+ */
 export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: URL) => boolean {
   const include = rules.include.map(matcher);
   const exclude = rules.exclude.map(matcher);
   return (url) => (include.length === 0 || include.some((matches) => matches(url))) && !exclude.some((matches) => matches(url));
 }
 
-function matcher(glob: string): (url: URL) => boolean {
-  const pattern = globToRegExp(glob.startsWith('/') || glob.startsWith('*') ? glob : `/${glob}`);
-  return (url) => pattern.test(url.pathname + url.search) || (!glob.includes('?') && pattern.test(url.pathname));
+function matcher(text: string): (url: URL) => boolean {
+  const glob = compileGlob(text.startsWith('/') || text.startsWith('*') ? text : `/${text}`);
+  const ignoresQuery = !text.includes('?');
+  return (url) => matchesGlob(glob, url.pathname + url.search) || (ignoresQuery && matchesGlob(glob, url.pathname));
 }

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { compileGlob, matchesGlob } from './glob.ts';
+
+/** The definition of a glob as a regular expression. It backtracks, so it serves short texts only. */
+function reference(glob: string): RegExp {
+  const source = glob
+    .split(/(\*\*\/?|\*)/)
+    .map((part) => {
+      if (part === '**') return '.*';
+      if (part === '**/') return '(?:.*/)?';
+      if (part === '*') return '[^/]*';
+      return part.replace(/[\\^$.|?+()[\]{}]/g, '\\$&');
+    })
+    .join('');
+  return new RegExp(`^${source}$`);
+}
+
+const matches = (glob: string, text: string): boolean => matchesGlob(compileGlob(glob), text);
+
+describe('glob matcher', () => {
+  const cases: [glob: string, text: string, expected: boolean][] = [
+    ['', '', true],
+    ['', 'a', false],
+    ['*', '', true],
+    ['*', 'a/b', false],
+    ['**', '', true],
+    ['**', 'a/b', true],
+    ['**/a', 'a', true],
+    ['**/a', 'x/y/a', true],
+    ['**/a', 'xa', false],
+    ['a**/b', 'ab', true],
+    ['a**/b', 'axx/b', true],
+    ['a**/b', 'axxb', false],
+    ['***', 'a/b', true],
+    ['a?', 'a?', true],
+    ['a?', 'ab', false],
+    ['*é*', 'aéb', true],
+    ['*a*a*a*a*b', '/', false],
+  ];
+  for (const [glob, text, expected] of cases)
+    it(`"${glob}" ${expected ? 'matches' : 'does not match'} "${text}"`, () => expect(matches(glob, text)).to.equal(expected));
+
+  it('agrees with the regular expression that defines a glob', () => {
+    const glob = fc.array(fc.constantFrom('a', 'b', '/', '*', '**', '**/', '.', '?'), { maxLength: 6 }).map((parts) => parts.join(''));
+    const text = fc.array(fc.constantFrom('a', 'b', '/', '.', '?'), { maxLength: 8 }).map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(glob, text, (pattern, path) => {
+        expect(matches(pattern, path)).to.equal(reference(pattern).test(path));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('takes at most one step per token and character', () => {
+    const text = `/${'a'.repeat(2000)}`;
+    for (const glob of [`${'*a'.repeat(8)}b`, `${'**a'.repeat(40)}b`, `${'**/'.repeat(100)}b`, `${'*'.repeat(500)}b`]) {
+      const tokens = compileGlob(glob);
+      let steps = 0;
+      expect(matchesGlob(tokens, text, () => (steps += 1))).to.equal(false);
+      expect(steps, glob).to.be.at.most((tokens.length + 1) * (text.length + 1));
+    }
+  });
+});
