@@ -37,6 +37,13 @@ module.exports = {
       to: { path: '^(operator/(?!runtime/)|core/(?!protocol/custom-resources))' },
     },
     {
+      name: 'unit-tests-use-test-support',
+      severity: 'error',
+      comment: 'Unit tests beside the code share helpers through test/support/ only.',
+      from: { path: `^(${Object.keys(rooms).join('|')})/.*[.]test[.]ts$` },
+      to: { path: '^test/(?!support/)' },
+    },
+    {
       name: 'scanner-without-kubernetes',
       severity: 'error',
       comment: 'The Kubernetes client costs 75 MB and seconds.',

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { startCollector } from '../test/journey/collector.ts';
-import { createFakeLogger } from '../test/runtime/fake-logger.ts';
+import { startCollector } from '../test/support/collector.ts';
+import { createFakeLogger } from '../test/support/fake-logger.ts';
 import { createOtlpTracer } from './otlp.ts';
 import { inSpan, type Tracer } from './tracing.ts';
 

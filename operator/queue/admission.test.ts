@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
-import { NOW, ago, condition, scanWith } from '../../test/operator/samples.ts';
+import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
 import { lookAtQueue } from './admission.ts';
 
 const waiting = (name: string, seconds: number, spec: object = {}): AccessibilityScan =>

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, WatchIdleError, type KubernetesConnection, type WatchEvent } from '../../platform/kubernetes/kubernetes.ts';
-import { createFakeClock, settle } from '../../test/runtime/fake-clock.ts';
-import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
+import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
+import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';
 import type { WatchRestart } from './metrics.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createFakeClock, settle } from '../../test/runtime/fake-clock.ts';
-import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
+import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
+import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { startController, type Controller, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';

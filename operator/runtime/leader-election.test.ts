@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createFakeClock, type FakeClock } from '../../test/runtime/fake-clock.ts';
-import { createFakeLeases, type Faults } from '../../test/runtime/fake-leases.ts';
-import { createFakeLogger } from '../../test/runtime/fake-logger.ts';
+import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.ts';
+import { createFakeLeases, type Faults } from '../../test/support/fake-leases.ts';
+import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { runLeaderElection, microTime } from './leader-election.ts';
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { createFakeClock } from '../../test/runtime/fake-clock.ts';
+import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { createWorkqueue } from './workqueue.ts';
 
 describe('work queue', () => {

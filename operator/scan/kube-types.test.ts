@@ -12,7 +12,7 @@ import {
   withoutFieldOwners,
 } from './kube-types.ts';
 import type { Job, Pod } from './kube-types.ts';
-import { scanWith } from '../../test/operator/samples.ts';
+import { scanWith } from '../../test/support/scan-samples.ts';
 
 /** As an API server gives it: with much that nobody here asks for. */
 const meta = (name: string) => ({

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
-import { ago, condition, NOW, scanWith } from '../../test/operator/samples.ts';
+import { ago, condition, NOW, scanWith } from '../../test/support/scan-samples.ts';
 import { createPhaseTracker, type StageMove } from './phase-metrics.ts';
 
 describe('stages', () => {

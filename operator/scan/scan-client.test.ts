@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { scanWith } from '../../test/operator/samples.ts';
+import { scanWith } from '../../test/support/scan-samples.ts';
 import { createScanClient } from './scan-client.ts';
 
 /** A server that takes every patch of a status, and a cache that lags behind it. */

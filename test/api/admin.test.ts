@@ -4,7 +4,8 @@ import { expect } from 'chai';
 import { run } from '../../api/admin/run.ts';
 import type { AdminContext } from '../../api/admin/command.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
-import { openDatabase, silent, type TestDatabase } from '../stores/database.ts';
+import { openDatabase, type TestDatabase } from '../stores/database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 const MAIN = join(import.meta.dirname, '..', '..', 'api', 'admin', 'main.ts');
 
@@ -15,7 +16,7 @@ describe('curbcut-admin', () => {
   let word = 0;
   before(async () => {
     database = await openDatabase();
-    stores = openStores(database.db, { logger: silent });
+    stores = openStores(database.db, { logger: silentLogger });
   });
   after(() => database.close());
 

@@ -1,6 +1,6 @@
 /** One trace from the caller's own span through API and operator to the pod. */
 import { expect } from 'chai';
-import { startCollector, type Collector, type SeenSpan } from './collector.ts';
+import { startCollector, type Collector, type SeenSpan } from '../support/collector.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 describe('a traced scan', function () {

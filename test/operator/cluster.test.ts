@@ -10,7 +10,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { PODS } from '../../operator/scan/kube-types.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type OperatorContext } from './context.ts';
 
 const QUOTAS: ResourceType = { group: '', version: 'v1', plural: 'resourcequotas' };

@@ -26,9 +26,10 @@ import type { KubernetesConnection, ResourceType } from '../../platform/kubernet
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
-import { createFakeLogger, type Line } from '../runtime/fake-logger.ts';
+import { createFakeLogger, type Line } from '../support/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
-import { openDatabase, silent } from '../stores/database.ts';
+import { openDatabase } from '../stores/database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, playScan, reasonOf, statusOf, type Scan } from './played-scan.ts';
 import { SCANNER, settingsFor } from './settings.ts';
 
@@ -105,7 +106,7 @@ export async function openContext(): Promise<OperatorContext> {
     url: messages.url,
     credentialsFile: messages.credentialsFile,
     signingSeed: messages.signingSeed,
-    logger: silent,
+    logger: silentLogger,
   });
   onClose(() => bus.close());
   await until('the bus is connected', () => bus.connected);

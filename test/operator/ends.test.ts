@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS } from '../../operator/scan/kube-types.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCANNER, noBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { bytesOf, reportOf, pagesOf } from './export.ts';
+import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
 import { noBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
 
 describe('operator: a scan from its submission to its result', function () {

@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../core/report/schema.ts';
-import { bytesOf, reportOf } from './export.ts';
-import { PDF, digestOf } from './digest.ts';
+import { PDF, bytesOf, digestOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 describe('operator: scans that are applied by hand', function () {

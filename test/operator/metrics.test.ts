@@ -2,7 +2,7 @@
 import { expect } from 'chai';
 import { serveProbes, type ProbeServer } from '../../operator/probe-server.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, until, type OperatorContext } from './context.ts';
 
 describe('operator: its metrics', function () {

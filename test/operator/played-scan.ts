@@ -9,7 +9,7 @@ import { KubernetesError, type KubernetesConnection, type ResourceType } from '.
 import type { AllStores } from '../../stores/stores.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { until } from '../runtime/cluster.ts';
-import { PDF, digestOf } from './digest.ts';
+import { PDF, digestOf } from '../support/scan-results.ts';
 
 const MERGE = 'application/merge-patch+json';
 /** These only end a test that has failed. A Job controller with much to do lets a second attempt wait. */

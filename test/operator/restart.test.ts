@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createChildren } from '../../operator/scan/launch/children.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, type Scan, type OperatorContext } from './context.ts';
 
 describe('operator: restarts', function () {

@@ -5,8 +5,8 @@ import { createSweeper, type SweepResult } from '../../operator/maintenance/swee
 import { noBus } from '../../stores/nats.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { silent } from '../stores/database.ts';
-import { bytesOf, reportOf } from './export.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reportKeys, until, type OperatorContext } from './context.ts';
 
 describe('operator: the sweeper', function () {
@@ -34,7 +34,7 @@ describe('operator: the sweeper', function () {
       retentionDays: 90,
       pendingForMs: 120_000,
       staleForMs: 300_000,
-      logger: silent,
+      logger: silentLogger,
       now: () => new Date(Date.now() + seconds * 1000),
     })();
   }

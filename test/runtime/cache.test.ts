@@ -4,7 +4,7 @@ import { systemClock } from '../../operator/runtime/clock.ts';
 import type { WatchRestart } from '../../operator/runtime/metrics.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
-import { createFakeLogger } from './fake-logger.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
 
 describe('cache, against a Kubernetes API', () => {
   let cluster: TestCluster;

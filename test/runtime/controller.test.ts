@@ -6,7 +6,7 @@ import { fromKey, keyOf } from '../../operator/runtime/key.ts';
 import type { ReconcileResult } from '../../operator/runtime/metrics.ts';
 import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
-import { createFakeLogger } from './fake-logger.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
 
 describe('a whole controller, against a Kubernetes API', () => {
   let cluster: TestCluster;

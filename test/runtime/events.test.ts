@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { createRecorder, type Recorder } from '../../operator/runtime/recorder.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { createFakeClock } from './fake-clock.ts';
+import { createFakeClock } from '../support/fake-clock.ts';
 import { configMaps, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
-import { createFakeLogger } from './fake-logger.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
 
 interface Told extends KubernetesObject {
   involvedObject: { kind: string; name: string; uid: string };

@@ -5,7 +5,7 @@ import { runLeaderElection, LEASES, type Lease, type LeadOptions } from '../../o
 import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
-import { createFakeLogger } from './fake-logger.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
 
 describe('leader election, against a Kubernetes API', () => {
   let cluster: TestCluster;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createBus, noBus, type Bus } from '../../stores/nats.ts';
-import { silent } from './database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 const other = '00000000-3d3c-4f0e-9d55-5d0f4a1b2c3d';
@@ -37,7 +37,7 @@ describe('the message bus', () => {
 
   const busOf = (from: Messages): Bus => {
     const { url, credentialsFile, signingSeed } = from;
-    const made = createBus({ url, podUrl: 'nats://pods.example:4222', credentialsFile, signingSeed, logger: silent });
+    const made = createBus({ url, podUrl: 'nats://pods.example:4222', credentialsFile, signingSeed, logger: silentLogger });
     opened.push(made);
     return made;
   };
@@ -174,10 +174,10 @@ describe('the message bus', () => {
 
   it('vouches for no scan without a signing seed', async () => {
     const { url, credentialsFile } = messages;
-    const mute = createBus({ url, credentialsFile, logger: silent });
+    const mute = createBus({ url, credentialsFile, logger: silentLogger });
     opened.push(mute);
     expect(mute.issueScanCredential(scanId, inAnHour())).to.equal(null);
-    expect(() => createBus({ url, signingSeed: 'SUABC', logger: silent })).to.throw();
+    expect(() => createBus({ url, signingSeed: 'SUABC', logger: silentLogger })).to.throw();
   });
 
   it('is sought while it is away, found when it comes, and found again, with everybody who follows', async () => {
@@ -208,7 +208,7 @@ describe('the message bus', () => {
   });
 
   it('closes although it never found anybody', async () => {
-    const lost = createBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silent });
+    const lost = createBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silentLogger });
     await lost.close();
     expect(lost.connected).to.equal(false);
   });

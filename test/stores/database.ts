@@ -3,12 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { startDocuments } from '../../local/documents/documents.ts';
 import { connectMongo, ensureIndexes } from '../../stores/mongo.ts';
-
-/** A logger that says nothing. */
-export const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing, child: () => silent };
-function nothing(): void {
-  return undefined;
-}
+import { silentLogger } from '../support/silent-logger.ts';
 
 export interface TestDatabase {
   url: string;
@@ -24,14 +19,14 @@ export async function openDatabase(): Promise<TestDatabase> {
   const embedded = given === undefined ? await startDocuments() : null;
   const url = new URL(given ?? embedded!.url);
   url.pathname = `/curbcut-test-${randomUUID().slice(0, 8)}`;
-  const connections = [connectMongo({ url: url.href, logger: silent })];
+  const connections = [connectMongo({ url: url.href, logger: silentLogger })];
   const { db } = connections[0]!;
   await ensureIndexes(db);
   return {
     url: url.href,
     db,
     another() {
-      const connection = connectMongo({ url: url.href, logger: silent });
+      const connection = connectMongo({ url: url.href, logger: silentLogger });
       connections.push(connection);
       return connection.db;
     },

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createLimits, type LimitRule, type Limits } from '../../stores/rate-limits/limits.ts';
-import { openDatabase, silent, type TestDatabase } from './database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
 
 describe('limits over replicas', () => {
   let database: TestDatabase;
@@ -118,7 +119,7 @@ describe('limits over replicas', () => {
   });
 
   it('fails open where the database is away: counts by itself, and says so', async () => {
-    const away = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silent });
+    const away = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silentLogger });
     const told: unknown[] = [];
     const lost = createLimits(away.db, { onFallback: (error) => told.push(error) });
     const one = rule();

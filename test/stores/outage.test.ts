@@ -4,7 +4,8 @@ import { dependencyIsDown } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
 import { createReports } from '../../stores/reports.ts';
-import { openDatabase, silent } from './database.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+import { openDatabase } from './database.ts';
 
 /** A server that takes every connection and never says a word. */
 async function startSilence(): Promise<{ port: number; close(): Promise<void> }> {
@@ -26,7 +27,7 @@ describe('dependencies that are away', () => {
   it('names the database away where nobody listens, and where nobody answers', async () => {
     const silence = await startSilence();
     for (const port of [1, silence.port]) {
-      const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}`, logger: silent });
+      const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}`, logger: silentLogger });
       const { keys, credits } = openStores(connection.db);
       const errors = await Promise.all([
         failure(connection.ping()),
@@ -54,7 +55,7 @@ describe('dependencies that are away', () => {
       ['mongodb://127.0.0.1:1/?directConnection=true', 'curbcut'],
       ['mongodb://user:p%2Fw@127.0.0.1:1,127.0.0.2:1/other?replicaSet=r', 'other'],
     ] as const) {
-      const connection = connectMongo({ url, logger: silent });
+      const connection = connectMongo({ url, logger: silentLogger });
       expect(connection.db.databaseName).to.equal(name);
       await connection.close();
     }

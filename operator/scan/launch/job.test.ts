@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCAN_ID, scanWith, launched } from '../../../test/operator/samples.ts';
+import { SCAN_ID, scanWith, launched } from '../../../test/support/scan-samples.ts';
 import { buildJob, type ScannerSettings } from './job.ts';
 import { secondsToRun } from '../policy/run-time.ts';
 import { buildSecret, podInput } from './secret.ts';

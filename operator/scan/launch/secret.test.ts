@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { launched, SCAN_ID, scanWith } from '../../../test/operator/samples.ts';
+import { launched, SCAN_ID, scanWith } from '../../../test/support/scan-samples.ts';
 import { podInput } from './secret.ts';
 
 describe('what a pod is told of where its scan came from', () => {

@@ -19,7 +19,7 @@ import {
   runningPod,
   scanWith,
   storedBy,
-} from '../../../test/operator/samples.ts';
+} from '../../../test/support/scan-samples.ts';
 import { plan, type Action, type Facts } from './plan.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
 

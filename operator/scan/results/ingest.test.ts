@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import { PDF, digestOf } from '../../../test/operator/digest.ts';
-import { bytesOf, reportOf } from '../../../test/operator/export.ts';
-import { SCAN_ID, launched, scanWith } from '../../../test/operator/samples.ts';
+import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
+import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.ts';
 import { reportKeys, type Reports } from '../../../stores/reports.ts';
 import { examine } from './verify.ts';
 import { createIngestion } from './ingest.ts';

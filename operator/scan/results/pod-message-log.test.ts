@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { NOW, SCAN_ID, endedPod, failedBy, progress, storedBy } from '../../../test/operator/samples.ts';
+import { NOW, SCAN_ID, endedPod, failedBy, progress, storedBy } from '../../../test/support/scan-samples.ts';
 import { createPodMessageLog, readPodMessage, terminationMessage } from './pod-message-log.ts';
 
 const payload = (message: unknown) => Buffer.from(JSON.stringify(message));

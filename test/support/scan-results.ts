@@ -1,4 +1,5 @@
-/** Exports as the scanner writes them, and as a lying one would. */
+/** Results as a scanner stores them: an export, a PDF and their digests. */
+import { createHash } from 'node:crypto';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { Report, ReportPage, ReportViolation } from '../../core/report/schema.ts';
 import { emptyTally, pageScore } from '../../core/report/score.ts';
@@ -37,3 +38,7 @@ export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): R
 }
 
 export const bytesOf = (report: unknown): Uint8Array => Buffer.from(JSON.stringify(report));
+
+/** What a pod announces of a stored object. */
+export const digestOf = (bytes: Uint8Array) => ({ bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') });
+export const PDF = Buffer.from('%PDF-1.7\n% a report\n%%EOF\n');
