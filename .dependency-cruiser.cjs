@@ -27,7 +27,7 @@ module.exports = {
       severity: 'error',
       comment: 'Two files that import each other are one file.',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'runtime-knows-no-scans',

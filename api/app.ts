@@ -100,7 +100,7 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
       reply.header('Cache-Control', 'no-store');
     });
     requireKey(keyed as Api, stores);
-    limitRequests(keyed as Api, stores.limits, { ...LIMITS, ...options.limits });
+    limitRequests(keyed as Api, stores.rateLimits, { ...LIMITS, ...options.limits });
     scanRoutes(keyed as Api, { submissions, scans: stores.scans, metrics, logger, maxPagesLimit: options.maxPagesLimit });
     eventRoutes(keyed as Api, { scans: stores.scans, bus, metrics, timings: { ...TIMINGS, ...options.streams } });
     reportRoutes(keyed as Api, stores);

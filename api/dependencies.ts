@@ -7,7 +7,7 @@ import type { Credits } from '../stores/credits/credits.ts';
 import { dependencyIsDown } from '../stores/availability.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
-import type { Limits } from '../stores/rate-limits/limits.ts';
+import type { RateLimits } from '../stores/rate-limits/sliding-window.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
 import type { Reports } from '../stores/reports.ts';
@@ -25,7 +25,7 @@ export interface ApiStores {
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle'>;
   scans: Pick<Scans, 'create' | 'accept' | 'discard' | 'find' | 'mirror'>;
   idempotency: Idempotency;
-  limits: Limits;
+  rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read'>;
   reports: Pick<Reports, 'downloadLink' | 'size'>;
   scanResources: Pick<ScanResources, 'submit' | 'exists'>;
@@ -124,8 +124,8 @@ export function guarded<T extends object>(
   });
 }
 
-/** Limits are not among them: they go on without their store. */
-const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'limits'>, string>> = {
+/** `rateLimits` is not guarded: it continues without its store. */
+const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, string>> = {
   organisations: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',

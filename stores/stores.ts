@@ -4,7 +4,8 @@ import type { Logger } from '../platform/logger.ts';
 import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
 import { createIdempotency, type Idempotency } from './submissions/idempotency.ts';
 import { createKeys, type Keys } from './accounts/keys.ts';
-import { createLimits, type Limits } from './rate-limits/limits.ts';
+import { createRateLimits } from './rate-limits/rate-limits.ts';
+import type { RateLimits } from './rate-limits/sliding-window.ts';
 import { createOrganisations, type Organisations } from './accounts/organisations.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createScans, type Scans } from './scans/scans.ts';
@@ -13,7 +14,7 @@ import { createUsers, type Users } from './accounts/users.ts';
 export interface AllStores {
   scans: Scans;
   credits: Credits;
-  limits: Limits;
+  rateLimits: RateLimits;
   keys: Keys;
   organisations: Organisations;
   users: Users;
@@ -33,7 +34,7 @@ export function openStores(
   return {
     scans: createScans(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
-    limits: createLimits(db, { onFallback: options.onLimitFallback }),
+    rateLimits: createRateLimits(db, { onFallback: options.onLimitFallback }),
     keys: createKeys(db),
     organisations: createOrganisations(db),
     users: createUsers(db),

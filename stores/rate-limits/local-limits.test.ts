@@ -5,8 +5,8 @@ import { createLocalLimits } from './local-limits.ts';
 const perKey = { policy: 'key', subject: 'k1', limit: 3, windowSeconds: 10 };
 const perOrganisation = { policy: 'submissions', subject: 'acme', limit: 2, windowSeconds: 10 };
 
-describe('sliding windows in memory', () => {
-  it('accepts as many as the limit says in any window, and says when to come again', async () => {
+describe('local rate limits', () => {
+  it('accepts up to the limit in a window, then denies with retryAfterSeconds', async () => {
     let now = 1_000_000;
     const limits = createLocalLimits(() => now);
     for (const [after, remaining] of [
@@ -15,26 +15,25 @@ describe('sliding windows in memory', () => {
       [1, 0],
     ] as const) {
       now += after;
-      const { allowed, states } = await limits.admit([perKey]);
-      expect(allowed).to.equal(true);
+      const { ok, states } = await limits.admit([perKey]);
+      expect(ok).to.equal(true);
       expect(states[0]!.remaining).to.equal(remaining);
     }
     now += 1_000;
     const denied = await limits.admit([perKey]);
-    expect(denied.allowed).to.equal(false);
-    // The first came 5.001 s ago and leaves 10.001 s after it came.
-    expect(denied.retryAfterSeconds).to.equal(5);
+    // The first request arrived 5.001 s ago and leaves the window 10.001 s after its arrival.
+    expect(denied).to.include({ ok: false, retryAfterSeconds: 5 });
     now += 5_000;
-    expect((await limits.admit([perKey])).allowed).to.equal(true);
-    expect((await limits.admit([perKey])).allowed).to.equal(false);
+    expect((await limits.admit([perKey])).ok).to.equal(true);
+    expect((await limits.admit([perKey])).ok).to.equal(false);
   });
 
-  it('consumes nothing where one of two rules denies', async () => {
+  it('consumes nothing if one of two rules denies', async () => {
     const limits = createLocalLimits(() => 0);
     await limits.admit([perOrganisation]);
     await limits.admit([perOrganisation]);
     const denied = await limits.admit([perKey, perOrganisation]);
-    expect(denied.allowed).to.equal(false);
+    expect(denied.ok).to.equal(false);
     expect(denied.states.map((state) => state.remaining)).to.deep.equal([3, 0]);
   });
 
@@ -47,10 +46,10 @@ describe('sliding windows in memory', () => {
         for (const pause of pauses) {
           now += pause;
           const answer = await limits.admit([perKey]);
-          if (answer.allowed) accepted.push(now);
+          if (answer.ok) accepted.push(now);
           else {
-            now += answer.retryAfterSeconds! * 1000;
-            expect((await limits.admit([perKey])).allowed).to.equal(true);
+            now += answer.retryAfterSeconds * 1000;
+            expect((await limits.admit([perKey])).ok).to.equal(true);
             accepted.push(now);
           }
         }

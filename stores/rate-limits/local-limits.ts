@@ -1,16 +1,15 @@
-/** The same sliding-window limits in one process's memory, for while the shared store is down. */
-import { admission, stateOf } from './limit-state.ts';
-import type { LimitRule, Limits } from './limits.ts';
+/** The same sliding-window limits in the memory of one process, used while the shared store is down. */
+import { decisionOf, stateOf, type RateLimitRule, type RateLimits } from './sliding-window.ts';
 
-/** Above so many subjects, those whose window is over are dropped before another is added. */
+/** With more subjects than this, expired ones are removed before another is added. */
 const TIDY_ABOVE = 10_000;
 
 /** @param now milliseconds since 1970 */
-export function createLocalLimits(now: () => number): Limits {
+export function createLocalLimits(now: () => number): RateLimits {
   const logs = new Map<string, { times: number[]; windowMs: number }>();
 
-  /** The log of a rule, without what left the window. */
-  function logOf(rule: LimitRule, at: number): number[] {
+  /** The requests of a rule that are still inside its window. */
+  function logOf(rule: RateLimitRule, at: number): number[] {
     const key = `${rule.policy}/${rule.subject}`;
     const windowMs = rule.windowSeconds * 1000;
     const times = (logs.get(key)?.times ?? []).filter((time) => at - time <= windowMs);
@@ -32,7 +31,7 @@ export function createLocalLimits(now: () => number): Limits {
         if (allowed) times.push(at);
         return stateOf(rule, { used: times.length, oldest: times[0] ?? null, now: at });
       });
-      return Promise.resolve(admission(allowed, states));
+      return Promise.resolve(decisionOf(allowed, states));
     },
   };
 }

@@ -1,41 +1,11 @@
 /** The read model of scans: one row a scan, mirrored from the custom resource; all that a GET ever reads. */
 import type { Db } from 'mongodb';
-import { PHASES, type Phase, type Outcome, type PageProgress, type ReportObjects, type ScanOptions } from '../../core/scan/options.ts';
+import { PHASES } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
-import { changedFields } from './scan-change.ts';
+import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
-export interface ScanRow {
-  /** Scan id, a UUID. */
-  id: string;
-  organisation: string;
-  /** `api`: submitted over HTTP, the resource is ours; `manifest`: applied by somebody's hands or GitOps. */
-  origin: 'api' | 'manifest';
-  resource: { namespace: string; name: string };
-  /** `pending` until its custom resource is known to exist. A pending row is swept when its submitter died. */
-  submission: 'pending' | 'accepted';
-  options: ScanOptions;
-  pagesRequested: number;
-  /** Credits held for it; 0 until they are reserved. */
-  pagesReserved: number;
-  phase: Phase;
-  /** Grows by one with every change that a reader can see. */
-  version: number;
-  pages: PageProgress;
-  /** Present once the scan is done. */
-  outcome: Outcome | null;
-  passed: boolean | null;
-  message: string | null;
-  reports: ReportObjects | null;
-  createdAt: Date;
-  updatedAt: Date;
-  finishedAt: Date | null;
-}
-
-/** What may change of a row. Absent: unchanged. */
-export type ScanChange = Partial<
-  Pick<ScanRow, 'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'finishedAt' | 'pagesReserved'>
->;
+export type { ScanChange, ScanRow } from './scan-row.ts';
 
 export interface Scans {
   /** Stores a new row (version 1). Storing the same id again changes nothing and returns the stored row. */

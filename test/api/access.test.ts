@@ -150,7 +150,7 @@ describe('the limits', () => {
     const row = await context.scan(id);
     // All but five at the store itself, for the key's own limit is lower.
     const rule = { policy: 'reports', subject: id, limit: 300, windowSeconds: 60 };
-    for (let count = 0; count < 295; count += 1) expect((await context.stores.limits.admit([rule])).allowed).to.equal(true);
+    for (let count = 0; count < 295; count += 1) expect((await context.stores.rateLimits.admit([rule])).ok).to.equal(true);
     let turn = 0;
     const tally = await burst(10, () => context.request('GET', `/v1/scans/${row.id}/report${turn++ % 2 ? '/json' : ''}`, { key }));
     expect(tally).to.deep.equal({ 409: 5, 429: 5 });

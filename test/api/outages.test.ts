@@ -3,7 +3,8 @@ import { expect } from 'chai';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { sweep } from '../../operator/maintenance/sweep.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { createLimits, type LimitRule } from '../../stores/rate-limits/limits.ts';
+import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
+import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { down, outage } from './replica.ts';
 import { NAMESPACE } from './stack.ts';
@@ -181,8 +182,8 @@ describe('an outage during a submission', () => {
   it('limits go on being counted by the replica while their store is away', async () => {
     const { key } = await context.organisation();
     const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: SILENT });
-    const alone = createLimits(mongo.db, { onFallback: context.metrics.limitsFallback });
-    context.faults.set('limits.admit', (_real, rules) => alone.admit(rules as LimitRule[]));
+    const alone = createRateLimits(mongo.db, { onFallback: context.metrics.limitsFallback });
+    context.faults.set('rateLimits.admit', (_real, rules) => alone.admit(rules as RateLimitRule[]));
     const answers = [
       await context.request('GET', '/v1/billing/credits', { key }),
       await context.request('GET', '/v1/billing/credits', { key }),

@@ -94,7 +94,17 @@ export async function startReplica(real: ApiStores, bus: Bus, probes: Record<str
   const log: Replica['log'] = [];
   const logger = recorder(log);
   const metrics = createMetrics();
-  const names = ['organisations', 'keys', 'credits', 'scans', 'idempotency', 'limits', 'queueStates', 'reports', 'scanResources'] as const;
+  const names = [
+    'organisations',
+    'keys',
+    'credits',
+    'scans',
+    'idempotency',
+    'rateLimits',
+    'queueStates',
+    'reports',
+    'scanResources',
+  ] as const;
   const stores = Object.fromEntries(names.map((name) => [name, interceptable(name, real[name], faults, calls)])) as unknown as ApiStores;
   const app = await buildApp(
     {

@@ -81,7 +81,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     const row = await context.scan(id);
     context.calls.length = 0;
     await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    expect(context.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'limits.admit', 'scans.find']);
+    expect(context.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'rateLimits.admit', 'scans.find']);
   });
 
   it("answers another organisation's scan and none with the same bytes", async () => {

@@ -1,21 +1,22 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { connectMongo } from '../../stores/mongo.ts';
-import { createLimits, type LimitRule, type Limits } from '../../stores/rate-limits/limits.ts';
+import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
+import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
-describe('limits over replicas', () => {
+describe('rate limits across replicas', () => {
   let database: TestDatabase;
-  let limits: Limits;
+  let limits: RateLimits;
 
   before(async () => {
     database = await openDatabase();
-    limits = createLimits(database.db);
+    limits = createRateLimits(database.db);
   });
   after(() => database.close());
 
-  const rule = (over: Partial<LimitRule> = {}): LimitRule => ({
+  const rule = (over: Partial<RateLimitRule> = {}): RateLimitRule => ({
     policy: 'key',
     subject: randomUUID(),
     limit: 3,
@@ -23,51 +24,57 @@ describe('limits over replicas', () => {
     ...over,
   });
   const logs = () => database.db.collection<{ _id: string; hits: { at: Date; id: string }[] }>('limits');
-  /** What the passing of so many milliseconds does to a log. */
-  async function age({ policy, subject }: LimitRule, milliseconds: number): Promise<void> {
+  /** Makes every request of a log older. */
+  async function age({ policy, subject }: RateLimitRule, milliseconds: number): Promise<void> {
     const log = (await logs().findOne({ _id: `${policy}/${subject}` }))!;
     const hits = log.hits.map((hit) => ({ ...hit, at: new Date(hit.at.getTime() - milliseconds) }));
     await logs().updateOne({ _id: log._id }, { $set: { hits } });
   }
 
-  it('counts down, then denies and says when to come again', async () => {
+  async function denial(rules: RateLimitRule[]) {
+    const decision = await limits.admit(rules);
+    if (decision.ok) throw new Error('the request was accepted');
+    return decision;
+  }
+
+  it('counts down, then denies with retryAfterSeconds', async () => {
     const one = rule();
     for (const remaining of [2, 1, 0]) {
-      const { allowed, states, retryAfterSeconds } = await limits.admit([one]);
-      expect([allowed, states[0]!.remaining, retryAfterSeconds]).to.deep.equal([true, remaining, null]);
+      const decision = await limits.admit([one]);
+      expect([decision.ok, decision.states[0]!.remaining]).to.deep.equal([true, remaining]);
+      expect(decision).to.not.have.property('retryAfterSeconds');
     }
     await age(one, 20_000);
-    const denied = await limits.admit([one]);
-    expect(denied.allowed).to.equal(false);
+    const denied = await denial([one]);
     expect(denied.retryAfterSeconds).to.be.within(39, 41);
     expect(denied.states).to.deep.equal([
       { policy: 'key', limit: 3, windowSeconds: 60, remaining: 0, resetSeconds: denied.retryAfterSeconds },
     ]);
   });
 
-  it('accepts a request that is sent after Retry-After, and not one two seconds earlier', async () => {
+  it('accepts a request after Retry-After, and denies one two seconds earlier', async () => {
     const one = rule();
     for (let n = 0; n < 3; n += 1) await limits.admit([one]);
     await age(one, 12_345);
-    const { retryAfterSeconds } = await limits.admit([one]);
-    await age(one, (retryAfterSeconds! - 2) * 1000);
-    expect((await limits.admit([one])).allowed).to.equal(false);
+    const { retryAfterSeconds } = await denial([one]);
+    await age(one, (retryAfterSeconds - 2) * 1000);
+    expect((await limits.admit([one])).ok).to.equal(false);
     await age(one, 2000);
-    expect((await limits.admit([one])).allowed).to.equal(true);
+    expect((await limits.admit([one])).ok).to.equal(true);
   });
 
-  it('consumes nothing by a request that is denied', async () => {
+  it('consumes nothing for a denied request', async () => {
     const one = rule();
     for (let n = 0; n < 10; n += 1) await limits.admit([one]);
     expect((await logs().findOne({ _id: `key/${one.subject}` }))!.hits).to.have.length(3);
   });
 
-  it('gives back what the first rule counted where the second denies, and tells of both', async () => {
+  it('returns what the first rule counted if the second denies, and reports both states', async () => {
     const [first, second] = [rule({ limit: 10 }), rule({ policy: 'submissions', limit: 1 })];
     await limits.admit([first, second]);
     for (let n = 0; n < 3; n += 1) {
       const denied = await limits.admit([first, second]);
-      expect(denied.allowed).to.equal(false);
+      expect(denied.ok).to.equal(false);
       expect(denied.states.map(({ policy, remaining }) => [policy, remaining])).to.deep.equal([
         ['key', 9],
         ['submissions', 0],
@@ -76,7 +83,7 @@ describe('limits over replicas', () => {
     expect((await limits.admit([first])).states[0]!.remaining).to.equal(8);
   });
 
-  it('counts nothing against the second rule where the first denies, and tells of both', async () => {
+  it('counts nothing against the second rule if the first denies, and reports both states', async () => {
     const [first, second] = [rule({ limit: 1 }), rule({ policy: 'submissions', limit: 5 })];
     await limits.admit([first, second]);
     const denied = await limits.admit([first, second]);
@@ -84,8 +91,8 @@ describe('limits over replicas', () => {
     expect((await limits.admit([second])).states[0]!.remaining).to.equal(3);
   });
 
-  it('never accepts more than 60 in any window, whoever asks', async () => {
-    const clients = [limits, createLimits(database.another()), createLimits(database.another())];
+  it('never accepts more than 60 in any window over all replicas', async () => {
+    const clients = [limits, createRateLimits(database.another()), createRateLimits(database.another())];
     const one = rule({ limit: 60, windowSeconds: 1 });
     const accepted: string[] = [];
     const ends = Date.now() + 2_500;
@@ -94,8 +101,8 @@ describe('limits over replicas', () => {
       clients.flatMap((client) =>
         Array.from({ length: 4 }, async () => {
           while (Date.now() < ends) {
-            if ((await client.admit([one])).allowed) allowed += 1;
-            // What the server wrote down, not when the answer came.
+            if ((await client.admit([one])).ok) allowed += 1;
+            // The times that the server stored, not those at which the answers arrived.
             const hits = (await logs().findOne({ _id: `key/${one.subject}` }))!.hits;
             accepted.push(...hits.map(({ at, id }) => `${at.getTime()} ${id}`));
           }
@@ -111,23 +118,23 @@ describe('limits over replicas', () => {
     }
   });
 
-  it('counts a burst of 200 at once from two replicas exactly', async () => {
-    const [a, b] = [limits, createLimits(database.another())];
+  it('counts a burst of 200 requests from two replicas exactly', async () => {
+    const [a, b] = [limits, createRateLimits(database.another())];
     const one = rule({ limit: 60 });
     const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? a : b).admit([one])));
-    expect(answers.filter((answer) => answer.allowed)).to.have.length(60);
+    expect(answers.filter((answer) => answer.ok)).to.have.length(60);
   });
 
-  it('fails open where the database is away: counts by itself, and says so', async () => {
+  it('fails open while the database is down: counts locally and calls onFallback', async () => {
     const away = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silentLogger });
-    const told: unknown[] = [];
-    const lost = createLimits(away.db, { onFallback: (error) => told.push(error) });
+    const fallbacks: unknown[] = [];
+    const lost = createRateLimits(away.db, { onFallback: (error) => fallbacks.push(error) });
     const one = rule();
     const answers = [];
-    for (let n = 0; n < 4; n += 1) answers.push((await lost.admit([one])).allowed);
+    for (let n = 0; n < 4; n += 1) answers.push((await lost.admit([one])).ok);
     expect(answers).to.deep.equal([true, true, true, false]);
-    expect(told).to.have.length(4);
-    expect(told[0]).to.be.instanceOf(Error);
+    expect(fallbacks).to.have.length(4);
+    expect(fallbacks[0]).to.be.instanceOf(Error);
     await away.close();
   });
 });

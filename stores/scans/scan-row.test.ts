@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { isTerminal } from '../../core/scan/phases.ts';
 import { PHASES } from '../../core/scan/options.ts';
-import { changedFields } from './scan-change.ts';
-import type { ScanChange, ScanRow } from './scans.ts';
+import { changedFields } from './scan-row.ts';
+import type { ScanChange, ScanRow } from './scan-row.ts';
 
 const row: ScanRow = {
   id: '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d',

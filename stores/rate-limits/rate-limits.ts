@@ -1,0 +1,103 @@
+/**
+ * Sliding-window limits that hold across any number of replicas: one document per policy and subject holds a log of the
+ * accepted requests, updated in one atomic step by the database server's clock.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Db, Document } from 'mongodb';
+import { dependencyIsDown } from '../availability.ts';
+import { retryRace } from '../mongo-retry.ts';
+import { createLocalLimits } from './local-limits.ts';
+import {
+  decisionOf,
+  stateOf,
+  type LogReading,
+  type RateLimitDecision,
+  type RateLimitRule,
+  type RateLimits,
+  type RateLimitState,
+} from './sliding-window.ts';
+
+/** The log of one policy and subject: the accepted requests of the last window, each with an id by which it can be removed. */
+interface LogDocument {
+  _id: string;
+  hits: { at: Date; id: string }[];
+  answer: { taken: boolean; used: number; oldest: Date | null; now: Date };
+  expiresAt: Date;
+}
+
+/** Removes what left the window, counts the request if there is room (and `take`), and reports the result in `answer`. */
+function countStep(rule: RateLimitRule, id: string, take: boolean): Document[] {
+  const windowMs = rule.windowSeconds * 1000;
+  const inWindow = { $gte: ['$$hit.at', { $subtract: ['$$NOW', windowMs] }] };
+  const room = { $lt: [{ $size: '$hits' }, rule.limit] };
+  return [
+    { $set: { hits: { $filter: { input: { $ifNull: ['$hits', []] }, as: 'hit', cond: inWindow } } } },
+    { $set: { answer: { taken: take ? room : { $literal: false }, now: '$$NOW' }, expiresAt: { $add: ['$$NOW', windowMs + 60_000] } } },
+    { $set: { hits: { $cond: ['$answer.taken', { $concatArrays: ['$hits', [{ at: '$$NOW', id: { $literal: id } }]] }, '$hits'] } } },
+    { $set: { 'answer.used': { $size: '$hits' }, 'answer.oldest': { $min: '$hits.at' } } },
+  ];
+}
+
+/** How long the store is not asked again after a failure: waiting for it would delay every request. */
+const STORE_REST_MS = 1_000;
+
+/**
+ * Limits that all replicas share through MongoDB. While it is down they fail open: each replica counts on its own.
+ * @param options.onFallback called for each request that was counted locally, for a metric
+ */
+export function createRateLimits(
+  db: Db,
+  { onFallback = () => undefined, now = Date.now }: { onFallback?: (error: unknown) => void; now?: () => number } = {},
+): RateLimits {
+  const logs = db.collection<LogDocument>('limits');
+  const local = createLocalLimits(now);
+  let resting: { until: number; cause: unknown } = { until: 0, cause: null };
+  const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
+
+  async function count(rule: RateLimitRule, id: string, take: boolean): Promise<LogReading> {
+    const document = await retryRace(() =>
+      logs.findOneAndUpdate({ _id: keyOf(rule) }, countStep(rule, id, take), {
+        upsert: true,
+        returnDocument: 'after',
+        projection: { answer: 1 },
+      }),
+    );
+    const { taken, used, oldest, now: at } = document!.answer;
+    return { taken, used, oldest: oldest?.getTime() ?? null, now: at.getTime() };
+  }
+
+  async function admitShared(rules: readonly RateLimitRule[]): Promise<RateLimitDecision> {
+    const id = randomUUID();
+    const states: RateLimitState[] = [];
+    let denied = false;
+    for (const rule of rules) {
+      const reading = await count(rule, id, !denied);
+      const state = stateOf(rule, reading);
+      if (!denied && !reading.taken) {
+        denied = true;
+        // A denied request consumes nothing: remove it from the rules before this one.
+        for (const [index, earlier] of rules.slice(0, states.length).entries()) {
+          await logs.updateOne({ _id: keyOf(earlier) }, { $pull: { hits: { id } } });
+          states[index] = { ...states[index]!, remaining: states[index]!.remaining + 1, resetSeconds: 0 };
+        }
+      }
+      states.push(state);
+    }
+    return decisionOf(!denied, states);
+  }
+
+  return {
+    async admit(rules) {
+      if (now() >= resting.until) {
+        try {
+          return await admitShared(rules);
+        } catch (error) {
+          if (!dependencyIsDown(error)) throw error;
+          resting = { until: now() + STORE_REST_MS, cause: error };
+        }
+      }
+      onFallback(resting.cause);
+      return local.admit(rules);
+    },
+  };
+}
