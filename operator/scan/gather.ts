@@ -56,13 +56,9 @@ export function createGather(parts: GatherDeps): Gather {
       job,
       pods: own,
       trouble: overdue && !hasEnded(scan) ? await children.trouble(job) : null,
-      noPodSince: state.noPodSince,
       heard: podMessages.of(scanId),
       busSince: parts.busSince(),
-      refused: state.refused,
-      mirrored: state.mirrored,
-      mirroredAt: state.mirroredAt,
-      statusAt: state.statusAt,
+      state,
     };
   };
 }

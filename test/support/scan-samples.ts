@@ -8,6 +8,7 @@ import {
 } from '../../core/protocol/custom-resources.ts';
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
 import type { Facts, Timeouts } from '../../operator/scan/policy/plan.ts';
+import { newReconcileState, type ReconcileState } from '../../operator/scan/reconcile-state.ts';
 import { SILENCE } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
@@ -135,8 +136,11 @@ export const failedBy = (attempt: string): PodFailed => ({
   pages: ZERO,
 });
 
+/** What a test states about a scan. */
+export type FactsSample = Partial<Omit<Facts, 'state'>> & { state?: Partial<ReconcileState> };
+
 /** Facts about a scan of which nothing else is known. */
-export function factsOf(more: Partial<Facts> = {}): Facts {
+export function factsOf({ state, ...more }: FactsSample = {}): Facts {
   return {
     scan: scanWith(),
     scanId: SCAN_ID,
@@ -144,13 +148,9 @@ export function factsOf(more: Partial<Facts> = {}): Facts {
     job: null,
     pods: [],
     trouble: null,
-    noPodSince: null,
     heard: SILENCE,
     busSince: null,
-    refused: new Map(),
-    mirrored: null,
-    mirroredAt: null,
-    statusAt: null,
     ...more,
+    state: { ...newReconcileState(), ...state },
   };
 }

@@ -19,6 +19,7 @@ import {
   runningPod,
   scanWith,
   storedBy,
+  type FactsSample,
 } from '../../../test/support/scan-samples.ts';
 import { plan, type Action, type Facts } from './plan.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
@@ -29,7 +30,7 @@ const short = (facts: Facts): string[] =>
 const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.find((action) => action.do === 'end')?.end;
 const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
 
-const running = (more: Partial<Facts> = {}): Facts =>
+const running = (more: FactsSample = {}): Facts =>
   factsOf({ scan: scanWith(launched()), job: jobWith(), pods: [runningPod('a')], ...more });
 const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[1] = {}): AccessibilityScan =>
   scanWith({ phase, completionTime: ago(seconds), conditions: [condition('Succeeded', phase === 'done' ? 'True' : 'False', 'x')] }, rest);
@@ -114,12 +115,12 @@ describe('plan', () => {
     ],
     [
       'refused',
-      running({ heard: { progress: null, at: NOW, words: [storedBy('a')] }, refused: new Map([['a', 'no.']]) }),
+      running({ heard: { progress: null, at: NOW, words: [storedBy('a')] }, state: { refused: new Map([['a', 'no.']]) } }),
       ['ResultsRefused'],
     ],
     [
       'refused, but another attempt stored',
-      running({ heard: { progress: null, at: NOW, words: [storedBy('a'), storedBy('b')] }, refused: new Map([['a', 'no.']]) }),
+      running({ heard: { progress: null, at: NOW, words: [storedBy('a'), storedBy('b')] }, state: { refused: new Map([['a', 'no.']]) } }),
       ['ingest'],
     ],
     [
@@ -127,7 +128,7 @@ describe('plan', () => {
       running({
         pods: [endedPod('a', 1), runningPod('b')],
         heard: { progress: null, at: NOW, words: [storedBy('a')] },
-        refused: new Map([['a', 'no.']]),
+        state: { refused: new Map([['a', 'no.']]) },
       }),
       ['observe', 'mirror'],
     ],
@@ -135,7 +136,7 @@ describe('plan', () => {
       'refused too often',
       running({
         heard: { progress: null, at: NOW, words: [storedBy('d')] },
-        refused: new Map(['a', 'b', 'c'].map((name) => [name, 'no.'])),
+        state: { refused: new Map(['a', 'b', 'c'].map((name) => [name, 'no.'])) },
       }),
       ['ResultsRefused'],
     ],
@@ -177,12 +178,12 @@ describe('plan', () => {
     ['its pod was pending too long', running({ pods: [pendingPod('a', 300)] }), ['Unschedulable']],
     [
       'waits for another pod',
-      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], noPodSince: secondsAgo(299) }),
+      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], state: { noPodSince: secondsAgo(299) } }),
       ['observe', 'mirror'],
     ],
     [
       'has waited too long for another pod',
-      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], noPodSince: secondsAgo(300) }),
+      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], state: { noPodSince: secondsAgo(300) } }),
       ['PodNotCreated'],
     ],
     [
@@ -190,7 +191,7 @@ describe('plan', () => {
       running({
         scan: scanWith(launched({ attempts: 1 })),
         pods: [],
-        noPodSince: secondsAgo(1),
+        state: { noPodSince: secondsAgo(1) },
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(9000) } },
       }),
       ['observe', 'mirror'],
@@ -295,12 +296,12 @@ describe('plan', () => {
     );
     const heard = { progress: progress('a', { pages: { scanned: 2, failed: 0, total: 4 } }), at: NOW, words: [] };
     const mirrored = { phase: 'scanning' as const, pages: { scanned: 1, failed: 0, total: 4 } };
-    const facts = running({ scan, heard, mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) });
+    const facts = running({ scan, heard, state: { mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) } });
     const { actions, wakeAfterMs } = plan(facts, TIMEOUTS);
     expect(actions).to.deep.equal([]);
     expect(wakeAfterMs).to.equal(100);
-    expect(short({ ...facts, mirroredAt: secondsAgo(0.5) })).to.deep.equal(['mirror']);
-    expect(short({ ...facts, statusAt: secondsAgo(5) })).to.deep.equal(['observe']);
+    expect(short({ ...facts, state: { ...facts.state, mirroredAt: secondsAgo(0.5) } })).to.deep.equal(['mirror']);
+    expect(short({ ...facts, state: { ...facts.state, statusAt: secondsAgo(5) } })).to.deep.equal(['observe']);
     // A phase is written at once.
     expect(short({ ...facts, heard: { ...heard, progress: progress('a', { phase: 'generating' }) } })).to.deep.equal(['observe', 'mirror']);
   });
@@ -352,7 +353,6 @@ describe('plan', () => {
       job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'BackoffLimitExceeded' })),
       pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
       trouble: fc.constantFrom(null, 'exceeded quota'),
-      noPodSince: fc.constantFrom(null, secondsAgo(10)),
       heard: fc.record({
         progress: fc.option(
           fc
@@ -367,10 +367,15 @@ describe('plan', () => {
         words: fc.array(word, { maxLength: 2 }),
       }),
       busSince: fc.constantFrom(null, secondsAgo(50)),
-      refused: fc.uniqueArray(name).map((names) => new Map(names.map((one) => [one, 'no.']))),
-      mirrored: fc.option(fc.record({ phase, pages })),
-      mirroredAt: fc.constantFrom(null, secondsAgo(9)),
-      statusAt: fc.constantFrom(null, secondsAgo(9)),
+      state: fc
+        .record({
+          noPodSince: fc.constantFrom(null, secondsAgo(10)),
+          refused: fc.uniqueArray(name).map((names) => new Map(names.map((one) => [one, 'no.']))),
+          mirrored: fc.option(fc.record({ phase, pages })),
+          mirroredAt: fc.constantFrom(null, secondsAgo(9)),
+          statusAt: fc.constantFrom(null, secondsAgo(9)),
+        })
+        .map((state) => factsOf({ state }).state),
     });
 
     const written = (actions: readonly Action[]): StatusPatch[] =>
@@ -428,7 +433,7 @@ describe('plan', () => {
           const after = {
             ...known,
             scan: { ...known.scan, status: clean },
-            mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.mirrored,
+            state: { ...known.state, mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.state.mirrored },
           } as Facts;
           return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'giveUpPod');
         }),

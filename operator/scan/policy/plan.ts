@@ -11,6 +11,7 @@ import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type Diagnosis 
 import * as ends from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
 import { admittedAt, isOver, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
+import type { ReconcileState } from '../reconcile-state.ts';
 import { progressOf, statusChange } from './progress.ts';
 import { JOB_MARGIN_SECONDS, OPERATOR_MARGIN_SECONDS } from './run-time.ts';
 import { terminationMessage, type PodMessages, type LastWord } from '../results/pod-message-log.ts';
@@ -47,17 +48,11 @@ export interface Facts {
   pods: readonly Pod[];
   /** What kept the Job controller from making a pod, as its Events tell. */
   trouble: string | null;
-  /** Since when this operator sees a Job without a pod that lives. */
-  noPodSince: Date | null;
   heard: PodMessages;
   /** Since when the bus has been connected without a break; null while it is not. */
   busSince: Date | null;
-  /** Results that were looked at and found wanting, by attempt: why. */
-  refused: ReadonlyMap<string, string>;
-  /** What the read model is known to hold, and when it and the status were written last; null: not by this operator. */
-  mirrored: { phase: Phase; pages: PageProgress } | null;
-  mirroredAt: Date | null;
-  statusAt: Date | null;
+  /** What this operator remembers of the scan. */
+  state: Readonly<ReconcileState>;
 }
 
 export type Action =
@@ -180,7 +175,8 @@ function failedForGood(facts: Facts): Plan | null {
 }
 
 function stored(facts: Facts): Plan | null {
-  const { refused, pods } = facts;
+  const { pods } = facts;
+  const { refused } = facts.state;
   const words = storedWords(facts);
   const fresh = words.findLast(({ attempt }) => !refused.has(attempt));
   // Each look costs a download; a pod that keeps making up attempts must not keep the operator busy.
@@ -208,7 +204,8 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
 
 /** What keeps the scan from running, and since when; null while a pod runs. */
 function notStarted(facts: Facts): { since: number; cause: Diagnosis } | null {
-  const { pods, scan, job, noPodSince, trouble } = facts;
+  const { pods, scan, job, trouble } = facts;
+  const { noPodSince } = facts.state;
   const newest = pods.at(-1);
   // It did its work; the Job will say so.
   if (newest?.status?.phase === 'Succeeded') return null;
@@ -222,7 +219,7 @@ function notStarted(facts: Facts): { since: number; cause: Diagnosis } | null {
 }
 
 function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
-  const { now, scan, job, pods, heard, trouble } = facts;
+  const { now, scan, job, pods, heard, trouble, state } = facts;
   const wakes = [giveUpAt(facts, admitted) - now.getTime()];
 
   const waits = notStarted(facts);
@@ -247,13 +244,13 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   const seen = progressOf(scan, pods, heard.progress, trouble);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
-    const left = change.urgent ? 0 : dueIn(facts.statusAt, timeouts.statusEveryMs, now);
+    const left = change.urgent ? 0 : dueIn(state.statusAt, timeouts.statusEveryMs, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'observe', status: change.patch });
   }
-  const { mirrored } = facts;
+  const { mirrored } = state;
   if (mirrored === null || mirrored.phase !== seen.phase || !samePages(mirrored.pages, seen.pages)) {
-    const left = mirrored?.phase !== seen.phase ? 0 : dueIn(facts.mirroredAt, timeouts.mirrorEveryMs, now);
+    const left = mirrored?.phase !== seen.phase ? 0 : dueIn(state.mirroredAt, timeouts.mirrorEveryMs, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'mirror', phase: seen.phase, pages: seen.pages });
   }
