@@ -1,4 +1,5 @@
-# Puts Node.js 24 first in PATH: the machine's own where it is new enough, else the one in tools/node. Sourced, not run.
+# Puts Node.js 24 first in PATH: the machine's own if it is new enough, else the one in tools/node. Adds the tools that
+# tools/setup keeps in this folder. Sourced, not run.
 curbcut_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 case "$(node --version 2>/dev/null)" in
   v2[4-9].* | v[3-9][0-9].*) ;;
@@ -8,4 +9,5 @@ case "$(node --version 2>/dev/null)" in
     done
     ;;
 esac
+PATH=$PATH:$curbcut_root/.curbcut/bin
 export PATH

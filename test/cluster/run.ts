@@ -1,67 +1,69 @@
 /**
- * Runs the cluster's tests on the cluster of KUBECONFIG: the same files that run on the embedded stack (controller
- * runtime, operator, semantics of the Kubernetes API, whole scans by real pods of the built images), then the chart's.
- * Ends with what failed and one line `N passed, N failed`.
+ * Runs the cluster tests on the cluster of KUBECONFIG: the files that `make test` runs on the embedded stack (Kubernetes
+ * semantics, controller runtime, operator, whole scans by pods of the built images), then those of the chart. Parts run
+ * at the same time if they do not disturb each other (parts.ts). Ends with what failed and one line `N passed, N failed`.
  */
-import { execFileSync, spawn } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { CRDS } from '../../local/stack.ts';
-import { closing, exitCodeOf, tally, type Tally } from '../tally.ts';
+import { runSuite } from '../runner/run-suite.ts';
+import { filesOf } from '../runner/suites.ts';
+import { closingLines, exitCodeOf, skipRules, type SuiteResult } from '../runner/summary.ts';
+import { PARTS } from './parts.ts';
+import { runShared } from './schedule.ts';
 
-/** One after the other: they share a cluster, and what they measure is whether things end, not how fast. */
-const PARTS: Readonly<Record<string, string>> = {
-  semantics: 'local/tests/kube/semantics.test.ts',
-  runtime: 'test/runtime/*.test.ts',
-  operator: 'test/operator/*.test.ts',
-  journey: 'test/journey/*.test.ts',
-  cluster: 'test/cluster/*.test.ts',
-};
+const ROOT = join(import.meta.dirname, '..', '..');
+/** At most so many mocha processes: they wait most of the time, but each loads the code under test. */
+const PROCESSES = 4;
 
-const root = join(import.meta.dirname, '..', '..');
 const { values } = parseArgs({ options: { only: { type: 'string' }, 'keep-images': { type: 'boolean', default: false } } });
 const parts = values.only?.split(',') ?? Object.keys(PARTS);
 const unknown = parts.filter((part) => !(part in PARTS));
-if (unknown.length > 0) fail(`There is no part ${unknown.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}.`);
-if (!process.env.KUBECONFIG) fail('KUBECONFIG is not set: export it for the cluster that the tests may use (kind, k3d, minikube, …).');
+if (unknown.length > 0) fail(`unknown part: ${unknown.join(', ')}; the parts are ${Object.keys(PARTS).join(', ')}`);
+if (!process.env.KUBECONFIG) fail('KUBECONFIG is not set: set it to a cluster that the tests may use (kind, k3d, minikube, …)');
 
 function fail(message: string): never {
   console.error(message);
   process.exit(2);
 }
-function step(what: string, command: string, args: readonly string[]): void {
-  console.log(`── ${what}`);
-  try {
-    execFileSync(command, args, { cwd: root, stdio: 'inherit' });
-  } catch {
-    fail(`${what}: failed; the lines above say why.`);
-  }
-}
 
-if (!values['keep-images']) step('images', join(root, 'tools', 'images'), []);
-step('custom resource definitions', 'kubectl', ['apply', ...CRDS.flatMap((path) => ['-f', path])]);
-
-const runs = new Map<string, Tally>();
-for (const part of parts) {
-  const files = globSync(PARTS[part]!, { cwd: root }).sort();
-  if (files.length === 0) continue;
-  console.log(`\n── ${part}`);
-  const mocha = spawn(
-    process.execPath,
-    [join(root, 'node_modules/mocha/bin/mocha.js'), '--no-config', '--timeout', '120000', '--forbid-only', '--exit', ...files],
-    {
-      cwd: root,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  let output = '';
-  mocha.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-    process.stdout.write(chunk);
+/** Builds the images whose content changed. @throws with the output of the build */
+async function buildImages(): Promise<void> {
+  const started = performance.now();
+  const build = promisify(execFile)(join(ROOT, 'tools', 'images'), ['--if-changed'], { cwd: ROOT, maxBuffer: 256 << 20 });
+  const { stderr } = await build.catch((error: Error & { stdout: string; stderr: string }) => {
+    throw new Error(`images could not be built:\n${error.stdout}${error.stderr}`);
   });
-  const code = await new Promise<number | null>((resolve) => mocha.on('close', resolve));
-  runs.set(part, tally(output, code));
+  process.stdout.write(stderr.replaceAll(/^(?!images: ).*\n/gm, ''));
+  console.log(`── images: ready after ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }
-process.stdout.write(closing(runs));
-process.exit(exitCodeOf(runs));
+
+try {
+  execFileSync('kubectl', ['apply', ...CRDS.flatMap((path) => ['-f', path])], { cwd: ROOT, stdio: 'inherit' });
+} catch {
+  fail('the custom resource definitions could not be applied; the lines above show why');
+}
+const needsImages = parts.some((part) => PARTS[part]!.images) && !values['keep-images'];
+const images = needsImages ? buildImages() : Promise.resolve();
+images.catch(() => undefined); // each part that needs them reports the failure
+
+const results = new Map<string, SuiteResult>();
+const tasks = Object.entries(PARTS)
+  .filter(([name]) => parts.includes(name))
+  .map(([name, part]) => ({
+    share: part.node,
+    ready: part.images ? images : Promise.resolve(),
+    run: async () => {
+      const suite = { name, files: filesOf(part.files), environment: process.env, print: (line: string) => console.log(line) };
+      results.set(name, await runSuite(suite));
+    },
+    failed: (error: unknown) => {
+      results.set(name, { passed: 0, failures: [{ title: `${name} could not run`, detail: String(error) }], skipped: [] });
+    },
+  }));
+await runShared(tasks, PROCESSES);
+
+const rules = skipRules(process.env);
+process.stdout.write(closingLines(results, rules));
+process.exit(exitCodeOf(results, rules));

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { pages } from '../tools/docs.ts';
+import { pages } from '../../tools/docs.ts';
 
-const root = join(import.meta.dirname, '..');
+const root = join(import.meta.dirname, '..', '..');
 
-describe('the documents', () => {
+describe('documentation', () => {
   for (const [name, text] of Object.entries(pages())) {
-    it(`${name} says what the code says (make docs)`, () => {
+    it(`${name} matches the code (run make docs)`, () => {
       expect(readFileSync(join(root, 'docs', name), 'utf8')).to.equal(text);
     });
   }
@@ -18,7 +18,7 @@ describe('the documents', () => {
       .filter((name) => name.endsWith('.md'))
       .map((name) => `docs/${name}`),
   ]) {
-    it(`${file} links to files that are there`, () => {
+    it(`${file} links to existing files`, () => {
       const links = [...readFileSync(join(root, file), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g)].map((match) => match[1]!);
       expect(links.filter((link) => !existsSync(join(root, dirname(file), link)))).to.deep.equal([]);
     });

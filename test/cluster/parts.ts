@@ -1,0 +1,32 @@
+/** The parts of `make test-cluster`, and which of them may run at the same time. */
+
+export interface Part {
+  files: readonly string[];
+  /**
+   * The share of the node that its pods need; parts run at the same time if their shares add up to at most 1.
+   * - 0: creates no pods that run, or only idle ones. Waits for the API server.
+   * - 0.5: runs scanner pods in a namespace of its own and waits for them, without asserting durations.
+   * - 1: installs, restarts or measures Deployments, or changes the node. Must run without other scanner pods: those of
+   *   the chart have a lower priority and would be preempted on a full node.
+   */
+  node: 0 | 0.5 | 1;
+  /** True if the part runs pods of the images under test. */
+  images: boolean;
+}
+
+/** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
+export const PARTS: Readonly<Record<string, Part>> = {
+  // Kubelet and scheduler are the real ones, the pods are not: no node takes them.
+  operator: { files: ['test/operator/*.test.ts'], node: 0, images: false },
+  // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
+  faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },
+  journey: { files: ['test/journey/*.test.ts'], node: 0.5, images: true },
+  runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },
+  // One process: its files install and delete the same custom resource definition.
+  semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false },
+  network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
+  rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
+  chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },
+  restart: { files: ['test/cluster/restart.test.ts'], node: 1, images: true },
+  sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },
+};

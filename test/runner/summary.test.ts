@@ -1,0 +1,88 @@
+import { expect } from 'chai';
+import type { TestEvent } from './reporter.ts';
+import { closingLines, exitCodeOf, forbiddenSkips, resultOf, skipRules, type SuiteResult } from './summary.ts';
+
+const passed = (title: string): TestEvent => ({ event: 'passed', title, ms: 1 });
+const ended: TestEvent = { event: 'ended' };
+const NO_CI = skipRules({});
+const CI = skipRules({ CI: 'true', LEAVE_OUT: 'chart,verapdf' });
+const result = (of: Partial<SuiteResult> = {}): SuiteResult => ({ passed: 1, failures: [], skipped: [], ...of });
+
+describe('result of a mocha run', () => {
+  it('counts passed, failed and skipped tests', () => {
+    const failed: TestEvent = { event: 'failed', title: 'adds', detail: 'expected 2 to equal 3' };
+    const counted = resultOf([passed('a'), passed('b'), failed, { event: 'skipped', title: 'later' }, ended], 1, '');
+    expect(counted).to.deep.equal({
+      passed: 2,
+      failures: [{ event: 'failed', title: 'adds', detail: 'expected 2 to equal 3' }],
+      skipped: ['later'],
+    });
+  });
+
+  it('counts a crash as a failure that names the running test and shows the end of the output', () => {
+    const crashed = resultOf([passed('a'), { event: 'started', title: 'b' }], null, 'line\nlast line\n');
+    expect(crashed.passed).to.equal(1);
+    expect(crashed.failures).to.have.length(1);
+    expect(crashed.failures[0]!.title).to.match(/unexpectedly during "b" \(by a signal\)/);
+    expect(crashed.failures[0]!.detail).to.match(/last line$/);
+  });
+
+  it('counts a file that cannot be loaded as a failure', () => {
+    expect(resultOf([], 1, 'SyntaxError').failures.map(({ detail }) => detail)).to.deep.equal(['SyntaxError']);
+    expect(resultOf([passed('a'), ended], 1, '').failures).to.have.length(1);
+  });
+
+  it('counts a process that exits early with code 0 as a failure', () => {
+    expect(resultOf([passed('a')], 0, '').failures).to.have.length(1);
+    expect(resultOf([passed('a'), ended], 0, '').failures).to.deep.equal([]);
+  });
+});
+
+describe('summary of a test run', () => {
+  it('repeats every failure, then ends with the counts', () => {
+    const runs = new Map([
+      ['api', result({ passed: 9 })],
+      ['core', result({ passed: 4, failures: [{ title: 'adds', detail: 'expected 2\n  to equal 3' }] })],
+    ]);
+    expect(closingLines(runs, NO_CI)).to.equal(
+      '\n── failed in core\n\n  adds\n    expected 2\n      to equal 3\n' + '\n13 passed, 1 failed\n',
+    );
+  });
+
+  it('shows the number of skipped tests, and accepts them without CI', () => {
+    const runs = new Map([['api', result({ skipped: ['later'] })]]);
+    expect(closingLines(runs, NO_CI)).to.equal('\n1 passed, 0 failed, 1 skipped\n');
+    expect(exitCodeOf(runs, NO_CI)).to.equal(0);
+  });
+
+  it('fails and names the skipped tests if CI is set', () => {
+    const runs = new Map([['api', result({ skipped: ['later'] })]]);
+    expect(closingLines(runs, CI)).to.equal(
+      '\n── skipped, which fails the run because CI is set\n    api: later\n\n1 passed, 0 failed, 1 skipped\n',
+    );
+    expect(exitCodeOf(runs, CI)).to.equal(1);
+  });
+
+  it('accepts skips of the suites and titles in LEAVE_OUT', () => {
+    const runs = new Map([
+      ['chart', result({ skipped: ['renders'] })],
+      ['report', result({ skipped: ['conforms to PDF/UA-1 in veraPDF', 'other'] })],
+    ]);
+    expect(forbiddenSkips(runs, CI)).to.deep.equal(['report: other']);
+    expect(exitCodeOf(new Map([['chart', result({ skipped: ['renders'] })]]), CI)).to.equal(0);
+  });
+
+  it('fails if a test failed or nothing passed', () => {
+    expect(exitCodeOf(new Map([['api', result()]]), NO_CI)).to.equal(0);
+    expect(
+      exitCodeOf(
+        new Map([
+          ['api', result()],
+          ['core', result({ failures: [{ title: 'a', detail: '' }] })],
+        ]),
+        NO_CI,
+      ),
+    ).to.equal(1);
+    expect(exitCodeOf(new Map([['api', result({ passed: 0 })]]), NO_CI)).to.equal(1);
+  });
+});
