@@ -26,6 +26,8 @@ const IMAGES: Readonly<Record<string, readonly string[]>> = {
 };
 
 const root = read<Package>('package.json');
+/** The project's versions: those of the root package and of the workspace package `local`. */
+const versions = { ...root.dependencies, ...read<Package>('local/package.json').dependencies };
 const packageOf = (name: string): string => /^(@[^/]+\/)?[^/]+/.exec(name)![0];
 
 /** Every file and package that is reached from the given files by imports. */
@@ -45,7 +47,7 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
       if (name.startsWith('.')) visit(join(dirname(path), name));
       else if (!name.startsWith('node:')) packages.add(packageOf(name));
     }
-    for (const [, name] of asFile) if (packageOf(name!) in root.dependencies) packages.add(packageOf(name!));
+    for (const [, name] of asFile) if (packageOf(name!) in versions) packages.add(packageOf(name!));
   };
   for (const path of globSync([...globs], { cwd: ROOT, exclude: (name) => name.endsWith('.test.ts') })) visit(join(ROOT, path));
   return { files, packages };
@@ -62,7 +64,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
     });
 
     it('installs them, and all that they need, at the versions of the project', () => {
-      for (const [name, version] of Object.entries(own.dependencies)) expect(version, name).to.equal(root.dependencies[name]);
+      for (const [name, version] of Object.entries(own.dependencies)) expect(version, name).to.equal(versions[name]);
       expect(own).to.deep.include({ version: root.version, license: root.license, engines: root.engines, type: root.type });
       expect(own.devDependencies).to.equal(undefined);
       const locked = read<Lock>(`${folder}/package-lock.json`).packages;
