@@ -2,8 +2,8 @@
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import type { Impact, WcagLevel, WcagVersion } from '../core/scan/options.ts';
-import { CannotTell, ServiceAway, printable } from './errors.ts';
-import { Accepted, Link, Result, readRefusal, type RefusalBody } from './messages.ts';
+import { CliError, ServiceUnavailable, printable } from './errors.ts';
+import { Accepted, Link, ScanResult, readRefusal, type RefusalBody } from './messages.ts';
 
 /** What is asked for. Absent: the service's default. */
 export interface Submission {
@@ -45,7 +45,7 @@ export interface Client {
   /** @throws CannotTell where the service refuses, or cannot be reached for too long */
   submit(submission: Submission, idempotencyKey: string): Promise<Accepted>;
   /** The scan as it is now, and when to ask again. */
-  poll(scanId: string): Promise<{ result: Result; retryAfterSeconds: number | null }>;
+  poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
   reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<string>;
 }
 
@@ -90,7 +90,7 @@ export function createClient(options: ClientOptions): Client {
         why = `${options.baseUrl} cannot be reached (${causeOf(error)})`;
       }
       if (waited + seconds > options.maxWaitSeconds)
-        throw new ServiceAway(
+        throw new ServiceUnavailable(
           answered,
           `${why}.`,
           waited === 0 && seconds > options.maxWaitSeconds
@@ -120,7 +120,7 @@ export function createClient(options: ClientOptions): Client {
       const answer = await ask(`/v1/ci/scans/${encodeURIComponent(scanId)}`);
       // 422 is a verdict, or says that the id is none.
       if (![200, 202, 422].includes(answer.status) || readRefusal(answer.body) !== null) throw refusal(answer, options.baseUrl);
-      return { result: checked(Result, answer, options.baseUrl), retryAfterSeconds: answer.retryAfterSeconds };
+      return { result: checked(ScanResult, answer, options.baseUrl), retryAfterSeconds: answer.retryAfterSeconds };
     },
     async reportLink(scanId, kind) {
       const answer = await ask(`/v1/scans/${encodeURIComponent(scanId)}/report${kind === 'json' ? '/json' : ''}`);
@@ -194,39 +194,39 @@ export function causeOf(error: unknown): string {
 }
 
 /** A refusal in words that say what to do. */
-export function refusal(answer: Answer, baseUrl: string): CannotTell {
+export function refusal(answer: Answer, baseUrl: string): CliError {
   const known: RefusalBody = readRefusal(answer.body);
   const said = known === null ? '' : known.message;
   switch (answer.status) {
     case 401:
-      return new CannotTell('The API key was not accepted (401).', 'Set CURBCUT_API_KEY to a live key of your organisation.');
+      return new CliError('The API key was not accepted (401).', 'Set CURBCUT_API_KEY to a live key of your organisation.');
     case 402: {
       const balance = known?.fields.balance;
       const requested = known?.fields.pages_requested;
-      return new CannotTell(
+      return new CliError(
         `There are not enough credits (402): ${String(requested ?? 'too many')} pages were asked for, ${String(balance ?? 'fewer')} can be paid.`,
         'Ask for fewer pages (--max-pages), add credits, or test as many pages as there are credits for (--partial).',
       );
     }
     case 403:
-      return new CannotTell('The account is blocked (403).', 'Ask the operator of the service to unblock it.');
+      return new CliError('The account is blocked (403).', 'Ask the operator of the service to unblock it.');
     case 404:
       return known === null
-        ? new CannotTell(`There is no Curbcut service at ${baseUrl} (404).`, 'Check CURBCUT_URL.')
-        : new CannotTell(`${printable(said)} (404)`);
+        ? new CliError(`There is no Curbcut service at ${baseUrl} (404).`, 'Check CURBCUT_URL.')
+        : new CliError(`${printable(said)} (404)`);
     case 422:
-      return new CannotTell(
+      return new CliError(
         'The service did not take the request (422):',
         ...(said === '' ? ['it did not say why'] : said.split('\n').map((line) => `  ${printable(line)}`)),
       );
     default:
-      return new CannotTell(`The service answered ${answer.status}${said === '' ? '.' : `: ${printable(said)}`}`);
+      return new CliError(`The service answered ${answer.status}${said === '' ? '.' : `: ${printable(said)}`}`);
   }
 }
 
 function checked<T extends TSchema>(schema: T, answer: Answer, baseUrl: string): Static<T> {
   if (Value.Check(schema, answer.body)) return answer.body as Static<T>;
-  throw new CannotTell(
+  throw new CliError(
     `${baseUrl} gave an answer that is none of Curbcut's (${answer.status}).`,
     'Check CURBCUT_URL, and that this command is as new as the service.',
   );

@@ -1,7 +1,7 @@
 /** Why nobody can tell whether a scan passed: what the command line says before it exits with 2. */
 
 /** What happened, and what to do about it, a line each. */
-export class CannotTell extends Error {
+export class CliError extends Error {
   constructor(...lines: string[]) {
     super(lines.join('\n'));
     this.name = 'CannotTell';
@@ -9,7 +9,7 @@ export class CannotTell extends Error {
 }
 
 /** The service was away, busy or paused for longer than anyone would wait. */
-export class ServiceAway extends CannotTell {
+export class ServiceUnavailable extends CliError {
   /** False where no answer came, so that nobody knows what became of the request. */
   readonly answered: boolean;
   constructor(answered: boolean, ...lines: string[]) {
@@ -20,7 +20,7 @@ export class ServiceAway extends CannotTell {
 }
 
 /** The command was used in a way that it does not know. */
-export class WrongUse extends CannotTell {
+export class UsageError extends CliError {
   constructor(problem: string, command?: string) {
     super(problem, `Try: curbcut ${command === undefined ? '' : `${command} `}--help`);
     this.name = 'WrongUse';

@@ -3,8 +3,8 @@ import { Value } from 'typebox/value';
 import { isTerminal } from '../core/scan/phases.ts';
 import type { Phase } from '../core/scan/options.ts';
 import { readAnswer, reasonOf, refusal, retryAfterOf, causeOf, type Client } from './client.ts';
-import { CannotTell } from './errors.ts';
-import { Complete, Progress, type Result } from './messages.ts';
+import { CliError } from './errors.ts';
+import { Complete, Progress, type ScanResult } from './messages.ts';
 import { readEvents } from './sse.ts';
 
 /** Where a scan is. `pages` is null where only polls tell of it. */
@@ -25,13 +25,13 @@ const STREAMS_IN_VAIN = 3;
 const BETWEEN_STREAMS_MS = 1_000;
 const BETWEEN_POLLS_SECONDS = 5;
 
-type Ended = { result: Result } | { result: null; opened: boolean; news: boolean; waitSeconds: number | null };
+type Ended = { result: ScanResult } | { result: null; opened: boolean; news: boolean; waitSeconds: number | null };
 
 /**
  * Waits for the end of a scan.
  * @throws CannotTell where there is no such scan, the key is refused, or the service stays away
  */
-export async function followScan(client: Client, scanId: string, options: FollowOptions = {}): Promise<Result> {
+export async function followScan(client: Client, scanId: string, options: FollowOptions = {}): Promise<ScanResult> {
   const { sleep, signal } = client.options;
   let lastEventId: string | null = null;
   let inVain = 0;
@@ -88,7 +88,7 @@ export async function followScan(client: Client, scanId: string, options: Follow
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof CannotTell) throw error;
+      if (error instanceof CliError) throw error;
       // A stream that breaks is opened again; polling says so where the service is really away.
       if (!news)
         client.options.onWait?.(

@@ -16,7 +16,7 @@ export const Accepted = Type.Object({
 export type Accepted = Static<typeof Accepted>;
 
 /** A scan as a poll or the last event tells of it. */
-export const Result = Type.Object({
+export const ScanResult = Type.Object({
   scan_id: Type.String(),
   status: Type.Enum([...PHASES]),
   score: nullable(Type.Number()),
@@ -29,7 +29,7 @@ export const Result = Type.Object({
   message: nullable(Type.String()),
   report_url: Type.Optional(nullable(Type.String())),
 });
-export type Result = Static<typeof Result>;
+export type ScanResult = Static<typeof ScanResult>;
 
 /** A step on the way. */
 export const Progress = Type.Object({
@@ -40,7 +40,7 @@ export const Progress = Type.Object({
 });
 export type Progress = Static<typeof Progress>;
 
-export const Complete = Type.Intersect([Type.Object({ event: Type.Literal('complete') }), Result]);
+export const Complete = Type.Intersect([Type.Object({ event: Type.Literal('complete') }), ScanResult]);
 
 export const Link = Type.Object({ url: Type.String({ pattern: '^https?://' }) });
 

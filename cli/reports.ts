@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream } from 'node:stream/web';
 import { causeOf, type Client } from './client.ts';
-import { CannotTell } from './errors.ts';
+import { CliError } from './errors.ts';
 
 /** Where to save what. Absent: not at all. */
 export interface Files {
@@ -27,10 +27,10 @@ export async function checkFiles(files: Files): Promise<void> {
     try {
       await access(folder, constants.W_OK);
     } catch {
-      throw new CannotTell(`${file} cannot be written: the folder ${folder} does not exist or is not writable.`);
+      throw new CliError(`${file} cannot be written: the folder ${folder} does not exist or is not writable.`);
     }
     const existing = await stat(file).catch(() => null);
-    if (existing !== null && !existing.isFile()) throw new CannotTell(`${file} is not a file, so no report can be saved there.`);
+    if (existing !== null && !existing.isFile()) throw new CliError(`${file} is not a file, so no report can be saved there.`);
   }
 }
 
@@ -63,7 +63,7 @@ async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: 
       await rm(part, { force: true });
     }
     if (attempt === ATTEMPTS)
-      throw new CannotTell(
+      throw new CliError(
         `The report could not be saved to ${file}: ${why}.`,
         `Get it later with: curbcut follow ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
       );

@@ -1,11 +1,11 @@
 /** What a scan found, in words for people. */
 import { IMPACTS } from '../core/scan/options.ts';
 import { printable } from './errors.ts';
-import type { Result } from './messages.ts';
+import type { ScanResult } from './messages.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 /** 0: passed, or done without thresholds; 1: not passed; 2: nobody can tell. */
-export function exitCodeOf(result: Result): 0 | 1 | 2 {
+export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
   if (result.passed === false) return 1;
   return result.status === 'done' ? 0 : 2;
 }
@@ -14,7 +14,7 @@ export function exitCodeOf(result: Result): 0 | 1 | 2 {
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
 /** The result as lines: score, violations by severity, verdict, missed thresholds. */
-export function renderSummary(result: Result, terminal: Pick<Terminal, 'color' | 'unicode'>, saved: readonly string[] = []): string {
+export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode'>, saved: readonly string[] = []): string {
   const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
   const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
   const lines = [''];
@@ -39,7 +39,7 @@ export function renderSummary(result: Result, terminal: Pick<Terminal, 'color' |
   return `${lines.join('\n')}\n`;
 }
 
-function verdictOf(result: Result, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
+function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
   if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);
   if (result.status === 'failed')
     return paint(terminal, 'red', `${bad} the scan failed${result.passed === false ? ', so it did not pass' : ''}`);

@@ -1,14 +1,14 @@
-/** One `make run` a folder: two would write the same state. */
+/** One `make run` per folder: two would write the same state. */
 import { readFileSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Marks a folder as in use by this process.
- * @returns a function that frees it
- * @throws if another living process has it, with its id
+ * Locks a folder for this process.
+ * @returns a function that releases the lock
+ * @throws Error with the ID of the process that holds the lock
  */
-export async function holdFolder(folder: string): Promise<() => Promise<void>> {
+export async function lockStateFolder(folder: string): Promise<() => Promise<void>> {
   const path = join(folder, 'pid');
   for (let attempt = 0; attempt < 2; attempt++) {
     try {
@@ -18,15 +18,15 @@ export async function holdFolder(folder: string): Promise<() => Promise<void>> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const holder = Number(await readFile(path, 'utf8'));
-    if (isAlive(holder))
-      throw new Error(`Curbcut is running already in this folder (process ${holder}); stop it with Ctrl-C there, or with: kill ${holder}`);
+    if (isRunning(holder))
+      throw new Error(`Curbcut is already running in this folder (process ${holder}). Stop it there with Ctrl-C, or with: kill ${holder}`);
     await rm(path, { force: true });
   }
-  throw new Error(`${path} could not be taken; another start is under way. Try again.`);
+  throw new Error(`Could not lock ${path}: another process is starting. Try again.`);
 }
 
-/** True if the process lives and is one of ours: after a restart of the machine its id may be somebody else's. */
-function isAlive(pid: number): boolean {
+/** The process must also be a `make run`: after a restart of the machine its ID may belong to another program. */
+function isRunning(pid: number): boolean {
   if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
   try {
     process.kill(pid, 0);
@@ -36,6 +36,6 @@ function isAlive(pid: number): boolean {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('local/main.ts');
   } catch {
-    return true; // no /proc on this system
+    return true; // This system has no /proc.
   }
 }

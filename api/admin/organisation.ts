@@ -1,16 +1,10 @@
 /** `curbcut-admin organisation …`: who is charged, with how many credits, and for which namespaces. */
 import { ACTOR, CommandRefused, argument, columns, existing, noMore, option, type Command } from './command.ts';
+import { ENSURE } from './ensure.ts';
+import { namespacesOf, pagesOf } from './values.ts';
 
-/** A Kubernetes namespace: a DNS label. */
-const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const AUDIT_SHOWN = 10;
 
-const namespacesOf = (text: readonly string[]): string[] => {
-  const names = [...new Set(text.flatMap((part) => part.split(',')).filter((name) => name !== ''))];
-  const wrong = names.find((name) => !NAMESPACE.test(name));
-  if (wrong !== undefined) throw new CommandRefused(`${wrong} is no Kubernetes namespace.`);
-  return names;
-};
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 
 export const ORGANISATION: Record<string, Command> = {
@@ -102,9 +96,7 @@ export const ORGANISATION: Record<string, Command> = {
       const organisation = await existing(context, argument(given, 0, 'The ID'));
       const text = argument(given, 1, 'The number of PAGES');
       noMore(given, 2);
-      const pages = Number(text);
-      if (!/^\d+$/.test(text) || pages < 1 || pages > 1_000_000_000)
-        throw new CommandRefused(`${text} is not a number of pages from 1 to 1000000000.`);
+      const pages = pagesOf(text);
       const grant = option(given, 'id') ?? context.randomWord();
       const added = await stores.credits.grant(organisation.id, grant, pages);
       if (added)
@@ -125,6 +117,8 @@ export const ORGANISATION: Record<string, Command> = {
       };
     },
   },
+
+  ensure: ENSURE,
 
   block: blocking(true, 'refuses its keys (403) until it is unblocked'),
   unblock: blocking(false, 'takes its keys again'),

@@ -1,9 +1,9 @@
 /** The options that every command shares, and what is done once a scan has ended. */
 import { parseArgs } from 'node:util';
 import type { Client } from '../client.ts';
-import { CannotTell, WrongUse } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { followScan } from '../follow.ts';
-import type { Result } from '../messages.ts';
+import type { ScanResult } from '../messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { saveReports, type Files } from '../reports.ts';
 import { exitCodeOf, renderSummary } from '../summary.ts';
@@ -31,7 +31,7 @@ export interface CliContext {
 }
 
 /** What a caller must know to pick up what was interrupted. */
-export interface Trail {
+export interface ScanReference {
   scanId: string | null;
   /** Sent with the submission. */
   idempotencyKey: string | null;
@@ -53,7 +53,7 @@ export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new WrongUse(error instanceof Error ? error.message.split('. ')[0]! : String(error), command);
+    throw new UsageError(error instanceof Error ? error.message.split('. ')[0]! : String(error), command);
   }
 }
 
@@ -62,7 +62,7 @@ export function numberOf(command: string, option: string, text: string | undefin
   if (text === undefined) return undefined;
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
-    throw new WrongUse(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of 0 or more.`, command);
+    throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of 0 or more.`, command);
   return number;
 }
 
@@ -72,7 +72,7 @@ export function outputOf(
   values: { pdf?: string; export?: string; json: boolean; quiet: boolean; 'max-wait': string },
   context: CliContext,
 ): Output {
-  if (values.json && values.quiet) throw new WrongUse('--json and --quiet cannot be used together.', command);
+  if (values.json && values.quiet) throw new UsageError('--json and --quiet cannot be used together.', command);
   return {
     files: { pdf: values.pdf, export: values.export },
     json: values.json,
@@ -100,9 +100,15 @@ export function waitNote(progress: ProgressView): (why: string, seconds: number)
 }
 
 /** Follows a scan, saves its reports, and shows what it found. @returns the exit code */
-export async function seeThrough(client: Client, scanId: string, output: Output, quiet: boolean, context: CliContext): Promise<number> {
+export async function followAndReport(
+  client: Client,
+  scanId: string,
+  output: Output,
+  quiet: boolean,
+  context: CliContext,
+): Promise<number> {
   const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
-  let problem: CannotTell | null = null;
+  let problem: CliError | null = null;
   const saved: string[] = [];
   const asked = [output.files.pdf, output.files.export].filter((file) => file !== undefined);
   if (result.status === 'done') {
@@ -111,10 +117,10 @@ export async function seeThrough(client: Client, scanId: string, output: Output,
       saved.push(...asked);
     } catch (error) {
       // The verdict stands; it is shown before what went wrong.
-      if (!(error instanceof CannotTell)) throw error;
+      if (!(error instanceof CliError)) throw error;
       problem = error;
     }
-  } else if (asked.length > 0) problem = new CannotTell('There is no report to save: the scan did not come to its end.');
+  } else if (asked.length > 0) problem = new CliError('There is no report to save: the scan did not come to its end.');
   output.progress.end();
   if (output.json) context.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
   else if (!quiet) context.stdout.write(renderSummary(result, context.stdout, saved));
@@ -124,7 +130,7 @@ export async function seeThrough(client: Client, scanId: string, output: Output,
 }
 
 /** The result as the API names it, and where its reports were saved. */
-function jsonOf(result: Result, files: Files): Record<string, unknown> {
-  const { event: _event, ...rest } = result as Result & { event?: string };
+function jsonOf(result: ScanResult, files: Files): Record<string, unknown> {
+  const { event: _event, ...rest } = result as ScanResult & { event?: string };
   return { ...rest, ...(files.pdf !== undefined && { pdf: files.pdf }), ...(files.export !== undefined && { export: files.export }) };
 }

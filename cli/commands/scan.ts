@@ -1,11 +1,11 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import { createClient, type Submission } from '../client.ts';
-import { WrongUse } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import { IMPACTS, WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { SCAN_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, numberOf, outputOf, parse, seeThrough, waitNote, type Trail, type CliContext } from './output.ts';
+import { OUTPUT_OPTIONS, numberOf, outputOf, parse, followAndReport, waitNote, type ScanReference, type CliContext } from './output.ts';
 
 const OPTIONS = {
   'min-score': { type: 'string' },
@@ -19,15 +19,15 @@ const OPTIONS = {
 } as const;
 
 /** Runs the command. @returns its exit code @throws CannotTell */
-export async function scan(args: readonly string[], context: CliContext, trail: Trail): Promise<number> {
+export async function scan(args: readonly string[], context: CliContext, trail: ScanReference): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
     context.stdout.write(SCAN_HELP);
     return 0;
   }
   const [url, ...others] = positionals;
-  if (url === undefined) throw new WrongUse('Which site? Give its URL.', 'scan');
-  if (others.length > 0) throw new WrongUse(`One URL at a time, please; ${others.join(' ')} is too much.`, 'scan');
+  if (url === undefined) throw new UsageError('Which site? Give its URL.', 'scan');
+  if (others.length > 0) throw new UsageError(`One URL at a time, please; ${others.join(' ')} is too much.`, 'scan');
   const submission: Submission = {
     url,
     minScore: numberOf('scan', 'min-score', values['min-score'], false),
@@ -49,7 +49,7 @@ export async function scan(args: readonly string[], context: CliContext, trail: 
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`Credits cover only ${accepted.pages_reserved} of the ${accepted.pages_requested} pages.`);
-    return await seeThrough(client, accepted.scan_id, output, values.quiet, context);
+    return await followAndReport(client, accepted.scan_id, output, values.quiet, context);
   } finally {
     output.progress.end();
   }
@@ -58,7 +58,7 @@ export async function scan(args: readonly string[], context: CliContext, trail: 
 function oneOf<const T extends string>(option: string, text: string | undefined, allowed: readonly T[]): T | undefined {
   if (text === undefined) return undefined;
   const found = allowed.find((value) => value === text.toLowerCase());
-  if (found === undefined) throw new WrongUse(`--${option} ${text} is none of ${allowed.join(', ')}.`, 'scan');
+  if (found === undefined) throw new UsageError(`--${option} ${text} is none of ${allowed.join(', ')}.`, 'scan');
   return found;
 }
 
@@ -67,6 +67,6 @@ function wcagOf(text: string | undefined): Submission['wcag'] {
   const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
   const found = { version: WCAG_VERSIONS.find((one) => one === version), level: WCAG_LEVELS.find((one) => one === level?.toUpperCase()) };
   if (found.version === undefined || found.level === undefined)
-    throw new WrongUse(`--wcag ${text} is no target; one is 2.1-AA, another 2.2-AAA.`, 'scan');
+    throw new UsageError(`--wcag ${text} is no target; one is 2.1-AA, another 2.2-AAA.`, 'scan');
   return { version: found.version, level: found.level };
 }

@@ -5,11 +5,14 @@ import { dirname, join } from 'node:path';
 /** A Secret's `data`: base64 by key. */
 export type SecretData = Readonly<Record<string, string>>;
 
+/** The file below the data folder that keeps the API key. */
+export const API_KEY_FILE = 'api-key.env';
+
 /** Each key of the Secret that is also a file below the data folder, under the name by which its part looks for it. */
 const FILES: Readonly<Record<string, string>> = {
   'identity.json': 'messages/identity.json',
   's3-secret-access-key': 'objects.secret',
-  'api-key.env': 'newcomer.env',
+  'api-key.env': API_KEY_FILE,
 };
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');
@@ -34,7 +37,7 @@ export interface Made {
 
 /** The file that keeps the API key for the next start, in the form that `make run` writes. */
 export function keepKey(dataDir: string, apiKey: string): void {
-  writeFileSync(join(dataDir, FILES['api-key.env']!), `export CURBCUT_API_KEY='${apiKey}'\n`, { mode: 0o600 });
+  writeFileSync(join(dataDir, API_KEY_FILE), `export CURBCUT_API_KEY='${apiKey}'\n`, { mode: 0o600 });
 }
 
 /**

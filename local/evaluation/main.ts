@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
+import { ensureDemoOrganisation } from '../demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
 import { startDocuments } from '../documents/documents.ts';
 import { startMessages } from '../messages/messages.ts';
-import { welcome } from '../newcomer.ts';
 import { startObjects } from '../objects/objects.ts';
 import { loadOrMakeSecret } from '../secret.ts';
 import { Environment } from './config.ts';
-import { changesOf, keepKey, restoreFiles, type SecretData } from './kept.ts';
+import { API_KEY_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './kept.ts';
 
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
 
@@ -64,12 +64,11 @@ try {
   const demo = await startDemoSite({ host, port: config.DEMO_PORT });
   closers.push(() => demo.close());
 
-  const apiKey = await welcome({
-    mongodbUrl: `mongodb://127.0.0.1:${config.DOCUMENTS_PORT}/?directConnection=true`,
-    environmentFile: join(dataDir, 'newcomer.env'),
+  const apiKey = await ensureDemoOrganisation({
+    environment: { ...process.env, MONGODB_URL: `mongodb://127.0.0.1:${config.DOCUMENTS_PORT}/?directConnection=true` },
+    environmentFile: join(dataDir, API_KEY_FILE),
     namespace: config.CURBCUT_NAMESPACE,
-    actor: 'evaluation',
-    logger,
+    keyName: 'evaluation',
   });
   keepKey(dataDir, apiKey);
   const changes = changesOf(dataDir, { apiKey, ...messages }, data);

@@ -84,7 +84,7 @@ describe('curbcut-admin', () => {
       [['organisation', 'add', 'Not Valid'], 1, "organisation's id is a DNS label"],
       [['organisation', 'add', 'taken'], 1, 'organisation taken already exists'],
       [['organisation', 'add', 'another', '--namespaces', 'mine'], 1, 'namespace mine is already charged to organisation taken'],
-      [['organisation', 'add', 'another', '--namespaces', 'Not_Valid'], 1, 'Not_Valid is no Kubernetes namespace'],
+      [['organisation', 'add', 'another', '--namespaces', 'Not_Valid'], 1, 'Not_Valid is not a valid Kubernetes namespace'],
       [['organisation', 'add', 'anonymous'], 1, 'already exists'],
       [['organisation', 'add'], 2, 'The ID is missing.'],
       [['organisation', 'add', 'a', 'b'], 2, 'b is too much.'],
@@ -115,6 +115,31 @@ describe('curbcut-admin', () => {
         expect(said.out).to.equal('');
         expect(await actions('taken')).to.deep.equal([]);
       });
+
+    it('ensure creates an organisation, its credits and a key once', async () => {
+      const ensure = ['organisation', 'ensure', 'first', '--credits', '50', '--key-name', 'setup', '--namespaces', 'one'];
+      const { key } = (await json(...ensure)) as { key: string };
+      expect((await stores.keys.recognise(key))!.organisation).to.equal('first');
+      input = `${key}\n`;
+      expect(await json(...ensure, '--key-stdin')).to.deep.equal({ organisation: 'first', key });
+      expect((await stores.credits.balance('first')).balance).to.equal(50);
+      expect(await stores.keys.list('first')).to.have.length(1);
+      expect((await actions('first')).map((action) => action.split(' ')[0])).to.deep.equal([
+        'organisation.add',
+        'organisation.grant',
+        'key.issue',
+      ]);
+    });
+
+    it('ensure issues a new key if the given key is not live or belongs to another organisation', async () => {
+      const ensure = (id: string) => ['organisation', 'ensure', id, '--credits', '50', '--key-name', 'setup', '--key-stdin'];
+      input = '';
+      const { key } = (await json(...ensure('second'))) as { key: string };
+      input = key;
+      expect(((await json(...ensure('third'))) as { key: string }).key).to.not.equal(key);
+      await stores.keys.revoke('second', (await stores.keys.list('second'))[0]!.id);
+      expect(((await json(...ensure('second'))) as { key: string }).key).to.not.equal(key);
+    });
   });
 
   describe('user', () => {

@@ -21,7 +21,7 @@ const read = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), '
 /** The programs of each image; what they import, and what that imports, is what the image needs. */
 const IMAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
-  evaluation: ['local/evaluation/main.ts'],
+  evaluation: ['local/evaluation/main.ts', 'api/admin/main.ts'],
   scanner: ['scanner-image/main.ts'],
 };
 

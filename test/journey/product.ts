@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
+import { ensureDemoOrganisation } from '../../local/demo-organisation.ts';
 import { startDemoSite } from '../../local/demo-site/server.ts';
-import { welcome } from '../../local/newcomer.ts';
 import { startProduct, type Product } from '../../local/product.ts';
 import { CRDS, startStack } from '../../local/stack.ts';
 import { connectMongo } from '../../stores/mongo.ts';
@@ -86,7 +86,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
     }
     const issued: string[] = [];
-    let key = await welcome({ mongodbUrl: environment.MONGODB_URL!, environmentFile: join(dir, 'env'), namespace, logger });
+    let key = await ensureDemoOrganisation({ environment, environmentFile: join(dir, 'env'), namespace, keyName: 'journey' });
     const mongo = connectMongo({ url: environment.MONGODB_URL!, logger });
     issued.push(key);
     const { keys } = openStores(mongo.db);

@@ -1,0 +1,63 @@
+/** `curbcut-admin organisation ensure`: the first organisation of an installation, for scripts that run more than once. */
+import { AlreadyExists } from '../../stores/accounts/organisations.ts';
+import { ACTOR, argument, needed, noMore, option, type AdminContext, type Command } from './command.ts';
+import { namespacesOf, pagesOf } from './values.ts';
+
+/** The grant of `--credits` has one ID, so that repeating the command grants nothing. */
+const GRANT = 'welcome';
+
+async function ensureOrganisation({ stores }: AdminContext, organisation: Parameters<typeof stores.organisations.add>[0]): Promise<void> {
+  const { id } = organisation;
+  try {
+    await stores.organisations.add(organisation);
+    await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
+  } catch (error) {
+    if (!(error instanceof AlreadyExists)) throw error;
+  }
+  await stores.credits.open(id);
+}
+
+/** Keeps the key on standard input if it is live and belongs to the organisation; else issues a new one. */
+async function ensureKey(context: AdminContext, organisation: string, name: string, readInput: boolean): Promise<string> {
+  const { keys, organisations } = context.stores;
+  const current = readInput ? (await context.readInput()).trim() : '';
+  if (current !== '' && (await keys.recognise(current))?.organisation === organisation) return current;
+  const { key, secret } = await keys.issue({ organisation, name, expiresAt: null });
+  await organisations.record({ organisation, actor: ACTOR, action: 'key.issue', subject: key.id });
+  return secret;
+}
+
+export const ENSURE: Command = {
+  usage: 'ID --credits PAGES --key-name TEXT [--key-stdin] [--name TEXT] [--plan TEXT] [--namespaces A,B]',
+  summary: 'creates the organisation, its first credits and a key unless they exist; --key-stdin keeps a key that is still live',
+  options: {
+    name: { type: 'string' },
+    plan: { type: 'string' },
+    namespaces: { type: 'string' },
+    credits: { type: 'string' },
+    'key-name': { type: 'string' },
+    'key-stdin': { type: 'boolean' },
+  },
+  async run(given, context) {
+    const { stores } = context;
+    const id = argument(given, 0, 'The ID');
+    noMore(given, 1);
+    const pages = pagesOf(needed(given, 'credits'));
+    const keyName = needed(given, 'key-name');
+    await ensureOrganisation(context, {
+      id,
+      displayName: option(given, 'name') ?? id,
+      plan: option(given, 'plan') ?? 'standard',
+      namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
+    });
+    if (await stores.credits.grant(id, GRANT, pages))
+      await stores.organisations.record({
+        organisation: id,
+        actor: ACTOR,
+        action: 'organisation.grant',
+        subject: `${GRANT}: ${pages} pages`,
+      });
+    const key = await ensureKey(context, id, keyName, given.values['key-stdin'] === true);
+    return { data: { organisation: id, key }, lines: [`Organisation: ${id}`, `Key: ${key}`] };
+  },
+};
