@@ -1,7 +1,7 @@
 /** What the front door stands on, and how it sees that one of these is down. */
 import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
-import type { TargetRules } from '../core/scan/targets.ts';
+import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { Bus } from '../stores/nats.ts';
 import type { Credits } from '../stores/credits/credits.ts';
 import { dependencyIsDown } from '../stores/availability.ts';
@@ -16,7 +16,6 @@ import type { Scans } from '../stores/scans/scans.ts';
 import type { Timings } from './scan-stream.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
 import type { Metrics } from './plugins/metrics.ts';
-import type { Resolver } from '../platform/resolver.ts';
 
 /** The stores, each only as far as a request needs it. */
 export interface ApiStores {

@@ -10,13 +10,13 @@
  *   events list, create, patch
  * - coordination.k8s.io, in its own namespace: leases get, create, update
  */
-import { lookup } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import pino from 'pino';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { createResolver } from '../platform/resolver.ts';
 import { createBus, noBus } from '../stores/nats.ts';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
@@ -72,16 +72,6 @@ const reports = createReports({
 const connection = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
 const resources = createScanResources(connection, { namespace: config.CURBCUT_NAMESPACE });
 
-/** All addresses of a host. A name that does not exist has none; name servers that do not answer are another matter. */
-async function resolve(host: string): Promise<string[]> {
-  try {
-    return (await lookup(host, { all: true })).map(({ address }) => address);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') return [];
-    throw error;
-  }
-}
-
 let indexed = false;
 async function checkDatabase(): Promise<void> {
   if (!indexed) await ensureIndexes(mongo.db);
@@ -120,7 +110,7 @@ try {
       stores: openStores(mongo.db, { logger, onCredits: metrics.stores.credits }),
       reports,
       bus,
-      resolve,
+      resolver: createResolver(),
       settings: settingsOf(config),
       metrics,
       tracer,

@@ -2,7 +2,7 @@
 import { SCAN_ID_LABEL, scanIdOf, type AccessibilityScan, type ScanQueue } from '../core/protocol/custom-resources.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER, type Tracer } from '../platform/tracing.ts';
-import type { TargetRules } from '../core/scan/targets.ts';
+import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { Bus } from '../stores/nats.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../stores/stores.ts';
@@ -62,8 +62,7 @@ export interface OperatorDeps {
   stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates'>;
   reports: Reports;
   bus: Bus;
-  /** All addresses of a host; none if it has none. @throws where that cannot be told now */
-  resolve: (hostname: string) => Promise<string[]>;
+  resolver: Resolver;
   settings: OperatorSettings;
   metrics: OperatorMetrics;
   /** Absent: nothing is traced. */
@@ -183,7 +182,7 @@ async function work(parts: OperatorDeps, clock: Clock, stop: AbortSignal, lost: 
       scans,
       credits,
       organisations,
-      resolve: parts.resolve,
+      resolver: parts.resolver,
       apiNamespace,
       maxPagesLimit: settings.maxPagesLimit,
       targets: settings.targets,

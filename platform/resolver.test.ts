@@ -1,39 +1,35 @@
 import { expect } from 'chai';
-import { createResolver, type LookUps } from './resolver.ts';
+import { createResolver, type Lookups } from './resolver.ts';
 
+type Lookup = () => Promise<string[]>;
 const failing = (code: string) => () => Promise.reject(Object.assign(new Error(code), { code }));
-/** Look-ups that count how often the system was asked. */
-function lookUps(v4: () => Promise<string[]>, v6: () => Promise<string[]>, system: () => Promise<string[]>) {
-  const asked: string[] = [];
-  const all: LookUps = {
-    ask: (hostname, family) => (family === 4 ? v4() : v6()),
+const some =
+  (...addresses: string[]): Lookup =>
+  () =>
+    Promise.resolve(addresses);
+/** A resolver over given lookups, and the names that the system was asked for. */
+function resolverOf(v4: Lookup, v6: Lookup, system: Lookup, withinMs?: number) {
+  const askedSystem: string[] = [];
+  const lookups: Lookups = {
+    nameServers: (_hostname, family) => (family === 4 ? v4() : v6()),
     system: (hostname) => {
-      asked.push(hostname);
+      askedSystem.push(hostname);
       return system();
     },
   };
-  return { resolver: createResolver(all), asked };
+  return { resolver: createResolver({ lookups, withinMs }), askedSystem };
 }
-const some =
-  (...addresses: string[]) =>
-  () =>
-    Promise.resolve(addresses);
 
-describe('createResolver', () => {
-  const cases: [what: string, parts: Parameters<typeof lookUps>, addresses: string[], askedSystem: boolean][] = [
+describe('resolver', () => {
+  const cases: [what: string, lookups: [Lookup, Lookup, Lookup], result: string[] | 'not_found' | 'unavailable', asksSystem: boolean][] = [
     [
-      'gives the addresses of both families',
+      'returns the addresses of both families',
       [some('192.0.2.1'), some('2001:db8::1'), some('10.0.0.1')],
       ['192.0.2.1', '2001:db8::1'],
       false,
     ],
-    ['is content with one family', [some('192.0.2.1'), failing('ENODATA'), some('10.0.0.1')], ['192.0.2.1'], false],
-    [
-      'is content with one family while the other is slow',
-      [failing('ETIMEOUT'), some('2001:db8::1'), some('10.0.0.1')],
-      ['2001:db8::1'],
-      false,
-    ],
+    ['accepts a name with one family only', [some('192.0.2.1'), failing('ENODATA'), some('10.0.0.1')], ['192.0.2.1'], false],
+    ['returns one family if the other times out', [failing('ETIMEOUT'), some('2001:db8::1'), some('10.0.0.1')], ['2001:db8::1'], false],
     [
       'asks the system for a name that name servers do not know',
       [failing('ENOTFOUND'), failing('ENODATA'), some('10.0.0.1')],
@@ -41,24 +37,37 @@ describe('createResolver', () => {
       true,
     ],
     [
-      'asks the system where there are no name servers',
+      'asks the system if there are no name servers',
       [failing('ECONNREFUSED'), failing('ECONNREFUSED'), some('10.0.0.1')],
       ['10.0.0.1'],
       true,
     ],
-    ['never asks the system for a name whose servers are slow', [failing('ETIMEOUT'), failing('ENODATA'), some('10.0.0.1')], [], false],
-    ['never asks the system for a name whose servers fail', [failing('ESERVFAIL'), failing('ESERVFAIL'), some('10.0.0.1')], [], false],
-    ['gives nothing where nobody knows the name', [failing('ENOTFOUND'), failing('ENOTFOUND'), failing('ENOTFOUND')], [], true],
+    ['never asks the system if name servers time out', [failing('ETIMEOUT'), failing('ENODATA'), some('10.0.0.1')], 'unavailable', false],
+    ['never asks the system if name servers fail', [failing('ESERVFAIL'), failing('ESERVFAIL'), some('10.0.0.1')], 'unavailable', false],
+    ['reports a name that does not exist', [failing('ENOTFOUND'), failing('ENOTFOUND'), failing('ENOTFOUND')], 'not_found', true],
+    [
+      'reports a system lookup that failed for now',
+      [failing('ENOTFOUND'), failing('ENOTFOUND'), failing('EAI_AGAIN')],
+      'unavailable',
+      true,
+    ],
   ];
-  for (const [what, parts, addresses, askedSystem] of cases)
+  for (const [what, lookups, result, asksSystem] of cases)
     it(what, async () => {
-      const { resolver, asked } = lookUps(...parts);
-      expect(await resolver.resolve('name.example.')).to.deep.equal(addresses);
-      expect(asked).to.deep.equal(askedSystem ? ['name.example'] : []);
+      const { resolver, askedSystem } = resolverOf(...lookups);
+      expect(await resolver.resolve('name.example.')).to.deep.equal(
+        typeof result === 'string' ? { ok: false, reason: result } : { ok: true, addresses: result },
+      );
+      expect(askedSystem).to.deep.equal(asksSystem ? ['name.example'] : []);
     });
 
-  it('finds this machine without any name server', async () => {
-    const resolver = createResolver();
-    expect(await resolver.resolve('localhost')).to.include('127.0.0.1');
+  it('stops waiting after its deadline', async () => {
+    const { resolver } = resolverOf(failing('ENOTFOUND'), failing('ENOTFOUND'), () => new Promise(() => undefined), 20);
+    expect(await resolver.resolve('slow.example')).to.deep.equal({ ok: false, reason: 'unavailable' });
+  });
+
+  it('resolves localhost without a name server', async () => {
+    const resolution = await createResolver().resolve('localhost');
+    expect(resolution.ok && resolution.addresses).to.include('127.0.0.1');
   });
 });

@@ -1,51 +1,59 @@
-/** Resolves the host of a target, so that a private one is refused with a good message. The scanner's own guard is the boundary. */
-import { lookup as systemLookup, Resolver as AsyncResolver } from 'node:dns/promises';
+/** Resolves host names, within a bounded time. Used for targets only: the API, the operator and the scanner judge the addresses. */
+import { lookup as systemLookup, Resolver as NameServerClient } from 'node:dns/promises';
+import type { Resolution, Resolver } from '../core/scan/targets.ts';
+import { withTimeLimit } from './time-limits.ts';
 
-export interface Resolver {
-  /** All addresses of a name; none where it has none or nobody can tell. Never throws. */
-  resolve(hostname: string): Promise<string[]>;
-}
-
-/** How names are looked up; the system's own unless a test says otherwise. */
-export interface LookUps {
-  /** Asks name servers. Rejects with a `code` of c-ares. */
-  ask(hostname: string, family: 4 | 6): Promise<string[]>;
-  /** Asks as every program of this machine does, its hosts file included. */
+/** How names are looked up; the system's own by default. */
+export interface Lookups {
+  /** Asks the name servers for one family of addresses. Rejects with a `code` of c-ares. */
+  nameServers(hostname: string, family: 4 | 6): Promise<string[]>;
+  /** Asks as every program of this machine does, including its hosts file. Rejects with a `code` of getaddrinfo. */
   system(hostname: string): Promise<string[]>;
 }
 
-/** Answers that come at once and mean that name servers do not know the name, or that there are none. */
+/** Longer than two tries of one name server, shorter than the API's limit for a dependency. */
+const RESOLVE_WITHIN_MS = 5_000;
+/** Immediate answers that mean: the name servers do not know the name, or there are no name servers. */
 const DEFINITE = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME']);
+/** Codes of getaddrinfo for a name that does not exist or has no address. */
+const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /**
- * Name servers first, with short deadlines of their own; the system's resolver only where they know nothing, for the
- * names of a hosts file. Not the other way round: `getaddrinfo` has two threads for the whole process, and a few slow
- * names of one caller would keep our own connections from being opened.
+ * A resolver that asks name servers first, and the system's resolver only for names that they do not know, because these
+ * may be in a hosts file. Not the other way round: `getaddrinfo` runs on the few threads that the whole process shares,
+ * and some slow names of one caller would delay every connection that we open ourselves.
  */
-export function createResolver(lookUps: LookUps = systemLookUps()): Resolver {
+export function createResolver(options: { lookups?: Lookups; withinMs?: number } = {}): Resolver {
+  const { lookups = systemLookups(), withinMs = RESOLVE_WITHIN_MS } = options;
+
+  async function resolve(hostname: string): Promise<Resolution> {
+    const bare = hostname.replace(/\.$/, '');
+    const answers = await Promise.allSettled([lookups.nameServers(bare, 4), lookups.nameServers(bare, 6)]);
+    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
+    if (addresses.length > 0) return { ok: true, addresses };
+    const definite = answers.every((answer) => answer.status === 'fulfilled' || DEFINITE.has(codeOf(answer.reason)));
+    if (!definite) return { ok: false, reason: 'unavailable' };
+    try {
+      const found = await lookups.system(bare);
+      return found.length > 0 ? { ok: true, addresses: found } : { ok: false, reason: 'not_found' };
+    } catch (error) {
+      return { ok: false, reason: UNKNOWN_NAME.has(codeOf(error)) ? 'not_found' : 'unavailable' };
+    }
+  }
+
   return {
-    async resolve(hostname) {
-      const bare = hostname.replace(/\.$/, '');
-      const answers = await Promise.allSettled([lookUps.ask(bare, 4), lookUps.ask(bare, 6)]);
-      const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-      if (addresses.length > 0) return addresses;
-      const unknown = answers.every(
-        (answer) => answer.status === 'fulfilled' || DEFINITE.has(String((answer.reason as { code?: unknown } | null)?.code)),
-      );
-      if (!unknown) return [];
-      try {
-        return await lookUps.system(bare);
-      } catch {
-        return [];
-      }
-    },
+    // A rejection can only be the time limit.
+    resolve: (hostname) =>
+      withTimeLimit(resolve(hostname), withinMs, `DNS lookup of ${hostname}`).catch(() => ({ ok: false, reason: 'unavailable' })),
   };
 }
 
-function systemLookUps(): LookUps {
-  const resolver = new AsyncResolver({ timeout: 1500, tries: 2 });
+function systemLookups(): Lookups {
+  const client = new NameServerClient({ timeout: 1_500, tries: 2 });
   return {
-    ask: (hostname, family) => (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname)),
-    system: async (hostname) => (await systemLookup(hostname, { all: true })).map(({ address }) => address),
+    nameServers: (hostname, family) => (family === 4 ? client.resolve4(hostname) : client.resolve6(hostname)),
+    system: async (hostname) => (await systemLookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address),
   };
 }

@@ -18,8 +18,9 @@ import { collectSitemaps } from './crawl/sitemaps.ts';
 import type { WrongPage } from './crawl/page-checks.ts';
 import { createGuardedFetch } from './egress/fetch.ts';
 import type { EgressLimits } from './egress/limits.ts';
+import { kindOf } from './egress/egress-failures.ts';
 import { openEgress } from './egress/proxy.ts';
-import type { Resolve } from './egress/target-guard.ts';
+import type { Resolver } from '../core/scan/targets.ts';
 import { ScanFailed, firstPageFailure } from './failure.ts';
 import { cookiesOf, signInHeaders, type SignIn } from './sign-in.ts';
 
@@ -45,8 +46,8 @@ export interface ScanDeps {
   traced?: Traced;
   /** Ends the scan at once; `runScan` then throws the signal's reason. */
   signal?: AbortSignal;
-  /** The system's look-up where absent. */
-  resolve?: Resolve;
+  /** Default: `createResolver` of the platform. */
+  resolver?: Resolver;
   egressLimits?: Partial<EgressLimits>;
 }
 
@@ -83,7 +84,7 @@ export async function runScan(input: ScanInput, parts: ScanDeps): Promise<ScanRe
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },
     log,
-    resolve: parts.resolve,
+    resolver: parts.resolver,
     limits: parts.egressLimits,
   });
   const files = createGuardedFetch(egress, `Curbcut/${CURBCUT_VERSION}`);
@@ -98,8 +99,9 @@ export async function runScan(input: ScanInput, parts: ScanDeps): Promise<ScanRe
   });
   const pool = createPool({ machine: parts.machine, proxy: egress.url, log, tab: tabParts });
   try {
-    const vetted = await egress.vet(start);
-    if (!vetted.allowed) throw new ScanFailed(vetted.reason === 'unresolvable' ? 'target_unreachable' : 'target_refused', vetted.message);
+    const judged = await egress.judge(start);
+    if (!judged.ok)
+      throw new ScanFailed(kindOf(judged.reason) === 'unresolvable' ? 'target_unreachable' : 'target_refused', judged.message);
     const browser = pool.version();
     browser.catch(() => undefined); // told when the first page is opened
     const pages = await walk();

@@ -12,7 +12,7 @@ import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../plugins/metrics.ts';
 import { answer, KEYED, LIMITED, nullable, oneOf, reference, refusals, ValidationError } from '../responses.ts';
 import type { SubmissionOutcome, Submissions } from '../submission/submit.ts';
-import { targetItem } from '../submission/targets.ts';
+import { targetItem } from '../submission/target-errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */

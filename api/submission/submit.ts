@@ -11,15 +11,13 @@ import type { Logger } from '../../platform/logger.ts';
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { inSpan, type Tracer } from '../../platform/tracing.ts';
-import type { TargetRules } from '../../core/scan/targets.ts';
+import { judgeScanUrl, type Resolver, type ScanUrlJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { DeadlinePassed } from '../../stores/credits/credits.ts';
 import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Origin } from '../../stores/submissions/scan-resources.ts';
 import { ScanGivenUp, type ScanRow } from '../../stores/scans/scans.ts';
 import { DependencyDown, type ApiStores } from '../dependencies.ts';
-import type { Resolver } from '../../platform/resolver.ts';
-import { judgeTarget, type TargetJudgement } from './targets.ts';
 
 /** How long one submission owns its idempotency key. After it, somebody else may take the same scan up. */
 const LEASE_SECONDS = 60;
@@ -44,7 +42,7 @@ export type SubmissionOutcome =
   | { kind: 'accepted'; answer: StoredAnswer; scanId: string; replayed: false }
   /** The stored answer of the first request with this key. Nothing was charged now. */
   | { kind: 'accepted'; answer: StoredAnswer; scanId: null; replayed: true }
-  | { kind: 'target_refused'; refusal: Extract<TargetJudgement, { allowed: false }> }
+  | { kind: 'target_refused'; refusal: Extract<ScanUrlJudgement, { ok: false }> }
   | { kind: 'queue_paused' }
   | { kind: 'queue_full' }
   | { kind: 'insufficient_credits'; balance: number }
@@ -122,8 +120,8 @@ export function createSubmissions(parts: SubmissionDeps): Submissions {
 
   /** Every reason not to try that costs nothing to find out. */
   async function refuse(request: SubmissionRequest): Promise<Refusal | null> {
-    const target = await judgeTarget(request.options.url, parts.targets, parts.resolver);
-    if (!target.allowed) return { kind: 'target_refused', refusal: target };
+    const target = await judgeScanUrl(request.options.url, parts.targets, parts.resolver);
+    if (!target.ok) return { kind: 'target_refused', refusal: target };
     const queue = await queueStates.read();
     if (queue.paused) return { kind: 'queue_paused' };
     if (queue.live >= parts.maxLiveScans) return { kind: 'queue_full' };

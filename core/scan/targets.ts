@@ -1,13 +1,19 @@
-/** Which URLs and addresses a scan may reach (decisions "Errors" and "Limits"; field rules for addresses). Pure: names are resolved elsewhere. */
+/** Which URLs and addresses a scan may reach (decisions, "Errors" and "Limits"). Pure: the resolver is passed in. */
 import ipaddr from 'ipaddr.js';
 
-/** Why a target is refused; each is the tail of a validation error's `type` (`url.private_address`, …). */
-export type TargetRefusal = 'private_address' | 'scheme' | 'credentials' | 'port' | 'unresolvable';
+/**
+ * Why a target is refused: by the address rule, or because its name has no address (`unresolvable`), or because name
+ * servers did not answer in time (`dns_unavailable`).
+ */
+export type TargetRefusal = 'private_address' | 'scheme' | 'credentials' | 'port' | 'unresolvable' | 'dns_unavailable';
 
-/** The longest URL that is taken, in characters. */
+/** Why a URL cannot be the start of a scan. */
+export type ScanUrlRefusal = TargetRefusal | 'not_a_url' | 'too_long';
+
+/** The longest URL that can be scanned, in characters. */
 export const URL_MAX_LENGTH = 2048;
 
-/** What an operator lets through although it is private, and refuses although it looks public. */
+/** Exceptions from the address rule, configured per installation (`ALLOW_TARGETS`, `DENY_TARGETS`). */
 export interface TargetRules {
   /** CIDRs, host names or `address:port` (also `name:port`). */
   allow: readonly string[];
@@ -15,10 +21,25 @@ export interface TargetRules {
   deny: readonly string[];
 }
 
-export type UrlJudgement = { allowed: true; url: URL } | { allowed: false; reason: TargetRefusal; message: string };
-export type AddressJudgement = { allowed: true } | { allowed: false; reason: TargetRefusal; message: string };
+/** The addresses of a host, or why there are none. */
+export type Resolution = { ok: true; addresses: string[] } | { ok: false; reason: 'not_found' | 'unavailable' };
 
-/** Public addresses that are no public hosts: Azure's metadata service. */
+export interface Resolver {
+  /** Resolves a host name to all its addresses, within a bounded time. Never rejects. */
+  resolve(hostname: string): Promise<Resolution>;
+}
+
+export type TargetJudgement =
+  /** `addresses`: every vetted address, in the resolver's order; empty only if a rule names the host and it has none. */
+  { ok: true; addresses: readonly string[] } | { ok: false; reason: TargetRefusal; message: string };
+
+export type ScanUrlJudgement =
+  /** `href`: the URL as a browser writes it; this is what was judged and must be scanned. */
+  { ok: true; href: string } | { ok: false; reason: ScanUrlRefusal; message: string };
+
+type Verdict = { ok: true } | { ok: false; reason: TargetRefusal; message: string };
+
+/** Public addresses that never belong to a site: Azure's metadata service. */
 const NEVER = ['168.63.129.16/32'];
 const PRIVATE_SUFFIXES = ['localhost', 'local', 'internal', 'svc', 'cluster.local', 'home.arpa', 'onion'];
 
@@ -32,13 +53,13 @@ const withFullLength = (address: ipaddr.IPv4 | ipaddr.IPv6): [ipaddr.IPv4 | ipad
 ];
 const isCidr = (rule: string): boolean => ipaddr.isValid(rule) || ipaddr.isValidCIDR(rule);
 
-/** The host of a URL as an address, if it is one (without the brackets of IPv6); canonical, for `new URL` has folded every spelling. */
-export function literalAddress(hostname: string): string | null {
+/** The host of a URL as an address without the brackets of IPv6, or null. It is canonical because `new URL` folds every spelling. */
+function literalAddress(hostname: string): string | null {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(bare) ? bare : null;
 }
 
-/** True if a rule of `allow` names this host (exactly) or host and port. */
+/** Whether a rule of `allow` names exactly this host, or this host and port. */
 function namedByRule(hostname: string, port: number, allow: readonly string[]): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '').toLowerCase();
   return allow.some((rule) => {
@@ -47,67 +68,79 @@ function namedByRule(hostname: string, port: number, allow: readonly string[]): 
   });
 }
 
-/** The port that a URL means. */
+/** The port of a URL, explicit or by its scheme. */
 export function portOf(url: URL): number {
   return url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
 }
 
-/** Judges what can be judged of a URL before its name is resolved. `url` must already be a URL (syntax errors are the schema's). */
-export function judgeUrl(url: URL, rules: TargetRules): UrlJudgement {
+/**
+ * Judges the URL that a scan starts at: its syntax and length, then its target.
+ * @param text as it was submitted; escaping can make it longer
+ */
+export async function judgeScanUrl(text: string, rules: TargetRules, resolver: Resolver): Promise<ScanUrlJudgement> {
+  if (!URL.canParse(text)) return { ok: false, reason: 'not_a_url', message: `${JSON.stringify(text)} is not a URL.` };
+  const url = new URL(text);
+  if (url.href.length > URL_MAX_LENGTH)
+    return { ok: false, reason: 'too_long', message: `The URL must have at most ${URL_MAX_LENGTH} characters after escaping.` };
+  const judged = await judgeTarget(url, rules, resolver);
+  return judged.ok ? { ok: true, href: url.href } : judged;
+}
+
+/**
+ * Judges the host and port of a URL: first the URL itself, then every address that its name resolves to. All of them must
+ * be allowed, because a later lookup may return any of them. A host that a rule of `allow` names is allowed whatever it
+ * resolves to.
+ */
+export async function judgeTarget(url: URL, rules: TargetRules, resolver: Resolver): Promise<TargetJudgement> {
+  const judged = judgeUrl(url, rules);
+  if (!judged.ok) return judged;
+  const literal = literalAddress(url.hostname);
+  if (literal !== null) return { ok: true, addresses: [literal] };
+  const resolution = await resolver.resolve(url.hostname);
+  const addresses = resolution.ok ? resolution.addresses : [];
+  if (namedByRule(url.hostname, portOf(url), rules.allow)) return { ok: true, addresses };
+  if (addresses.length === 0) {
+    const reason = !resolution.ok && resolution.reason === 'unavailable' ? 'dns_unavailable' : 'unresolvable';
+    return refuse(reason, `${url.hostname} cannot be resolved.`);
+  }
+  for (const address of addresses) {
+    const one = judgeAddress(address, portOf(url), rules);
+    if (!one.ok) return refuse(one.reason, `${url.hostname} resolves to ${address}, ${RESERVED}`);
+  }
+  return { ok: true, addresses };
+}
+
+/** Judges what can be judged of a URL before its name is resolved. */
+function judgeUrl(url: URL, rules: TargetRules): Verdict {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     return refuse('scheme', `Only http and https URLs can be scanned, not ${url.protocol.replace(':', '')}.`);
   if (url.username !== '' || url.password !== '') return refuse('credentials', 'The URL must not contain a user name or password.');
   const port = portOf(url);
-  if (namedByRule(url.hostname, port, rules.allow)) return { allowed: true, url };
+  if (namedByRule(url.hostname, port, rules.allow)) return { ok: true };
   if (port !== 80 && port !== 443 && port < 1024) return refuse('port', `Port ${port} cannot be scanned; use 80, 443, or 1024 and up.`);
   const address = literalAddress(url.hostname);
-  if (address !== null) {
-    const judged = judgeAddress(address, port, rules);
-    return judged.allowed ? { allowed: true, url } : judged;
-  }
+  if (address !== null) return judgeAddress(address, port, rules);
   const name = url.hostname.toLowerCase().replace(/\.$/, '');
   if (!name.includes('.') || PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`))) {
-    // A private name may still be let through by the address that it resolves to: a developer's own machine.
-    if (rules.allow.some(isCidr)) return { allowed: true, url };
+    // A private name may still be allowed by the address that it resolves to: a developer's own machine.
+    if (rules.allow.some(isCidr)) return { ok: true };
     return refuse('private_address', `${url.hostname} is a private name; only publicly reachable hosts can be scanned.`);
   }
-  return { allowed: true, url };
+  return { ok: true };
 }
 
-/** Judges an address that a name resolved to, or that a URL spells out. */
-export function judgeAddress(address: string, port: number, rules: TargetRules): AddressJudgement {
+function judgeAddress(address: string, port: number, rules: TargetRules): Verdict {
   if (!ipaddr.isValid(address)) return refuse('unresolvable', `${address} is not an IP address.`);
   const parsed = ipaddr.process(address);
-  if (rules.allow.some((rule) => (isCidr(rule) ? inRange(parsed, rule) : namedByRule(address, port, [rule])))) return { allowed: true };
-  const refused = refuse(
-    'private_address',
-    `${address} is a private, loopback or otherwise reserved address; only publicly reachable hosts can be scanned.`,
-  );
-  if (parsed.range() !== 'unicast') return refused;
-  if (parsed.kind() === 'ipv6' && !inRange(parsed, '2000::/3')) return refused;
-  if ([...NEVER, ...rules.deny].some((cidr) => inRange(parsed, cidr))) return refused;
-  return { allowed: true };
+  if (rules.allow.some((rule) => (isCidr(rule) ? inRange(parsed, rule) : namedByRule(address, port, [rule])))) return { ok: true };
+  const isPublic = parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || inRange(parsed, '2000::/3'));
+  if (!isPublic || [...NEVER, ...rules.deny].some((cidr) => inRange(parsed, cidr)))
+    return refuse('private_address', `${address} is ${RESERVED}`);
+  return { ok: true };
 }
 
-/**
- * Judges all addresses that a name resolved to. Every one must be allowed, for nobody can say which will be dialled
- * by whoever resolves next. A name that the operator lists is let through whatever it resolves to.
- */
-export function judgeResolved(url: URL, addresses: readonly string[], rules: TargetRules): AddressJudgement {
-  const port = portOf(url);
-  if (namedByRule(url.hostname, port, rules.allow)) return { allowed: true };
-  if (addresses.length === 0) return refuse('unresolvable', `${url.hostname} cannot be resolved.`);
-  for (const address of addresses) {
-    const judged = judgeAddress(address, port, rules);
-    if (!judged.allowed)
-      return {
-        ...judged,
-        message: `${url.hostname} resolves to ${address}, a private, loopback or otherwise reserved address; only publicly reachable hosts can be scanned.`,
-      };
-  }
-  return { allowed: true };
-}
+const RESERVED = 'a private, loopback or otherwise reserved address; only publicly reachable hosts can be scanned.';
 
-function refuse(reason: TargetRefusal, message: string): { allowed: false; reason: TargetRefusal; message: string } {
-  return { allowed: false, reason, message };
+function refuse(reason: TargetRefusal, message: string): { ok: false; reason: TargetRefusal; message: string } {
+  return { ok: false, reason, message };
 }

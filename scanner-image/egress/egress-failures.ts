@@ -32,7 +32,7 @@ const MOST = 1000;
 
 /** How a refusal of the vetting is told. */
 export function kindOf(reason: TargetRefusal): ProblemKind {
-  return reason === 'unresolvable' ? 'unresolvable' : 'refused';
+  return reason === 'unresolvable' || reason === 'dns_unavailable' ? 'unresolvable' : 'refused';
 }
 
 export function createRecord(): EgressRecord {

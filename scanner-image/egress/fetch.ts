@@ -28,15 +28,15 @@ export interface GuardedFetch {
 const MAX_REDIRECTS = 5;
 
 /** @param userAgent what the fetches call themselves */
-export function createGuardedFetch(egress: Pick<Egress, 'url' | 'vet'>, userAgent: string): GuardedFetch {
+export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge'>, userAgent: string): GuardedFetch {
   const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
 
   async function get(start: URL, options: Parameters<GuardedFetch['get']>[1]): Promise<Fetched> {
     const signal = AbortSignal.timeout(options.timeoutMs);
     let url = start;
     for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const vetted = await egress.vet(url);
-      if (!vetted.allowed) throw new FetchRefused(`${url.href}: ${vetted.message}`);
+      const judged = await egress.judge(url);
+      if (!judged.ok) throw new FetchRefused(`${url.href}: ${judged.message}`);
       const response = await request(url, {
         dispatcher,
         signal,

@@ -1,11 +1,10 @@
 /** Passes plain HTTP requests on to vetted addresses, counting what comes back. */
 import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
-import { portOf } from '../../core/scan/targets.ts';
+import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
 import { vettedLookup } from './dial.ts';
 import type { EgressLimits } from './limits.ts';
 import { EGRESS_HEADER, codeOf, kindOf, type ProblemKind } from './egress-failures.ts';
-import type { Vetted } from './target-guard.ts';
 
 /** Headers that belong to one connection (RFC 9110, 7.6.1), and those that only the proxy may set. */
 const HOP_BY_HOP = new Set([
@@ -23,7 +22,7 @@ const HOP_BY_HOP = new Set([
 
 interface ForwardDeps {
   limits: EgressLimits;
-  vet(url: URL): Promise<Vetted>;
+  judge(url: URL): Promise<TargetJudgement>;
   note(url: URL, kind: ProblemKind, message: string): void;
   reached(url: URL): void;
 }
@@ -40,15 +39,16 @@ export function createForward(parts: ForwardDeps): {
     response.on('error', () => response.destroy());
     const url = absolute(request.url ?? '');
     if (url === null) return refuse(response, 400, 'refused', 'This proxy takes absolute http URLs only.');
-    const vetted = await parts.vet(url);
-    if (!vetted.allowed) {
-      note(url, kindOf(vetted.reason), vetted.message);
-      return refuse(response, vetted.reason === 'unresolvable' ? 502 : 403, kindOf(vetted.reason), vetted.message);
+    const judged = await parts.judge(url);
+    if (!judged.ok) {
+      const kind = kindOf(judged.reason);
+      note(url, kind, judged.message);
+      return refuse(response, kind === 'unresolvable' ? 502 : 403, kind, judged.message);
     }
     const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
       host: url.hostname.replace(/^\[|\]$/g, ''),
       port: portOf(url),
-      lookup: vettedLookup(vetted.addresses),
+      lookup: vettedLookup(judged.addresses),
       autoSelectFamily: true,
       method: request.method,
       path: url.pathname + url.search,

@@ -3,19 +3,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from '../../platform/logger.ts';
-import type { TargetRules } from '../../core/scan/targets.ts';
-import { portOf } from '../../core/scan/targets.ts';
+import { portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { dial } from './dial.ts';
 import { createForward } from './forward.ts';
 import { EGRESS_LIMITS, type EgressLimits } from './limits.ts';
 import { EGRESS_HEADER, codeOf, createRecord, kindOf, type EgressRecord } from './egress-failures.ts';
-import { createVetting, type Resolve, type Vetted } from './target-guard.ts';
+import { createTargetGuard } from './target-guard.ts';
 
 export interface Egress extends Pick<EgressRecord, 'problemOf' | 'problems'> {
   /** The proxy's address, `http://127.0.0.1:<port>`. */
   readonly url: string;
-  /** Vets a URL as the proxy would. */
-  vet(url: URL): Promise<Vetted>;
+  /** Judges a URL as the proxy would. */
+  judge(url: URL): Promise<TargetJudgement>;
   /** Closes the proxy and every connection through it. */
   close(): Promise<void>;
 }
@@ -27,12 +26,12 @@ export interface Egress extends Pick<EgressRecord, 'problemOf' | 'problems'> {
 export async function openEgress(options: {
   rules: TargetRules;
   log: Logger;
-  resolve?: Resolve;
+  resolver?: Resolver;
   limits?: Partial<EgressLimits>;
 }): Promise<Egress> {
   const limits = { ...EGRESS_LIMITS, ...options.limits };
   const record = createRecord();
-  const vetting = createVetting({ rules: options.rules, resolve: options.resolve });
+  const guard = createTargetGuard({ rules: options.rules, resolver: options.resolver });
   const sockets = new Set<Duplex>();
 
   function note(url: URL, kind: Parameters<EgressRecord['note']>[2], message: string): void {
@@ -41,7 +40,7 @@ export async function openEgress(options: {
   }
   const forward = createForward({
     limits,
-    vet: (url) => vetting.vet(url),
+    judge: (url) => guard.judge(url),
     note,
     reached: (url) => record.reached(url.hostname, portOf(url)),
   });
@@ -50,14 +49,14 @@ export async function openEgress(options: {
     keep(client);
     const url = authority(request.url ?? '');
     if (url === null) return answer(client, 400, 'refused');
-    const vetted = await vetting.vet(url);
-    if (!vetted.allowed) {
-      note(url, kindOf(vetted.reason), vetted.message);
-      return answer(client, 403, kindOf(vetted.reason));
+    const judged = await guard.judge(url);
+    if (!judged.ok) {
+      note(url, kindOf(judged.reason), judged.message);
+      return answer(client, 403, kindOf(judged.reason));
     }
     let server: Socket;
     try {
-      server = await dial(url.hostname.replace(/^\[|\]$/g, ''), portOf(url), vetted.addresses, limits.dialMs);
+      server = await dial(url.hostname.replace(/^\[|\]$/g, ''), portOf(url), judged.addresses, limits.dialMs);
     } catch (error) {
       note(url, 'unreachable', `${url.hostname}:${portOf(url)} cannot be reached (${codeOf(error)}).`);
       return answer(client, 502, 'unreachable');
@@ -103,7 +102,7 @@ export async function openEgress(options: {
 
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    vet: (url) => vetting.vet(url),
+    judge: (url) => guard.judge(url),
     problemOf: (url) => record.problemOf(url),
     problems: () => record.problems(),
     async close() {

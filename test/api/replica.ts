@@ -110,7 +110,12 @@ export async function startReplica(real: ApiStores, bus: Bus, probes: Record<str
     {
       stores,
       bus,
-      resolver: { resolve: (hostname) => Promise.resolve([...(ADDRESSES[hostname] ?? [])]) },
+      resolver: {
+        resolve: (hostname) => {
+          const addresses = ADDRESSES[hostname];
+          return Promise.resolve(addresses ? { ok: true, addresses: [...addresses] } : { ok: false, reason: 'not_found' });
+        },
+      },
       clock: settings.clock ?? (() => new Date()),
       logger,
       metrics,

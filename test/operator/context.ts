@@ -154,7 +154,7 @@ export async function openContext(): Promise<OperatorContext> {
         stores,
         reports,
         bus,
-        resolve: async () => [],
+        resolver: { resolve: async () => ({ ok: false, reason: 'not_found' }) },
         metrics: createOperatorMetrics(),
         identity: randomUUID(),
         logger,

@@ -71,8 +71,12 @@ describe('the way out', () => {
       // The site itself is let through by its address and port; everything else on loopback is private.
       { allowTargets: [`site.test:${site.port}`] },
       {
-        resolve: (name) =>
-          ['rebind.test', 'site.test'].includes(name) ? Promise.resolve(['127.0.0.1']) : Promise.reject(new Error('ENOTFOUND')),
+        resolver: {
+          resolve: (name) =>
+            Promise.resolve(
+              ['rebind.test', 'site.test'].includes(name) ? { ok: true, addresses: ['127.0.0.1'] } : { ok: false, reason: 'not_found' },
+            ),
+        },
       },
     );
     expect(pages.map(({ url, tested }) => [new URL(url).pathname, tested])).to.deep.equal([
@@ -97,13 +101,13 @@ describe('the way out', () => {
     const egress = await openEgress({
       rules: { allow: [], deny: [] },
       log: quiet,
-      resolve: () => Promise.resolve(answers.shift() ?? ['127.0.0.1']),
+      resolver: { resolve: () => Promise.resolve({ ok: true, addresses: answers.shift() ?? ['127.0.0.1'] }) },
     });
     try {
       const url = new URL(`http://rebind.test:${secret.port}/`);
-      expect(await egress.vet(url)).to.deep.equal({ allowed: true, addresses: ['93.184.216.34'] });
-      expect(await egress.vet(url)).to.deep.equal({ allowed: true, addresses: ['93.184.216.34'] });
-      expect(await egress.vet(new URL(`http://rebind.test:${secret.port + 1}/`))).to.include({ allowed: false, reason: 'private_address' });
+      expect(await egress.judge(url)).to.deep.equal({ ok: true, addresses: ['93.184.216.34'] });
+      expect(await egress.judge(url)).to.deep.equal({ ok: true, addresses: ['93.184.216.34'] });
+      expect(await egress.judge(new URL(`http://rebind.test:${secret.port + 1}/`))).to.include({ ok: false, reason: 'private_address' });
     } finally {
       await egress.close();
     }
@@ -231,7 +235,7 @@ describe('the egress proxy', () => {
     egress = await openEgress({
       rules: { allow: [], deny: ['203.0.113.0/24'] },
       log: quiet,
-      resolve: () => Promise.resolve(['203.0.113.9']),
+      resolver: { resolve: () => Promise.resolve({ ok: true, addresses: ['203.0.113.9'] }) },
     });
     const response = await through(`${site.origin}/`);
     expect(response.status).to.equal(403);
@@ -259,7 +263,7 @@ describe('the egress proxy', () => {
     egress = await openEgress({
       rules: { allow: ['127.0.0.1'], deny: [] },
       log: quiet,
-      resolve: () => Promise.reject(new Error('ENOTFOUND')),
+      resolver: { resolve: () => Promise.resolve({ ok: false, reason: 'not_found' }) },
     });
     expect((await through(`http://127.0.0.1:${port}/`)).status).to.equal(502);
     expect(await connect(`127.0.0.1:${port}`)).to.equal(502);

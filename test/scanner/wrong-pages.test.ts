@@ -120,7 +120,7 @@ describe('wrong pages', () => {
       'http://nowhere.example/',
       {},
       {},
-      { resolve: () => Promise.reject(new Error('ENOTFOUND')) },
+      { resolver: { resolve: () => Promise.resolve({ ok: false, reason: 'not_found' }) } },
     ).catch((thrown: unknown) => thrown);
     expect(unresolved).to.include({ reason: 'target_unreachable', message: 'nowhere.example cannot be resolved.' });
   });

@@ -5,7 +5,7 @@ import {
   SETTLE_FINALIZER,
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
-import { URL_MAX_LENGTH, judgeResolved, judgeUrl, literalAddress, type TargetRules } from '../../../core/scan/targets.ts';
+import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
 import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
@@ -15,15 +15,14 @@ import type { EndReason } from '../policy/condition-reasons.ts';
 
 /** Credits are held within this time or not at all. */
 const RESERVE_WITHIN_MS = 30_000;
-/** How long name servers may fail to answer before a name counts as one that does not exist. */
+/** How long after its creation a scan waits for name servers that do not answer. */
 const RESOLVE_WITHIN_MS = 120_000;
 
 export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'mirror'>;
   credits: Pick<Credits, 'reserve'>;
   organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
-  /** All addresses of a host; none if it has none. @throws where that cannot be told now */
-  resolve: (hostname: string) => Promise<string[]>;
+  resolver: Resolver;
   apiNamespace: string;
   maxPagesLimit: number;
   targets: TargetRules;
@@ -61,31 +60,17 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
     if (organisation.blocked) return { end: ends.organisationBlocked(organisation.id) };
     if (row.options.maxPages > parts.maxPagesLimit) return { end: ends.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
-    const refusal = await judgeTarget(row.options.url, parts.now().getTime() - row.createdAt.getTime());
-    return refusal === null ? reserve(row) : { end: ends.targetRefused(refusal) };
+    const judged = await judgeUrlOf(row);
+    return judged.ok ? reserve(row) : { end: ends.targetRefused(judged.message) };
   }
 
-  /** @returns why the target may not be scanned, or null */
-  async function judgeTarget(text: string, ageMs: number): Promise<string | null> {
-    if (!URL.canParse(text)) return `${JSON.stringify(text)} is not a URL.`;
-    const url = new URL(text);
-    if (url.href.length > URL_MAX_LENGTH) return `The URL must have at most ${URL_MAX_LENGTH} characters when it is escaped.`;
-    const judged = judgeUrl(url, parts.targets);
-    if (!judged.allowed) return judged.message;
-    const literal = literalAddress(url.hostname);
-    const addresses = literal === null ? await resolve(url.hostname, ageMs) : [literal];
-    const resolved = judgeResolved(url, addresses, parts.targets);
-    return resolved.allowed ? null : resolved.message;
-  }
-
-  /** Name servers that do not answer may do so in a moment; but not for ever. */
-  async function resolve(hostname: string, ageMs: number): Promise<string[]> {
-    try {
-      return await parts.resolve(hostname);
-    } catch (error) {
-      if (ageMs < RESOLVE_WITHIN_MS) throw error;
-      return [];
-    }
+  /** @throws Error if name servers do not answer: the scan is looked at again, but not forever */
+  async function judgeUrlOf(row: ScanRow): ReturnType<typeof judgeScanUrl> {
+    const judged = await judgeScanUrl(row.options.url, parts.targets, parts.resolver);
+    const ageMs = parts.now().getTime() - row.createdAt.getTime();
+    if (!judged.ok && judged.reason === 'dns_unavailable' && ageMs < RESOLVE_WITHIN_MS)
+      throw new Error(`name servers did not answer for ${row.options.url}`);
+    return judged;
   }
 
   /**
