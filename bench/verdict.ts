@@ -7,7 +7,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { loadavg } from 'node:os';
 import type { KubernetesObject } from '../core/protocol/custom-resources.ts';
-import { conditionOf, type Job, type Pod } from '../operator/scan/kube-types.ts';
+import { conditionOf } from '../operator/runtime/conditions.ts';
+import type { Job, Pod } from '../operator/scan/kube-types.ts';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { startWholeProduct } from '../test/journey/product.ts';
 

@@ -3,7 +3,8 @@ import { API_VERSION, DEFAULT_QUEUE, type AccessibilityScan, type ScanQueue } fr
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { Recorder } from '../runtime/recorder.ts';
-import { QUEUES, conditionOf } from '../scan/kube-types.ts';
+import { conditionOf } from '../runtime/conditions.ts';
+import { QUEUES } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
 import { lookAtQueue, type QueueLook } from './admission.ts';

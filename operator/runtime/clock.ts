@@ -21,6 +21,11 @@ export const systemClock: Clock = {
   },
 };
 
+/** A time as Kubernetes writes it: RFC 3339 in UTC, without fractions of a second. */
+export function timestamp(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
 /** Waits `ms` milliseconds, or less if the signal aborts: it then resolves early and does not throw. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();

@@ -10,7 +10,7 @@
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
-import { sleep, systemClock, type Clock } from './clock.ts';
+import { sleep, systemClock, timestamp, type Clock } from './clock.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
@@ -179,7 +179,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   };
 }
 
-const time = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+const time = (ms: number) => timestamp(new Date(ms));
 
 function cut(text: string): string {
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;

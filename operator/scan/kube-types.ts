@@ -1,6 +1,7 @@
 /** Jobs and pods as the API server gives them, as far as a scan needs them, and the questions that are asked of them. */
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
@@ -89,11 +90,6 @@ export function withoutFieldOwners(scan: AccessibilityScan): AccessibilityScan {
 
 /** The name of the one container of a scanner's pod. */
 export const CONTAINER = 'scanner';
-
-/** A condition of an object by its type; never by its place, for the order means nothing. */
-export function conditionOf<T extends { type: string }>(conditions: readonly T[] | undefined, type: string): T | undefined {
-  return conditions?.find((condition) => condition.type === type);
-}
 
 /** True if the object is owned, as its controller, by what has this uid. */
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { fromKey } from '../runtime/key.ts';
 import type { RunActions } from './actions.ts';
 import type { Gather } from './gather.ts';
-import { conditionOf } from './kube-types.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import { plan, type Timeouts } from './policy/plan.ts';
 import type { PodMessageLog } from './results/pod-message-log.ts';
 import type { ScanClient } from './scan-client.ts';

@@ -2,8 +2,9 @@
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { EVENTS, JOBS, PODS, SECRETS, conditionOf, essentialJob, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
-import { timestamp } from '../policy/status.ts';
+import { EVENTS, JOBS, PODS, SECRETS, essentialJob, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
 
 interface ClusterEvent {

@@ -1,6 +1,7 @@
 /** Why a scan's pod does not start, and how its last one ended: each cause by its name, in words that say whom to ask. Pure. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { conditionOf, isOver, scannerImage, scannerState, type Pod } from '../kube-types.ts';
+import { conditionOf } from '../../runtime/conditions.ts';
+import { isOver, scannerImage, scannerState, type Pod } from '../kube-types.ts';
 
 /** The end of the sentence "The scanner could not start …: ". */
 export interface Diagnosis {

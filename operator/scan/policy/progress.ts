@@ -5,7 +5,9 @@ import type { PageProgress, Phase } from '../../../core/scan/options.ts';
 import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
 import { isOver, isPending, type Job, type Pod } from '../kube-types.ts';
-import { phaseOf, timestamp, withConditions, type StatusPatch } from './status.ts';
+import { phaseOf, type StatusPatch } from './status.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { withConditions } from '../../runtime/conditions.ts';
 import { tidy } from './condition-reasons.ts';
 
 /** Failed or known pages that a scan can sensibly speak of; a pod that tells of more is not believed. */

@@ -1,34 +1,14 @@
 /** Builds the status of a scan: conditions with their transition times, and what each step of its life writes. Pure. */
-import type { AccessibilityScan, AccessibilityScanStatus, Condition } from '../../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import { hasThresholds, type Counts, type Phase } from '../../../core/scan/options.ts';
 import { judge, judgeWithoutResult } from '../../../core/scan/thresholds.ts';
-import { conditionOf } from '../kube-types.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { conditionOf, withConditions, type ConditionUpdate } from '../../runtime/conditions.ts';
 import type { EndReason } from './condition-reasons.ts';
 
 /** A merge patch of a status: null takes a field away. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
-
-type Statement = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
-
-/** RFC 3339 without fractions, as Kubernetes writes times. */
-export function timestamp(now: Date): string {
-  return `${now.toISOString().slice(0, 19)}Z`;
-}
-
-/** The scan's conditions with some of them stated anew. A transition time moves only when a status does. */
-export function withConditions(scan: AccessibilityScan, stated: readonly Statement[], now: Date): Condition[] {
-  const before = scan.status?.conditions ?? [];
-  const kept = before.filter((condition) => !stated.some(({ type }) => type === condition.type));
-  return [
-    ...kept,
-    ...stated.map((statement) => {
-      const known = conditionOf(before, statement.type);
-      const lastTransitionTime = known?.status === statement.status ? known.lastTransitionTime : timestamp(now);
-      return { ...statement, lastTransitionTime, observedGeneration: scan.metadata.generation };
-    }),
-  ].toSorted((a, b) => a.type.localeCompare(b.type));
-}
 
 /** The phase of a scan that nobody has looked at yet is `queued`. */
 export function phaseOf(scan: AccessibilityScan): Phase {
@@ -42,7 +22,7 @@ export function hasEnded(scan: AccessibilityScan): boolean {
 
 /** It has credits, and waits for its place. */
 export function queuedStatus(scan: AccessibilityScan, pages: { requested: number; reserved: number }, now: Date): StatusPatch {
-  const passed: Statement[] = hasThresholds(scan.spec.thresholds ?? {})
+  const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
     ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
     : [];
   return {
@@ -98,7 +78,7 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
 /** It ended without a result. */
 export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
-  const stated: Statement[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
+  const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
   if (passed === false)
     stated.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
   // It never had its place, and no longer waits for it.
@@ -128,7 +108,7 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
   const { passed, message } = judge(scan.spec.thresholds ?? {}, found.score, found.violations);
   const pages = scan.status?.pages ?? { requested: found.pages.scanned, reserved: found.pages.scanned };
   const told = `${found.pages.scanned} ${found.pages.scanned === 1 ? 'page' : 'pages'} tested, score ${found.score}, ${found.violations.total} ${found.violations.total === 1 ? 'violation' : 'violations'}.`;
-  const stated: Statement[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: told }];
+  const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: told }];
   if (passed === true) stated.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
   if (passed === false) stated.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
   return {
