@@ -54,7 +54,7 @@ describe('connection to Kubernetes', () => {
       'current-context': 'x',
     };
     await writeFile(file, JSON.stringify(config));
-    return connectKubernetes({ kubeconfig: file });
+    return await connectKubernetes({ kubeconfig: file });
   }
 
   const json = (response: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}) => {
@@ -74,7 +74,7 @@ describe('connection to Kubernetes', () => {
     expect(connection.path(leases, 'ns', 'a/../b', 'status')).to.equal(
       '/apis/coordination.k8s.io/v1/namespaces/ns/leases/a%2F..%2Fb/status',
     );
-    expect(() => connection.path(CONFIGMAPS, 'ns', '')).to.throw('no name');
+    expect(() => connection.path(CONFIGMAPS, 'ns', '')).to.throw("not a name");
     expect(connection.namespace).to.equal('tests');
   });
 

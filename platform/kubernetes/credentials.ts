@@ -1,129 +1,90 @@
 /**
- * What each request to the Kubernetes API proves its sender with, kept fresh: tokens and certificates from files that
- * rotate are read again, and exec plug-ins are run again when what they gave expires or is refused.
+ * Headers and certificates of the requests to the Kubernetes API, kept fresh. `KubeConfig` reads token files, runs
+ * credential plug-ins and renews OIDC tokens; this file decides when to ask it again, and explains its errors.
  */
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import process from 'node:process';
-import { promisify } from 'node:util';
-import type { ClusterConfig, Config, ExecConfig } from './config.ts';
+import type { RequestOptions } from 'node:https';
+import { errorMessage } from '../errors.ts';
+import { withTimeLimit } from '../time-limits.ts';
+import type { ExecEntry, LoadedConfig } from './kubeconfig.ts';
 
-/** PEM texts for the TLS connection; a change of them needs a new one. */
-export interface Tls {
-  ca?: string;
-  cert?: string;
-  key?: string;
+/** Options of the TLS connection; a change of them needs a new one. */
+export type Tls = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+
+export interface Authentication {
+  headers: Record<string, string | string[]>;
+  tls: Tls;
 }
 
 export interface Credentials {
-  current(): Promise<{ headers: Record<string, string | string[]>; tls: Tls }>;
-  /** What was given last was refused: the next `current` must not come from memory. */
+  /** @throws Error that names the credential file or the plug-in that failed */
+  current(): Promise<Authentication>;
+  /** The server refused the last ones: the next `current` loads everything again. */
   renew(): void;
 }
 
-interface ExecCredential {
-  status?: { token?: string; clientCertificateData?: string; clientKeyData?: string; expirationTimestamp?: string };
-}
+/**
+ * How long an answer of KubeConfig is used, in milliseconds. It reads certificate files each time, token files once a
+ * minute, as client-go does, and it runs a plug-in again when its credential has expired.
+ */
+const FRESH_MS = 30_000;
+/** For a plug-in that hangs: KubeConfig would wait for it forever. */
+const LIMIT_MS = 60_000;
 
-/** A projected token is renewed by the kubelet at 80% of its life; client-go reads it again once a minute too. */
-const REREAD_MS = 60_000;
-/** A token that ends within this is not worth sending. */
-const EXPIRY_MARGIN_MS = 10_000;
+/** @param reload reads the configuration again: a new KubeConfig has no tokens in memory */
+export function createCredentials(initial: LoadedConfig, reload: () => LoadedConfig): Credentials {
+  let loaded: LoadedConfig | null = initial;
+  let latest: { authentication: Promise<Authentication>; at: number } | null = null;
 
-/** @param now milliseconds since the epoch */
-export function createCredentials(config: Config, now: () => number = Date.now): Credentials {
-  const { cluster, user } = config;
-  const files = new Map<string, { text: Promise<string>; at: number }>();
-  let plugin: { credential: Promise<ExecCredential>; expires: number } | null = null;
-
-  function text(path: string): Promise<string> {
-    const known = files.get(path);
-    if (known && now() - known.at < REREAD_MS) return known.text;
-    const fresh = readFile(path, 'utf8').catch((error: Error) => {
-      files.delete(path);
-      throw new Error(`the credential file ${path} cannot be read: ${error.message}`, { cause: error });
-    });
-    files.set(path, { text: fresh, at: now() });
-    return fresh;
-  }
-
-  async function pem(data: string | undefined, path: string | undefined): Promise<string | undefined> {
-    if (data) return Buffer.from(data, 'base64').toString();
-    return path ? text(path) : undefined;
-  }
-
-  /** One run at a time, and none while the last result is good. */
-  function fromPlugin(exec: ExecConfig): Promise<ExecCredential> {
-    if (plugin && now() < plugin.expires) return plugin.credential;
-    const entry = { credential: runPlugin(exec, cluster), expires: Infinity };
-    plugin = entry;
-    entry.credential.then(
-      ({ status }) => {
-        if (status?.expirationTimestamp) entry.expires = Date.parse(status.expirationTimestamp) - EXPIRY_MARGIN_MS;
-      },
-      () => {
-        if (plugin === entry) plugin = null;
-      },
-    );
-    return entry.credential;
+  function renew() {
+    loaded = null;
+    latest = null;
   }
 
   return {
-    async current() {
-      const ca = await pem(cluster['certificate-authority-data'], cluster['certificate-authority']);
-      const status = user.exec ? (await fromPlugin(user.exec)).status : undefined;
-      const cert = status?.clientCertificateData ?? (await pem(user['client-certificate-data'], user['client-certificate']));
-      const key = status?.clientKeyData ?? (await pem(user['client-key-data'], user['client-key']));
-      // A file wins over a token beside it, as for client-go: the file is the one that is kept fresh.
-      const token = user.tokenFile ? (await text(user.tokenFile)).trim() : (user.token ?? status?.token);
-      const headers: Record<string, string | string[]> = {};
-      if (token) headers['authorization'] = `Bearer ${token}`;
-      else if (user.username)
-        headers['authorization'] = `Basic ${Buffer.from(`${user.username}:${user.password ?? ''}`).toString('base64')}`;
-      if (user.as) headers['impersonate-user'] = user.as;
-      if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
-      if (user['as-groups']?.length) headers['impersonate-group'] = user['as-groups'];
-      return { headers, tls: { ca, cert, key } };
-    },
-    renew() {
-      files.clear();
-      plugin = null;
+    renew,
+    current() {
+      if (latest && Date.now() - latest.at < FRESH_MS) return latest.authentication;
+      // Counts as fresh while it is under way: each call of KubeConfig would start a plug-in of its own.
+      const entry = { authentication: authenticate((loaded ??= reload())), at: Infinity };
+      latest = entry;
+      entry.authentication.then(
+        () => {
+          entry.at = Date.now();
+        },
+        () => {
+          // KubeConfig keeps what a plug-in printed, even if it is not a credential.
+          if (latest === entry) renew();
+        },
+      );
+      return entry.authentication;
     },
   };
 }
 
-/** client.authentication.k8s.io: the plug-in is told the cluster if it asks, and prints an ExecCredential. */
-async function runPlugin(exec: ExecConfig, cluster: ClusterConfig): Promise<ExecCredential> {
-  if (exec.interactiveMode === 'Always') {
-    throw new Error(`the credential plug-in ${exec.command} needs a terminal (interactiveMode: Always), and there is none here`);
+async function authenticate({ kubeConfig, headers: added, exec }: LoadedConfig): Promise<Authentication> {
+  if (exec?.interactiveMode === 'Always') {
+    throw new Error(`the credential plug-in ${exec.command} needs a terminal (interactiveMode: Always)`);
   }
-  const info = {
-    apiVersion: exec.apiVersion,
-    kind: 'ExecCredential',
-    spec: { interactive: false, ...(exec.provideClusterInfo && { cluster: clusterInfo(cluster) }) },
-  };
-  const added = Object.fromEntries((exec.env ?? []).map(({ name, value }) => [name, value]));
-  // eslint-disable-next-line no-restricted-properties -- the plug-in inherits our environment; nothing of ours is read from it
-  const env = { ...process.env, ...added, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+  const options: RequestOptions = {};
   try {
-    const { stdout } = await promisify(execFile)(exec.command, exec.args ?? [], { env, timeout: 60_000, maxBuffer: 1 << 20 });
-    return JSON.parse(stdout) as ExecCredential;
+    await withTimeLimit(kubeConfig.applyToHTTPSOptions(options), LIMIT_MS, 'authentication to the Kubernetes API');
   } catch (error) {
-    const { stderr, message, code } = error as { stderr?: string; message: string; code?: string };
-    const hint = code === 'ENOENT' && exec.installHint ? ` (${exec.installHint.trim()})` : '';
-    // What the plug-in printed to stdout may be a secret and is not repeated.
-    const why = error instanceof SyntaxError ? 'it did not print JSON' : stderr?.trim() || message;
-    throw new Error(`the credential plug-in ${exec.command} failed: ${why}${hint}`);
+    throw explain(error as NodeJS.ErrnoException, exec);
   }
+  const { ca, cert, key, servername, rejectUnauthorized, auth } = options;
+  const headers: Authentication['headers'] = { ...added };
+  if (auth) headers['authorization'] = `Basic ${Buffer.from(auth).toString('base64')}`;
+  // A token file may end with a line break, which a header must not.
+  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = String(value).trim();
+  return { headers, tls: { ca, cert, key, servername, rejectUnauthorized } };
 }
 
-function clusterInfo(cluster: ClusterConfig): object {
-  return {
-    server: cluster.server,
-    'tls-server-name': cluster['tls-server-name'],
-    'insecure-skip-tls-verify': cluster['insecure-skip-tls-verify'],
-    'certificate-authority-data': cluster['certificate-authority-data'],
-    'proxy-url': cluster['proxy-url'],
-    config: cluster.extensions?.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension,
-  };
+function explain(error: NodeJS.ErrnoException, exec: ExecEntry | undefined): Error {
+  if (error.syscall === 'open') return new Error(`the credential file ${error.path} cannot be read: ${error.message}`, { cause: error });
+  if (!exec) return error;
+  const hint = error.code === 'ENOENT' && exec.installHint ? ` (${exec.installHint.trim()})` : '';
+  // What the plug-in printed may be a secret, and an error of JSON.parse quotes it.
+  const unreadable = error instanceof SyntaxError || error instanceof TypeError;
+  const why = unreadable ? 'it did not print JSON with a credential' : errorMessage(error).trim() || 'it printed no error';
+  return new Error(`the credential plug-in ${exec.command} failed: ${why}${hint}`);
 }

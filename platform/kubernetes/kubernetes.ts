@@ -1,7 +1,6 @@
 /**
- * One pooled connection to a Kubernetes API: raw JSON in and out, over one keep-alive agent (`connectKubernetes` in
- * `kubernetes-connection.ts` opens it). The typed classes of `@kubernetes/client-node` are not used, for they open a TLS
- * connection a request and turn times into Dates; `kubernetes-config.ts` says why its KubeConfig is not either.
+ * The connection to a Kubernetes API as its users see it: raw JSON in and out. `connectKubernetes` in `connection.ts` opens
+ * it. This file loads no package, so that whoever only needs the errors and types does not load the client.
  */
 
 /** The path of a resource's collection, or of one object in it. */
@@ -12,11 +11,11 @@ export interface ResourceType {
   plural: string;
 }
 
-/** The API server's refusal, as its `Status` object says it. */
+/** The API server refused a request; the fields are those of its `Status` object. */
 export class KubernetesError extends Error {
   readonly code: number;
   readonly reason: string;
-  /** Seconds that the server asks to wait, if it does. */
+  /** Seconds that the server asks to wait; null if it does not ask. */
   readonly retryAfterSeconds: number | null;
   constructor(code: number, reason: string, message: string, retryAfterSeconds: number | null = null) {
     super(message);
@@ -27,10 +26,10 @@ export class KubernetesError extends Error {
   }
 }
 
-/** A watch on which not a byte came for longer than it may: its connection is taken for dead. */
+/** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
   constructor(path: string, idleMs: number) {
-    super(`nothing came on the watch of ${path} for ${Math.round(idleMs / 1000)} s`);
+    super(`nothing arrived on the watch of ${path} for ${Math.round(idleMs / 1000)} s`);
     this.name = 'WatchIdleError';
   }
 }
@@ -38,7 +37,7 @@ export class WatchIdleError extends Error {
 export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
-  /** Default `application/json`; patches say `application/merge-patch+json` or `application/json-patch+json`. */
+  /** Default `application/json`; for patches `application/merge-patch+json` or `application/json-patch+json`. */
   contentType?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
@@ -51,13 +50,13 @@ export interface WatchEvent<T = unknown> {
 }
 
 export interface KubernetesConnection {
-  /** The namespace that the kubeconfig or the service account names; `default` where neither does. */
+  /** The namespace of the kubeconfig's context or of the service account; `default` if neither has one. */
   readonly namespace: string;
   /** `/api/v1/…` or `/apis/<group>/<version>/…`, escaped. */
   path(type: ResourceType, namespace?: string, name?: string, subresource?: string): string;
-  /** @throws KubernetesError on a refusal; other errors where the server cannot be reached */
+  /** @throws KubernetesError if the server refuses; other errors if it cannot be reached */
   request<T>(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, options?: RequestOptions): Promise<T>;
-  /** Opens a watch; the iteration ends when the server closes it, and throws when the connection breaks or `idleMs` pass without a byte. */
+  /** Opens a watch. The iteration ends when the server closes it, and throws when the connection breaks or no byte arrives for `idleMs`. */
   watch<T>(
     path: string,
     options: { query: Record<string, string | number | boolean | undefined>; signal: AbortSignal; idleMs: number },

@@ -1,11 +1,11 @@
-/** Cuts the body of a watch into its events: one JSON document a line. */
+/** Splits the body of a watch into its events: one JSON document per line. */
 import type { WatchEvent } from './kubernetes.ts';
 
 /**
- * Lines may be cut anywhere by the network, within a character too; so bytes are gathered to the newline first and
+ * The network may split a line anywhere, even within a character, so bytes are collected up to the newline and then
  * decoded as a whole.
- * @param onBytes called whenever anything arrives
- * @throws Error if the body ends within a line: the event is lost, and whoever watches must not believe it had them all
+ * @param onBytes called whenever bytes arrive
+ * @throws Error if the body ends within a line: an event is lost, and the watcher must not assume that it received all
  */
 export async function* readEvents<T>(body: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<WatchEvent<T>, void> {
   let pieces: Uint8Array[] = [];
