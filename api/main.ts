@@ -50,7 +50,7 @@ const reports = createReports({
   accessKeyId: config.S3_ACCESS_KEY_ID,
   secretAccessKey: config.S3_SECRET_ACCESS_KEY,
 });
-const kubernetes = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
 const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE });
 
 // The database may come later than this process; whatever the indexes are for is right without them, only slower, but

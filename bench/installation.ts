@@ -75,7 +75,7 @@ export async function startInstallation(options: { scans: number; maxRunning: nu
   };
   const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: join(dir, 'logs') });
   const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
-  const connection = connectKubernetes({ kubeconfig: stack.environment.KUBECONFIG });
+  const connection = await connectKubernetes({ kubeconfig: stack.environment.KUBECONFIG });
   const close = async (): Promise<void> => {
     await connection.close();
     await mongo.close();

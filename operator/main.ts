@@ -69,7 +69,7 @@ const reports = createReports({
   accessKeyId: config.S3_ACCESS_KEY_ID,
   secretAccessKey: config.S3_SECRET_ACCESS_KEY,
 });
-const connection = connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+const connection = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
 const resources = createScanResources(connection, { namespace: config.CURBCUT_NAMESPACE });
 
 let indexed = false;

@@ -44,7 +44,7 @@ export async function startContext(options: WorldOptions = {}): Promise<ApiConte
     accessKeyId: 'test',
     secretAccessKey: 'test-secret',
   });
-  const kubernetes = connectKubernetes({ kubeconfig });
+  const kubernetes = await connectKubernetes({ kubeconfig });
   const replicas: Replica[] = [];
 
   async function replica(more: WorldOptions = {}): Promise<Replica> {

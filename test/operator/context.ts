@@ -91,7 +91,7 @@ export async function openContext(): Promise<OperatorContext> {
     const kube = await startKube({ kubeconfigPath: kubeconfig, crds: CRDS });
     onClose(() => kube.close());
   }
-  const connection = connectKubernetes({ kubeconfig });
+  const connection = await connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
   const database = await openDatabase();
   onClose(() => database.close());

@@ -58,7 +58,7 @@ export async function openCluster(): Promise<TestCluster> {
     const kube = await startKube({ kubeconfigPath: kubeconfig, crds: [] });
     closers.push(() => kube.close());
   }
-  const connection = connectKubernetes({ kubeconfig });
+  const connection = await connectKubernetes({ kubeconfig });
   closers.unshift(() => connection.close());
 
   return {
@@ -66,7 +66,7 @@ export async function openCluster(): Promise<TestCluster> {
     connection,
     async breakable() {
       const { path, proxy } = await detour(kubeconfig, folder);
-      const through = connectKubernetes({ kubeconfig: path });
+      const through = await connectKubernetes({ kubeconfig: path });
       closers.unshift(async () => {
         await through.close();
         await proxy.close();
