@@ -74,7 +74,7 @@ describe('connection to Kubernetes', () => {
     expect(connection.path(leases, 'ns', 'a/../b', 'status')).to.equal(
       '/apis/coordination.k8s.io/v1/namespaces/ns/leases/a%2F..%2Fb/status',
     );
-    expect(() => connection.path(CONFIGMAPS, 'ns', '')).to.throw("not a name");
+    expect(() => connection.path(CONFIGMAPS, 'ns', '')).to.throw('not a name');
     expect(connection.namespace).to.equal('tests');
   });
 

@@ -159,7 +159,9 @@ describe('credentials for Kubernetes', () => {
   });
 
   it('does not quote the output of a plug-in that is not a credential, and runs the plug-in again', async () => {
-    const exec = await plugin(`if [ $runs = 1 ]; then echo 'secret token'; elif [ $runs = 2 ]; then echo '{}'; else echo '{"status":{"token":"t"}}'; fi`);
+    const exec = await plugin(
+      `if [ $runs = 1 ]; then echo 'secret token'; elif [ $runs = 2 ]; then echo '{}'; else echo '{"status":{"token":"t"}}'; fi`,
+    );
     const given = credentials({ exec });
     for (const _ of ['text', 'JSON'])
       expect(await given.current().catch(String))
