@@ -1,4 +1,5 @@
 /** What the API reads from its environment. */
+import { MAX_PAGES_CEILING } from '../core/scan/options.ts';
 import { readConfiguration, secret, Type } from '../platform/configuration.ts';
 import type { Static } from 'typebox';
 import { TracingEnvironment } from '../platform/open-tracer.ts';
@@ -34,7 +35,12 @@ export const Environment = Type.Object({
   S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
   ALLOW_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs, host names or address:port' }),
   DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
-  MAX_PAGES_LIMIT: Type.Integer({ minimum: 1, maximum: 10_000, default: 500, description: 'the most pages of one scan, from 1 to 10000' }),
+  MAX_PAGES_LIMIT: Type.Integer({
+    minimum: 1,
+    maximum: MAX_PAGES_CEILING,
+    default: 500,
+    description: `the most pages of one scan, from 1 to ${MAX_PAGES_CEILING}`,
+  }),
   MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the most scans that are live at once, from 1' }),
   ...TracingEnvironment,
   LOG_LEVEL: Type.Unsafe<(typeof LEVELS)[number]>({

@@ -1,17 +1,7 @@
 /** Pieces of the OpenAPI document that every route uses: answers, refusals, headers, nullable fields. */
 import { Type, type Static, type TSchema } from 'typebox';
+import { oneOf } from '../core/schemas.ts';
 import { ERROR_CODES, ERRORS, VALIDATION_STATUS, VALIDATION_TYPES, type ErrorCode } from './errors.ts';
-
-/** One of several strings, with its type said: `{"type":"string","enum":[…]}`. */
-export function oneOf<const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) {
-  return Type.Unsafe<T[number]>({ ...options, type: 'string', enum: [...values] });
-}
-
-/** A schema that also takes null. Plain types only, so that the document stays `type: ["number", "null"]`. */
-export function nullable<T extends TSchema>(schema: T) {
-  const { type, enum: values, ...rest } = schema as unknown as { type: string; enum?: unknown[] };
-  return Type.Unsafe<Static<T> | null>({ ...rest, type: [type, 'null'], ...(values && { enum: [...values, null] }) });
-}
 
 /** A schema of `components`, by its `$id`. */
 export function reference<T extends TSchema>(schema: T) {

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { PHASES } from '../core/scan/options.ts';
-import { isTerminal } from '../core/scan/phases.ts';
+import { PHASES, isTerminal } from '../core/scan/phases.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import { eventText, lastEventIdOf, openStream } from './scan-stream.ts';
 

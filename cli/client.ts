@@ -1,7 +1,8 @@
 /** The service over HTTP: submits once however often it must ask, and waits where it is told to wait. */
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
-import type { Impact, WcagLevel, WcagVersion } from '../core/scan/options.ts';
+import type { Impact } from '../core/scan/impacts.ts';
+import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
 import { CliError, ServiceUnavailable, printable } from './errors.ts';
 import { Accepted, Link, ScanResult, readRefusal, type RefusalBody } from './messages.ts';
 

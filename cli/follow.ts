@@ -1,7 +1,6 @@
 /** Follows a scan to its end: by the event stream while that holds, else by polling. */
 import { Value } from 'typebox/value';
-import { isTerminal } from '../core/scan/phases.ts';
-import type { Phase } from '../core/scan/options.ts';
+import { isTerminal, type Phase } from '../core/scan/phases.ts';
 import { readAnswer, reasonOf, refusal, retryAfterOf, causeOf, type Client } from './client.ts';
 import { CliError } from './errors.ts';
 import { Complete, Progress, type ScanResult } from './messages.ts';

@@ -1,7 +1,7 @@
 /** What the service answers, as far as the command line needs it; fields that are added later do no harm. */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { PHASES } from '../core/scan/options.ts';
+import { PHASES } from '../core/scan/phases.ts';
 
 const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 const count = nullable(Type.Integer({ minimum: 0 }));

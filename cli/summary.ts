@@ -1,5 +1,5 @@
 /** What a scan found, in words for people. */
-import { IMPACTS } from '../core/scan/options.ts';
+import { IMPACTS } from '../core/scan/impacts.ts';
 import { printable } from './errors.ts';
 import type { ScanResult } from './messages.ts';
 import { paint, type Terminal } from './terminal.ts';

@@ -1,6 +1,6 @@
 /** Why a scan cannot succeed, in words that whoever asked for it can act on. Pure. */
 import type { PodFailureReason } from '../core/protocol/pod-messages.ts';
-import type { PageProgress } from '../core/scan/options.ts';
+import type { PageProgress } from '../core/scan/counts.ts';
 import type { Visit } from './browser/tab.ts';
 
 /** A scan that is given up for good. */

@@ -2,7 +2,7 @@
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../platform/logger.ts';
 import type { PodFailed, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
-import type { PageProgress } from '../core/scan/options.ts';
+import type { PageProgress } from '../core/scan/counts.ts';
 
 export interface Messages {
   /** Tells a phase and its page counts: a new phase at once, new counts at most every 500 ms. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
-import type { PageProgress } from '../core/scan/options.ts';
+import type { PageProgress } from '../core/scan/counts.ts';
 import { AXE_VERSION, axeOptions, axeSource } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { createPool, type Pool } from './browser/pool.ts';

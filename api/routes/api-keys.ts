@@ -5,7 +5,8 @@ import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, ValidationFailure } from '../errors.ts';
-import { answer, emptyAnswer, KEYED, LIMITED, nullable, reference, refusals } from '../responses.ts';
+import { nullable } from '../../core/schemas.ts';
+import { answer, emptyAnswer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 
 const NewKey = Type.Object(
   {

@@ -2,15 +2,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { PHASES } from '../../core/scan/options.ts';
+import { PHASES, isTerminal } from '../../core/scan/phases.ts';
 import type { Bus } from '../../stores/nats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError } from '../errors.ts';
 import { lastEventIdOf, openStream, type Timings } from '../scan-stream.ts';
 import type { Metrics } from '../plugins/metrics.ts';
-import { KEYED, LIMITED, nullable, oneOf, refusals, textAnswer } from '../responses.ts';
-import { isTerminal } from '../../core/scan/phases.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
+import { KEYED, LIMITED, refusals, textAnswer } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
 export const ProgressEvent = Type.Object(

@@ -1,16 +1,17 @@
 /** Submitting a scan and polling it. */
 import { createHash } from 'node:crypto';
-import { Type, type Static } from 'typebox';
-import { isTerminal } from '../../core/scan/phases.ts';
-import { IMPACTS, PHASES, SCAN_DEFAULTS, WCAG_LEVELS, WCAG_VERSIONS, type ScanOptions } from '../../core/scan/options.ts';
-import { URL_MAX_LENGTH } from '../../core/scan/targets.ts';
+import { Type, type Static, type TOptional, type TSchema } from 'typebox';
+import { isTerminal, PHASES } from '../../core/scan/phases.ts';
+import { HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
+import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, ValidationFailure, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
 import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../plugins/metrics.ts';
-import { answer, KEYED, LIMITED, nullable, oneOf, reference, refusals, ValidationError } from '../responses.ts';
+import { answer, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import type { SubmissionOutcome, Submissions } from '../submission/submit.ts';
 import { targetItem } from '../submission/target-errors.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -20,32 +21,37 @@ const POLL_AGAIN_SECONDS = 5;
 
 export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) });
 
-/** The body of a submission. Nothing beside these fields is taken: a misspelt threshold must not let a build pass. */
+/** The options that a submission may set. An absent option has its default; a null threshold is not checked. */
+function submissionOptions(maxPagesLimit: number) {
+  const { url, maxPages, wcagLevel, wcagVersion } = ScanOptions.properties;
+  const { default: defaultPages } = maxPages as { default?: number };
+  return {
+    ...snakeKeys({
+      url: Type.String({ ...url, format: 'uri' }),
+      maxPages: Type.Integer({ ...maxPages, maximum: maxPagesLimit, default: Math.min(defaultPages!, maxPagesLimit) }),
+      wcagLevel,
+      wcagVersion,
+    } satisfies Record<(typeof HTTP_OPTIONS)[number], TSchema>),
+    ...snakeKeys(nullableThresholds()),
+  };
+}
+
+type NullableThresholds = { [K in ThresholdName]: TOptional<ReturnType<typeof nullable<(typeof THRESHOLDS)[K]['schema']>>> };
+
+function nullableThresholds(): NullableThresholds {
+  const schemas = THRESHOLD_NAMES.map((name) => [name, Type.Optional(nullable<TSchema>(THRESHOLDS[name].schema))]);
+  return Object.fromEntries(schemas) as NullableThresholds;
+}
+
+/** The body of a submission. Other fields are refused: a misspelt threshold must not let a build pass. */
 export const scanSubmission = (maxPagesLimit: number) =>
   Type.Object(
     {
-      url: Type.String({ format: 'uri', maxLength: URL_MAX_LENGTH, description: 'A publicly reachable page; the crawl starts there.' }),
-      min_score: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Fail if the score is below this.' }))),
-      max_violations: Type.Optional(
-        nullable(
-          Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Fail if there are more violations than this.' }),
-        ),
-      ),
-      fail_on_severity: Type.Optional(
-        nullable(oneOf(IMPACTS, { description: 'Fail if any violation is of this severity or a higher one.' })),
-      ),
-      max_pages: Type.Integer({
-        minimum: 1,
-        maximum: maxPagesLimit,
-        default: Math.min(SCAN_DEFAULTS.maxPages, maxPagesLimit),
-        description: 'Pages to crawl and test, a credit each.',
-      }),
+      ...submissionOptions(maxPagesLimit),
       fail_on_truncation: Type.Boolean({
         default: true,
-        description: 'True: answer 402 where credits are short. False: test as many pages as the balance allows.',
+        description: 'True: answer 402 if credits are short. False: test as many pages as the balance allows.',
       }),
-      wcag_level: oneOf(WCAG_LEVELS, { default: SCAN_DEFAULTS.wcagLevel }),
-      wcag_version: oneOf(WCAG_VERSIONS, { default: SCAN_DEFAULTS.wcagVersion }),
     },
     {
       additionalProperties: false,
@@ -227,20 +233,8 @@ export function acceptedAnswer(row: ScanRow): StoredAnswer {
 }
 
 function toScanOptions(body: ScanSubmission): ScanOptions {
-  return {
-    url: body.url,
-    maxPages: body.max_pages,
-    wcagLevel: body.wcag_level,
-    wcagVersion: body.wcag_version,
-    // Null is "no check", as if the threshold were absent.
-    thresholds: {
-      ...(body.min_score != null && { minScore: body.min_score }),
-      ...(body.max_violations != null && { maxViolations: body.max_violations }),
-      ...(body.fail_on_severity != null && { failOnSeverity: body.fail_on_severity }),
-    },
-    crawl: { ...SCAN_DEFAULTS.crawl, include: [], exclude: [] },
-    locale: SCAN_DEFAULTS.locale,
-  };
+  const stated = fromSnakeKeys(body, HTTP_OPTIONS);
+  return withDefaults({ ...stated, url: body.url, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
 }
 
 /** The same for two bodies that ask for the same thing, however they are written. */

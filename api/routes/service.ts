@@ -4,7 +4,8 @@ import { Report } from '../../core/report/schema.ts';
 import type { Api } from '../api.ts';
 import type { Probe } from '../dependencies.ts';
 import type { Metrics } from '../plugins/metrics.ts';
-import { answer, oneOf, refusals, textAnswer } from '../responses.ts';
+import { oneOf } from '../../core/schemas.ts';
+import { answer, refusals, textAnswer } from '../responses.ts';
 
 /** How long one dependency may take to say that it is there. */
 const PROBE_TIMEOUT_MS = 2_000;

@@ -1,7 +1,8 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import { createClient, type Submission } from '../client.ts';
 import { UsageError } from '../errors.ts';
-import { IMPACTS, WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
+import { IMPACTS } from '../../core/scan/impacts.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/wcag.ts';
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { SCAN_HELP } from './help.ts';

@@ -1,6 +1,8 @@
 /** The custom resources as they are on the wire (`crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
-import type { Counts, Impact, Locale, Phase, WcagLevel, WcagVersion } from '../scan/options.ts';
+import type { GivenOptions } from '../scan/options.ts';
+import type { OutcomeStatus } from '../scan/outcome.ts';
+import type { Phase } from '../scan/phases.ts';
 
 export const GROUP = 'curbcut.dev';
 export const VERSION = 'v1';
@@ -56,16 +58,9 @@ export interface Condition {
   observedGeneration?: number;
 }
 
-export interface AccessibilityScanSpec {
-  url: string;
-  maxPages?: number;
-  wcagLevel?: WcagLevel;
-  wcagVersion?: WcagVersion;
-  thresholds?: { minScore?: number; maxViolations?: number; failOnSeverity?: Impact };
-  crawl?: { include?: string[]; exclude?: string[]; sitemap?: boolean; respectRobots?: boolean };
+export interface AccessibilityScanSpec extends GivenOptions {
   /** A Secret in the scan's namespace that signs the scan in; mounted by the pod, never read by the operator. */
   auth?: { secretRef: { name: string } };
-  locale?: Locale;
   cancel?: boolean;
   ttlSecondsAfterFinished?: number;
   /** What the operator lays over the scanner's pod. */
@@ -81,15 +76,12 @@ export interface AccessibilityScanSpec {
   };
 }
 
-export interface AccessibilityScanStatus {
+export interface AccessibilityScanStatus extends OutcomeStatus {
   phase?: Phase;
   conditions?: Condition[];
   observedGeneration?: number;
   startTime?: string;
   completionTime?: string;
-  /** A decimal number as a string, as Kubernetes advises for fractions: `"97.5"`. */
-  score?: string;
-  violations?: Counts;
   pages?: { requested: number; reserved: number; scanned: number; failed: number };
   passed?: boolean;
   message?: string;

@@ -3,10 +3,9 @@
  * termination message. What a pod says comes from a hostile place, so every message has a schema and a size.
  */
 import { Type, type Static } from 'typebox';
-import { IMPACTS, LOCALES, WCAG_LEVELS, WCAG_VERSIONS } from '../scan/options.ts';
-
-/** A union of literals: clean `anyOf` of consts would bloat the OpenAPI document, so an enum. */
-const enumOf = <T extends string[]>(values: readonly [...T]) => Type.Enum(values);
+import { oneOf } from '../schemas.ts';
+import { ScanOptions } from '../scan/options.ts';
+import { POD_PHASES } from '../scan/phases.ts';
 
 /** Where the pod finds its input, mounted from the scan's Secret (key `scan.json`). */
 export const POD_INPUT_PATH = '/run/curbcut/scan.json';
@@ -27,25 +26,8 @@ export const PodInput = Type.Object({
   tracing: Type.Optional(Type.Object({ endpoint: Type.String(), traceparent: Type.String() })),
   /** When the scan was submitted, RFC 3339. */
   submittedAt: Type.String(),
-  options: Type.Object({
-    url: Type.String(),
-    /** Pages that were reserved: the scan tests at most so many. */
-    maxPages: Type.Integer({ minimum: 1 }),
-    wcagLevel: enumOf(WCAG_LEVELS),
-    wcagVersion: enumOf(WCAG_VERSIONS),
-    thresholds: Type.Object({
-      minScore: Type.Optional(Type.Number()),
-      maxViolations: Type.Optional(Type.Integer()),
-      failOnSeverity: Type.Optional(enumOf(IMPACTS)),
-    }),
-    crawl: Type.Object({
-      include: Type.Array(Type.String()),
-      exclude: Type.Array(Type.String()),
-      sitemap: Type.Boolean(),
-      respectRobots: Type.Boolean(),
-    }),
-    locale: enumOf(LOCALES),
-  }),
+  /** `maxPages` is the number of pages that credits were reserved for. */
+  options: ScanOptions,
   /** Pages that the caller asked for; more than `options.maxPages` where credits were short. */
   pagesRequested: Type.Integer({ minimum: 1 }),
   /** Presigned PUT URLs for exactly this scan's objects. */
@@ -79,7 +61,7 @@ export const PodProgress = Type.Object(
     scanId: Type.String({ maxLength: 64 }),
     attempt: Type.String({ maxLength: 253 }),
     sequence: Count,
-    phase: enumOf(['crawling', 'scanning', 'aggregating', 'generating'] as const),
+    phase: oneOf(POD_PHASES),
     pages: Pages,
   },
   { additionalProperties: false },
@@ -123,7 +105,7 @@ export const PodFailed = Type.Object(
     kind: Type.Literal('failed'),
     scanId: Type.String({ maxLength: 64 }),
     attempt: Type.String({ maxLength: 253 }),
-    reason: enumOf(POD_FAILURES),
+    reason: oneOf(POD_FAILURES),
     message: Type.String({ maxLength: 1000 }),
     pages: Pages,
   },

@@ -1,5 +1,5 @@
 /** Subjects and messages on NATS. All of it may be lost without harm: the stored state says the same. */
-import type { Phase } from '../scan/options.ts';
+import type { Phase } from '../scan/phases.ts';
 
 /** Where one scan's pod speaks, and nobody else may. */
 export function progressSubject(scanId: string): string {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { rootCauseFingerprint, groupViolations, normaliseHtml } from './fingerprints.ts';
 import type { ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
-import { IMPACTS, type Impact } from '../scan/options.ts';
+import { IMPACTS, type Impact } from '../scan/impacts.ts';
 
 const node = (html: string, selector = 'x'): ReportNode => ({ selector, html, failure_summary: 'Fix it', frame_path: [], shadow_path: [] });
 const violation = (rule: string, impact: Impact, nodes: ReportNode[]): ReportViolation => ({

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
-import { IMPACTS } from '../scan/options.ts';
+import { IMPACTS } from '../scan/impacts.ts';
 
 /** Pages that a group names; how many there are is in `pages`. */
 const PAGE_URLS_MAX = 100;

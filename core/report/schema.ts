@@ -1,15 +1,15 @@
 /** The JSON export, `schema_version` 1 (decisions, "The JSON export"): what a scan found, whole. Keys are snake_case, as on the API. */
 import { Type, type Static } from 'typebox';
-import { IMPACTS, LOCALES, WCAG_LEVELS, WCAG_VERSIONS } from '../scan/options.ts';
+import { nullable, oneOf } from '../schemas.ts';
+import { IMPACTS } from '../scan/impacts.ts';
+import { ReportOptions, ReportThresholds } from './options.ts';
 
 /** The longest piece of a page's HTML that is kept for a node, in characters. */
 export const NODE_HTML_MAX = 2000;
 
-const enumOf = <T extends string[]>(values: readonly [...T]) => Type.Enum(values);
 const closed = { additionalProperties: false } as const;
-const Impact = enumOf(IMPACTS);
+const Impact = oneOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
-const nullable = <T extends Parameters<typeof Type.Union>[0][number]>(schema: T) => Type.Union([schema, Type.Null()]);
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
 
@@ -89,7 +89,7 @@ export const UntestedPage = Type.Object(
     final_url: nullable(Type.String()),
     http_status: nullable(Type.Integer()),
     tested: Type.Literal(false),
-    reason: enumOf(PAGE_FAILURES),
+    reason: oneOf(PAGE_FAILURES),
     message: Type.String(),
     duration_ms: Count,
   },
@@ -128,24 +128,8 @@ export const Report = Type.Object(
       {
         id: Type.String(),
         url: Type.String(),
-        options: Type.Object(
-          {
-            max_pages: Type.Integer({ minimum: 1 }),
-            pages_requested: Type.Integer({ minimum: 1 }),
-            wcag_level: enumOf(WCAG_LEVELS),
-            wcag_version: enumOf(WCAG_VERSIONS),
-            include: Type.Array(Type.String()),
-            exclude: Type.Array(Type.String()),
-            sitemap: Type.Boolean(),
-            respect_robots: Type.Boolean(),
-            locale: enumOf(LOCALES),
-          },
-          closed,
-        ),
-        thresholds: Type.Object(
-          { min_score: nullable(Type.Number()), max_violations: nullable(Type.Integer()), fail_on_severity: nullable(Impact) },
-          closed,
-        ),
+        options: ReportOptions,
+        thresholds: ReportThresholds,
         verdict: Type.Object({ passed: nullable(Type.Boolean()), message: nullable(Type.String()) }, closed),
         submitted_at: Type.String(),
         started_at: Type.String(),

@@ -1,5 +1,6 @@
 /** Counting violations and turning them into a score (decisions, "Scan results"; the weights are Lighthouse's). */
-import { IMPACTS, type Counts, type Impact } from '../scan/options.ts';
+import { IMPACTS, type Impact } from '../scan/impacts.ts';
+import type { Counts } from '../scan/counts.ts';
 
 /** Raised whenever the formula changes, so that two scores are compared only when they mean the same. */
 export const SCORE_VERSION = 1;

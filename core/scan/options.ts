@@ -1,106 +1,64 @@
-/** The words of the domain: what a scan is, what it is asked to do, and what it found. */
+/**
+ * Scan options: one schema with names, bounds, defaults and descriptions. The custom resource, the HTTP API, the command
+ * line, the pod's input, the JSON export and docs/reference.md are derived from it.
+ */
+import { Type, type Static } from 'typebox';
+import { Value } from 'typebox/value';
+import { oneOf } from '../schemas.ts';
+import { LOCALES } from './locales.ts';
+import { URL_MAX_LENGTH } from './targets.ts';
+import { Thresholds } from './thresholds.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from './wcag.ts';
 
-/** Phases in the order a scan goes through them, then the three that end it. */
-export const PHASES = ['queued', 'crawling', 'scanning', 'aggregating', 'generating', 'done', 'failed', 'canceled'] as const;
-export type Phase = (typeof PHASES)[number];
+/** The largest `maxPages` that a custom resource accepts. Each installation has a lower limit of its own. */
+export const MAX_PAGES_CEILING = 5000;
 
-/** Severities of a rule, worst first (axe-core's `impact`). */
-export const IMPACTS = ['critical', 'serious', 'moderate', 'minor'] as const;
-export type Impact = (typeof IMPACTS)[number];
-
-export const WCAG_LEVELS = ['A', 'AA', 'AAA'] as const;
-export type WcagLevel = (typeof WCAG_LEVELS)[number];
-
-export const WCAG_VERSIONS = ['2.1', '2.2'] as const;
-export type WcagVersion = (typeof WCAG_VERSIONS)[number];
-
-/** Languages in which findings and reports can be given. */
-export const LOCALES = ['en', 'de', 'fr', 'nl', 'pl'] as const;
-export type Locale = (typeof LOCALES)[number];
-
-/** What a scan must meet to pass. An absent threshold is not checked. */
-export interface Thresholds {
-  /** The score must be at least this, 0 to 100. */
-  minScore?: number;
-  /** The violations over all pages must be at most this many. */
-  maxViolations?: number;
-  /** No violation may be of this severity or worse. */
-  failOnSeverity?: Impact;
-}
+const globs = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { default: [], maxItems: 50, description });
 
 /** Which pages of a site belong to a scan. */
-export interface CrawlRules {
-  /** Only pages whose path and query match one of these globs (`*` within a segment, `**` across); empty: every page. */
-  include: string[];
-  /** Never pages whose path and query match one of these globs. */
-  exclude: string[];
-  /** Whether the site's sitemaps add pages. */
-  sitemap: boolean;
-  /** Whether robots.txt is obeyed. */
-  respectRobots: boolean;
-}
+export const CrawlRules = Type.Object(
+  {
+    include: globs('Only pages whose path and query match one of these globs (* within a segment, ** across). Empty: every page.'),
+    exclude: globs('Skip pages whose path and query match one of these globs.'),
+    sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
+    respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
+  },
+  { default: {}, description: 'Which pages of the site belong to the scan.' },
+);
+export type CrawlRules = Static<typeof CrawlRules>;
 
-/** Everything that decides what a scan does. All defaults are filled in. */
-export interface ScanOptions {
-  url: string;
-  maxPages: number;
-  wcagLevel: WcagLevel;
-  wcagVersion: WcagVersion;
-  thresholds: Thresholds;
-  crawl: CrawlRules;
-  locale: Locale;
-}
+/** Everything that decides what a scan does, with every default filled in. */
+export const ScanOptions = Type.Object({
+  url: Type.String({
+    maxLength: URL_MAX_LENGTH,
+    description: "The page to start from, http or https. It must be publicly reachable, or allowed by the installation's ALLOW_TARGETS.",
+  }),
+  maxPages: Type.Integer({
+    minimum: 1,
+    maximum: MAX_PAGES_CEILING,
+    default: 5,
+    description:
+      'How many pages to crawl and test at most, one credit per tested page. Each installation sets a limit (MAX_PAGES_LIMIT, 500 by default).',
+  }),
+  wcagLevel: oneOf(WCAG_LEVELS, { default: 'AA', description: 'The WCAG conformance level. A level includes the ones below it.' }),
+  wcagVersion: oneOf(WCAG_VERSIONS, { default: '2.1', description: 'The WCAG version. A version includes the ones before it.' }),
+  thresholds: Thresholds,
+  crawl: CrawlRules,
+  locale: oneOf(LOCALES, { default: 'en', description: 'The language of findings and reports.' }),
+});
+export type ScanOptions = Static<typeof ScanOptions>;
+export type OptionName = keyof ScanOptions;
 
-/** Violations by severity. One violation is one failing element of one rule on one page; `total` is the four's sum. */
-export interface Counts {
-  total: number;
-  critical: number;
-  serious: number;
-  moderate: number;
-  minor: number;
-}
+/** Options as a caller states them: everything but `url` has a default. */
+export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
-/** How far a scan is, in pages. `total` is what is known to be in the scan now; it may grow while crawling. */
-export interface PageProgress {
-  scanned: number;
-  failed: number;
-  total: number;
-}
+/** The options, beside `thresholds`, that a submission over HTTP may set. The others keep their defaults. */
+export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion'] as const satisfies OptionName[];
 
-/** What a finished scan found. */
-export interface Outcome {
-  /** 0 to 100, one decimal. */
-  score: number;
-  violations: Counts;
-  pages: PageProgress;
-}
-
-/** One stored report object. */
-export interface ReportObject {
-  key: string;
-  bytes: number;
-  /** Lower-case hexadecimal. */
-  sha256: string;
-}
-
-/** The two objects that a scan leaves behind. */
-export interface ReportObjects {
-  export: ReportObject;
-  pdf: ReportObject;
-}
-
-/** The defaults of a submission (contract, "CI scan submission"). */
-export const SCAN_DEFAULTS = {
-  maxPages: 5,
-  wcagLevel: 'AA',
-  wcagVersion: '2.1',
-  locale: 'en',
-  crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-} as const satisfies Partial<Omit<ScanOptions, 'crawl'>> & {
-  crawl: { include: readonly string[]; exclude: readonly string[]; sitemap: boolean; respectRobots: boolean };
-};
-
-/** True where at least one threshold is set, so that a verdict is due. */
-export function hasThresholds(thresholds: Thresholds): boolean {
-  return thresholds.minScore !== undefined || thresholds.maxViolations !== undefined || thresholds.failOnSeverity !== undefined;
+/** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */
+export function withDefaults(given: GivenOptions): ScanOptions {
+  const names = Object.keys(ScanOptions.properties) as OptionName[];
+  const stated = Object.fromEntries(names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+  return Value.Default(ScanOptions, structuredClone({ thresholds: {}, ...stated })) as ScanOptions;
 }

@@ -1,37 +1,112 @@
-/** Whether a scan passed, and in which words it did not. */
-import { IMPACTS, hasThresholds, type Counts, type Thresholds } from './options.ts';
+/** Thresholds: one table, from which the schemas, the command line's options, the verdict and the PDF's table are derived. */
+import { Type, type Static, type TOptional, type TSchema } from 'typebox';
+import { oneOf } from '../schemas.ts';
+import { IMPACTS, impactsFrom, type Impact } from './impacts.ts';
+import type { Outcome } from './outcome.ts';
 
-/** `passed` is null when no threshold was set; `message` names each missed threshold, and is null when none was. */
+interface ThresholdDefinition<Schema extends TSchema, Measured> {
+  /** The allowed value, with bounds and a description. */
+  schema: Schema;
+  /** The option of `curbcut scan`: its name, and the placeholder of its value. */
+  flag: readonly [name: string, value: string];
+  measure(outcome: Outcome, allowed: Static<Schema>): Measured;
+  isMet(measured: Measured, allowed: Static<Schema>): boolean;
+  /** One sentence with the measured and the allowed value. */
+  missed(measured: Measured, allowed: Static<Schema>): string;
+}
+
+const define = <Schema extends TSchema, Measured extends number | Partial<Record<Impact, number>>>(
+  definition: ThresholdDefinition<Schema, Measured>,
+) => definition;
+
+export const THRESHOLDS = {
+  minScore: define({
+    schema: Type.Number({ minimum: 0, maximum: 100, description: 'The score must be at least this.' }),
+    flag: ['min-score', 'N'],
+    measure: ({ score }) => score,
+    isMet: (measured, allowed) => measured >= allowed,
+    missed: (measured, allowed) => `The score is ${measured}, below the minimum of ${allowed}.`,
+  }),
+  maxViolations: define({
+    schema: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'The number of violations over all pages must be at most this.',
+    }),
+    flag: ['max-violations', 'N'],
+    measure: ({ violations }) => violations.total,
+    isMet: (measured, allowed) => measured <= allowed,
+    missed: (measured, allowed) => `There are ${measured} violations, more than the ${allowed} allowed.`,
+  }),
+  failOnSeverity: define({
+    schema: oneOf(IMPACTS, { description: 'There must be no violation of this severity or worse.' }),
+    flag: ['fail-on', 'SEVERITY'],
+    /** The violations of this severity or worse; a severity without any is left out. */
+    measure: ({ violations }, allowed): Partial<Record<Impact, number>> =>
+      Object.fromEntries(impactsFrom(allowed).flatMap((impact) => (violations[impact] > 0 ? [[impact, violations[impact]]] : []))),
+    isMet: (measured) => Object.keys(measured).length === 0,
+    missed: (measured, allowed) =>
+      `There are violations of severity ${allowed} or worse, of which none is allowed: ${Object.entries(measured)
+        .map(([impact, count]) => `${count} ${impact}`)
+        .join(', ')}.`,
+  }),
+};
+
+type Table = typeof THRESHOLDS;
+export type ThresholdName = keyof Table;
+export const THRESHOLD_NAMES = Object.keys(THRESHOLDS) as ThresholdName[];
+
+type Schemas = { [K in ThresholdName]: TOptional<Table[K]['schema']> };
+
+/** What a scan must meet to pass. An absent threshold is not checked. */
+export const Thresholds = Type.Object(
+  Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, Type.Optional(THRESHOLDS[name].schema)])) as unknown as Schemas,
+  { description: 'What the scan must meet to pass. Without thresholds there is no verdict.' },
+);
+export type Thresholds = Static<typeof Thresholds>;
+
+/** One threshold that was set, measured. */
+export type ThresholdCheck = {
+  [K in ThresholdName]: { name: K; allowed: NonNullable<Thresholds[K]>; measured: ReturnType<Table[K]['measure']>; met: boolean };
+}[ThresholdName];
+
+/** `passed` is null if no threshold was set; `message` names each missed threshold, and is null if none was missed. */
 export interface Verdict {
   passed: boolean | null;
   message: string | null;
 }
 
-/** The verdict over a finished scan (decisions, "Scan results"). */
-export function judge(thresholds: Thresholds, score: number, violations: Counts): Verdict {
-  if (!hasThresholds(thresholds)) return { passed: null, message: null };
-  const missed = missedThresholds(thresholds, score, violations);
-  if (missed.length === 0) return { passed: true, message: null };
-  return { passed: false, message: missed.join(' ') };
+/** Whether a scan with these thresholds gets a verdict. */
+export function hasThresholds(thresholds: Thresholds): boolean {
+  return THRESHOLD_NAMES.some((name) => thresholds[name] !== undefined);
 }
 
-/** The verdict over a scan that ended without a result: with thresholds set it did not pass, for a build must not pass because its scan broke. */
+/** Measures every threshold that was set, in the table's order. */
+export function checkThresholds(thresholds: Thresholds, outcome: Outcome): ThresholdCheck[] {
+  return THRESHOLD_NAMES.flatMap((name) => {
+    const allowed = thresholds[name];
+    if (allowed === undefined) return [];
+    const { measure, isMet } = THRESHOLDS[name] as AnyDefinition;
+    const measured = measure(outcome, allowed);
+    return [{ name, allowed, measured, met: isMet(measured, allowed) } as ThresholdCheck];
+  });
+}
+
+/** The verdict over a finished scan (decisions, "Scan results"). */
+export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
+  if (!hasThresholds(thresholds)) return { passed: null, message: null };
+  const missed = checkThresholds(thresholds, outcome).filter(({ met }) => !met);
+  if (missed.length === 0) return { passed: true, message: null };
+  return {
+    passed: false,
+    message: missed.map(({ name, measured, allowed }) => (THRESHOLDS[name] as AnyDefinition).missed(measured, allowed)).join(' '),
+  };
+}
+
+/** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan broke. */
 export function judgeWithoutResult(thresholds: Thresholds): boolean | null {
   return hasThresholds(thresholds) ? false : null;
 }
 
-/** One sentence for each threshold that was missed, with the measured and the allowed value. */
-export function missedThresholds(thresholds: Thresholds, score: number, violations: Counts): string[] {
-  const missed: string[] = [];
-  const { minScore, maxViolations, failOnSeverity } = thresholds;
-  if (minScore !== undefined && score < minScore) missed.push(`The score is ${score}, below the minimum of ${minScore}.`);
-  if (maxViolations !== undefined && violations.total > maxViolations)
-    missed.push(`There are ${violations.total} violations, more than the ${maxViolations} allowed.`);
-  if (failOnSeverity !== undefined) {
-    const worst = IMPACTS.slice(0, IMPACTS.indexOf(failOnSeverity) + 1);
-    const found = worst.filter((impact) => violations[impact] > 0).map((impact) => `${violations[impact]} ${impact}`);
-    if (found.length > 0)
-      missed.push(`There are violations of severity ${failOnSeverity} or worse, of which none is allowed: ${found.join(', ')}.`);
-  }
-  return missed;
-}
+/** A row of the table whose value types are known to fit: `allowed` and `measured` come from the same row. */
+type AnyDefinition = ThresholdDefinition<TSchema, unknown>;

@@ -1,5 +1,5 @@
 /** The words of the demo site: pages in two languages, and the faults that are put into them on purpose. */
-import type { Impact } from '../../core/scan/options.ts';
+import type { Impact } from '../../core/scan/impacts.ts';
 
 export const LANGS = ['en', 'de'] as const;
 export type Lang = (typeof LANGS)[number];

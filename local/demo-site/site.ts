@@ -1,6 +1,6 @@
 /** The whole site, written out: every page in both languages, with the faults that were put into it. */
 import axe from 'axe-core';
-import type { Impact } from '../../core/scan/options.ts';
+import type { Impact } from '../../core/scan/impacts.ts';
 import { ABOUT_PAGES } from './content/about.ts';
 import { BOOKS, CATALOGUE_PAGES } from './content/catalogue.ts';
 import { EVENT_PAGES } from './content/events.ts';

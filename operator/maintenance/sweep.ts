@@ -2,6 +2,7 @@
  * Mends what a crash between two steps left behind: rows without a resource, holds without a live scan, operations that
  * are not in the ledger. Every step is idempotent, so any number of replicas may sweep at any time.
  */
+import { pagesToCharge } from '../../core/scan/cost.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
@@ -30,11 +31,6 @@ export interface Swept {
   relayed: number;
 }
 
-/** What a scan that has ended costs: its tested pages if it is done, else nothing. */
-export function pagesToCharge(row: Pick<ScanRow, 'phase' | 'outcome'>): number {
-  return row.phase === 'done' ? (row.outcome?.pages.scanned ?? 0) : 0;
-}
-
 /** Sweeps once. @throws the first error of a store; what was mended until then stays mended */
 export async function sweep({ scans, credits, organisations, exists, pendingBefore, limit }: SweepRequest): Promise<Swept> {
   const swept: Swept = { accepted: 0, discarded: 0, settled: 0, relayed: 0 };
@@ -53,7 +49,7 @@ export async function sweep({ scans, credits, organisations, exists, pendingBefo
       const row = await scans.find(scanId);
       // No row: it was discarded, for credits are never reserved before the row exists.
       if (row !== null && !isTerminal(row.phase)) continue;
-      if (await credits.settle(organisation, scanId, row === null ? 0 : pagesToCharge(row))) swept.settled += 1;
+      if (await credits.settle(organisation, scanId, row === null ? 0 : pagesToCharge(row.phase, row.outcome?.pages))) swept.settled += 1;
     }
   }
   swept.relayed = await credits.relay();

@@ -1,5 +1,6 @@
 /** Carries out what the plan decided, one action after the other. Each may be repeated: the operator may die between any two lines. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { withDefaults } from '../../core/scan/options.ts';
 import type { Bus } from '../../stores/nats.ts';
 import { reportKeys, type Reports } from '../../stores/reports.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
@@ -14,7 +15,7 @@ import { buildJob, type Launch, type ScannerSettings } from './launch/job.ts';
 import { admittedAt } from './kube-types.ts';
 import type { ReconcileStates } from './reconcile-state.ts';
 import { attemptsSoFar } from './policy/progress.ts';
-import { scanOptionsOf, reservedPages, secondsToRun, type RunTime } from './policy/run-time.ts';
+import { reservedPages, secondsToRun, type RunTime } from './policy/run-time.ts';
 import type { Action, Facts } from './policy/plan.ts';
 import type { ScanClient } from './scan-client.ts';
 import { buildSecret, podInput, type PodSettings } from './launch/secret.ts';
@@ -106,7 +107,7 @@ export function createActions(parts: ActionDeps): RunActions {
   }
 
   async function ingest(facts: Facts, scan: AccessibilityScan, stored: Extract<Action, { do: 'ingest' }>['stored'], signal: AbortSignal) {
-    const options = scanOptionsOf(scan.spec);
+    const options = withDefaults(scan.spec);
     const taken = await ingestion.ingest(stored, {
       scanId: facts.scanId,
       options,
@@ -123,7 +124,7 @@ export function createActions(parts: ActionDeps): RunActions {
       { ...doneStatus(scan, facts.scanId, taken.findings, facts.now), ...workSoFar(facts, scan) },
       signal,
     );
-    const { score, violations, pages } = taken.findings;
+    const { score, violations, pages } = taken.findings.outcome;
     recorder.event(
       scan,
       'Normal',

@@ -1,5 +1,7 @@
 /** What follows from a scan's end: its credits are settled, its row shows it, whoever waits is told. Every step may be repeated. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { pagesToCharge } from '../../core/scan/cost.ts';
+import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
 import type { Bus } from '../../stores/nats.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../stores/reports.ts';
@@ -37,7 +39,7 @@ export function createMirror({
       // Another's row has this id: its credits and its end are none of this scan's business.
       if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
       // Credits first: who reads that the scan has ended must find the balance right.
-      await credits.settle(row.organisation, scanId, phaseOf(scan) === 'done' ? (scan.status?.pages?.scanned ?? 0) : 0);
+      await credits.settle(row.organisation, scanId, pagesToCharge(phaseOf(scan), scan.status?.pages));
       await change(scanId, endOf(scan, scanId));
     },
   };
@@ -54,14 +56,13 @@ export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
     finishedAt: new Date(status.completionTime ?? 0),
   };
   const stored = status.reports?.stored;
-  if (phase !== 'done' || status.violations === undefined || status.pages === undefined || stored === undefined) return end;
-  const { scanned, failed } = status.pages;
-  const pages = { scanned, failed, total: scanned + failed };
+  const outcome = fromOutcomeStatus(status);
+  if (phase !== 'done' || outcome === null || stored === undefined) return end;
   const keys = reportKeys(scanId);
   return {
     ...end,
-    pages,
-    outcome: { score: Number(status.score), violations: status.violations, pages },
+    pages: outcome.pages,
+    outcome,
     reports: { export: { key: keys.export, ...stored.export }, pdf: { key: keys.pdf, ...stored.pdf } },
   };
 }

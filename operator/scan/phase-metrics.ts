@@ -1,6 +1,6 @@
 /** Follows every scan from stage to stage, so that it can be told how many are in each and how long each takes. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { Phase } from '../../core/scan/options.ts';
+import type { Phase } from '../../core/scan/phases.ts';
 import { admittedAt, isAdmitted } from './kube-types.ts';
 import { hasEnded, phaseOf } from './policy/status.ts';
 

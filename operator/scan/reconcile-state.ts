@@ -1,5 +1,6 @@
 /** What this operator remembers of each live scan besides the cluster and the stores. Losing it costs work, never correctness. */
-import type { PageProgress, Phase } from '../../core/scan/options.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
+import type { Phase } from '../../core/scan/phases.ts';
 import type { Job } from './kube-types.ts';
 
 export interface ReconcileState {

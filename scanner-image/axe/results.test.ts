@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { NODE_HTML_MAX } from '../../core/report/schema.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/options.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/wcag.ts';
 import { cut, splitTarget, toPageFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from './source.ts';
 

@@ -1,6 +1,6 @@
 /** Turns what axe-core says of a page into the report's words. */
 import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
-import { IMPACTS, type Impact } from '../../core/scan/options.ts';
+import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
 

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Locale, WcagLevel, WcagVersion } from '../../core/scan/options.ts';
-import { axeTags } from '../../core/scan/wcag.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
 /** The world's name; the page's own scripts live in another. */
 export const WORLD = 'curbcut';

@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isTerminal } from '../../core/scan/phases.ts';
-import { PHASES } from '../../core/scan/options.ts';
+import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { changedFields } from './scan-row.ts';
 import type { ScanChange, ScanRow } from './scan-row.ts';
 

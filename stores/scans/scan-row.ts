@@ -1,7 +1,10 @@
 /** A row of the read model, and the rules by which it may change: pure, so that they are tested without a database. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Outcome, PageProgress, Phase, ReportObjects, ScanOptions } from '../../core/scan/options.ts';
-import { isTerminal, mayMove } from '../../core/scan/phases.ts';
+import type { Outcome } from '../../core/scan/outcome.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
+import type { ReportObjects } from '../../core/report/objects.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
+import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
 
 export interface ScanRow {
   /** Scan id, a UUID. */

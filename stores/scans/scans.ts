@@ -1,7 +1,6 @@
 /** The read model of scans: one row a scan, mirrored from the custom resource; all that a GET ever reads. */
 import type { Db } from 'mongodb';
-import { PHASES } from '../../core/scan/options.ts';
-import { isTerminal } from '../../core/scan/phases.ts';
+import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
@@ -43,8 +42,6 @@ export class ScanGivenUp extends Error {
 /** A row as it is stored: its id is the document's. */
 type ScanDocument = Omit<ScanRow, 'id'> & { _id: string };
 
-const TERMINAL = PHASES.filter(isTerminal);
-const LIVE = PHASES.filter((phase) => !isTerminal(phase));
 
 /** How often a change is tried again against other writers of the same row; there are two or three at most. */
 const MAX_CONFLICTS = 50;
@@ -111,17 +108,17 @@ export function createScans(db: Db): Scans {
     },
 
     async stale(before, limit) {
-      const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
+      const rows = scans.find({ submission: 'accepted', phase: { $in: LIVE_PHASES }, updatedAt: { $lt: before } }).sort({ updatedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
     async expired(before, limit) {
-      const rows = scans.find({ phase: { $in: TERMINAL }, finishedAt: { $lt: before } }).sort({ finishedAt: 1 });
+      const rows = scans.find({ phase: { $in: TERMINAL_PHASES }, finishedAt: { $lt: before } }).sort({ finishedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
     async forget(id) {
-      await scans.deleteOne({ _id: id, phase: { $in: TERMINAL } });
+      await scans.deleteOne({ _id: id, phase: { $in: TERMINAL_PHASES } });
     },
   };
 }

@@ -40,7 +40,6 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** The custom resource of a row: the one place that says how a submission becomes a manifest. */
 export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>, origin: Origin = {}): AccessibilityScan {
-  const { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale } = row.options;
   return {
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
@@ -54,7 +53,7 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
-    spec: { url, maxPages, wcagLevel, wcagVersion, thresholds, crawl, locale, ttlSecondsAfterFinished: TTL_SECONDS },
+    spec: { ...row.options, ttlSecondsAfterFinished: TTL_SECONDS },
   };
 }
 

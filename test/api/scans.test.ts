@@ -1,8 +1,7 @@
 /** Polling, reports, credits and keys. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { PHASES } from '../../core/scan/options.ts';
-import { isTerminal } from '../../core/scan/phases.ts';
+import { PHASES, isTerminal } from '../../core/scan/phases.ts';
 import { startContext, type ApiContext } from './context.ts';
 
 const VIOLATIONS = { total: 10, critical: 1, serious: 2, moderate: 3, minor: 4 };

@@ -20,7 +20,7 @@ import { CRDS } from '../../local/stack.ts';
 import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
 import { runOperator, type OperatorSettings } from '../../operator/operator.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
-import { scanOptionsOf } from '../../operator/scan/policy/run-time.ts';
+import { withDefaults } from '../../core/scan/options.ts';
 import { createBus, noBus, type Bus } from '../../stores/nats.ts';
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
@@ -199,7 +199,7 @@ export async function openContext(): Promise<OperatorContext> {
     async submit(spec = {}, reserve) {
       const id = randomUUID();
       const wanted = specOf(spec);
-      const options = scanOptionsOf(wanted);
+      const options = withDefaults(wanted);
       const pages = reserve ?? options.maxPages;
       await stores.scans.create({
         id,

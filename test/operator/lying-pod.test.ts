@@ -37,7 +37,7 @@ describe('operator: a pod that lies', function () {
     ['a wrong digest of the PDF', (stored) => (stored.pdf.sha256 = '0'.repeat(64)), /PDF is not the one that was announced/],
     ['a wrong size', (stored) => (stored.export.bytes += 1), /instead of the announced/],
     ['more than is taken', (stored) => (stored.export.bytes = 200_000_000), /more than the 1000000 that are taken/],
-    ['pages that are not in the export', (stored) => (stored.pages.scanned = 5), /has not the pages that the scanner told of/],
+    ['pages that are not in the export', (stored) => (stored.pages.scanned = 5), /page counts differ from the scanner's summary/],
   ];
   for (const [what, lie, why] of announcements)
     it(`is refused with ${what}`, async () => {

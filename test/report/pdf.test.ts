@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
-import { LOCALES } from '../../core/scan/options.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
 import { wordingOf } from '../../scanner-image/report/pdf/i18n.ts';

@@ -3,7 +3,9 @@ import { buildReport } from '../../scanner-image/report/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report/schema.ts';
 import { emptyTally } from '../../core/report/score.ts';
-import { IMPACTS, type Impact, type Locale, type Thresholds } from '../../core/scan/options.ts';
+import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
 
 /** A scan's input with the given thresholds. */
 export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', url = 'https://www.example.org/'): PodInput {

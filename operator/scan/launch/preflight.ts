@@ -9,7 +9,7 @@ import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/sca
 import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
-import { scanOptionsOf } from '../policy/run-time.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 import * as ends from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 
@@ -92,7 +92,7 @@ export function createPreflight(parts: PreflightDeps): Preflight {
   }
 
   function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
-    const options = scanOptionsOf(scan.spec);
+    const options = withDefaults(scan.spec);
     return {
       id: scanId,
       organisation,

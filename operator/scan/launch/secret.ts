@@ -1,8 +1,9 @@
 /** Builds the Secret that tells a scan's pod what to do. It holds only what this one scan may do, and only until its deadline. Pure. */
 import { requestOf, secretNameOf, type KubernetesObject } from '../../../core/protocol/custom-resources.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import { ownedMeta, type Launch } from './job.ts';
-import { scanOptionsOf, reservedPages } from '../policy/run-time.ts';
+import { reservedPages } from '../policy/run-time.ts';
 
 export interface InputSecret extends KubernetesObject {
   type: string;
@@ -33,7 +34,7 @@ export interface Grants {
 
 /** What the pod reads. `maxPages` is what was reserved, not what was asked for. */
 export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
-  const options = scanOptionsOf(scan.spec);
+  const options = withDefaults(scan.spec);
   const requestId = requestOf(scan);
   const { otlpEndpoint: endpoint } = settings;
   const { traceparent } = grants;

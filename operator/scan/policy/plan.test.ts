@@ -1,7 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { isTerminal } from '../../../core/scan/phases.ts';
-import { PHASES, type Phase } from '../../../core/scan/options.ts';
+import { isTerminal, PHASES, type Phase } from '../../../core/scan/phases.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import {
   NOW,

@@ -6,7 +6,8 @@
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, type PodStored } from '../../../core/protocol/pod-messages.ts';
-import type { PageProgress, Phase } from '../../../core/scan/options.ts';
+import type { PageProgress } from '../../../core/scan/counts.ts';
+import type { Phase } from '../../../core/scan/phases.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type Diagnosis } from './pod-diagnostics.ts';
 import * as ends from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';

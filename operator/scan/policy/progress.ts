@@ -1,7 +1,7 @@
 /** What a running scan's pods and messages amount to: phase, pages, attempts, and the condition that says so. Pure. */
-import { mayMove } from '../../../core/scan/phases.ts';
+import { mayMove, type Phase } from '../../../core/scan/phases.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
-import type { PageProgress, Phase } from '../../../core/scan/options.ts';
+import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
 import { isOver, isPending, type Job, type Pod } from '../kube-types.ts';

@@ -1,25 +1,5 @@
-/** What a scan's spec asks for, with every default filled in, and how much time that gives it. */
-import type { AccessibilityScan, AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
-import { SCAN_DEFAULTS, type ScanOptions } from '../../../core/scan/options.ts';
-
-/** The scan's options. The defaults are the schema's too; they are filled in here for objects that were stored under an older one. */
-export function scanOptionsOf(spec: AccessibilityScanSpec): ScanOptions {
-  const { crawl } = spec;
-  return {
-    url: spec.url,
-    maxPages: spec.maxPages ?? SCAN_DEFAULTS.maxPages,
-    wcagLevel: spec.wcagLevel ?? SCAN_DEFAULTS.wcagLevel,
-    wcagVersion: spec.wcagVersion ?? SCAN_DEFAULTS.wcagVersion,
-    thresholds: { ...spec.thresholds },
-    crawl: {
-      include: [...(crawl?.include ?? SCAN_DEFAULTS.crawl.include)],
-      exclude: [...(crawl?.exclude ?? SCAN_DEFAULTS.crawl.exclude)],
-      sitemap: crawl?.sitemap ?? SCAN_DEFAULTS.crawl.sitemap,
-      respectRobots: crawl?.respectRobots ?? SCAN_DEFAULTS.crawl.respectRobots,
-    },
-    locale: spec.locale ?? SCAN_DEFAULTS.locale,
-  };
-}
+/** How much time a scan gets. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 
 /** How long scans may take. */
 export interface RunTime {

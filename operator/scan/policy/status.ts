@@ -1,8 +1,8 @@
 /** Builds the status of a scan: conditions with their transition times, and what each step of its life writes. Pure. */
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
-import { isTerminal } from '../../../core/scan/phases.ts';
-import { hasThresholds, type Counts, type Phase } from '../../../core/scan/options.ts';
-import { judge, judgeWithoutResult } from '../../../core/scan/thresholds.ts';
+import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
+import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
+import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf, withConditions, type ConditionUpdate } from '../../runtime/conditions.ts';
 import type { EndReason } from './condition-reasons.ts';
@@ -96,18 +96,21 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
 
 /** What was found in a scan's stored results, after they were checked. */
 export interface VerifiedResult {
-  score: number;
-  violations: Counts;
-  pages: { scanned: number; failed: number; total: number };
+  outcome: Outcome;
+  verdict: Verdict;
   export: { bytes: number; sha256: string };
   pdf: { bytes: number; sha256: string };
 }
 
 /** It is done. */
 export function doneStatus(scan: AccessibilityScan, scanId: string, found: VerifiedResult, now: Date): StatusPatch {
-  const { passed, message } = judge(scan.spec.thresholds ?? {}, found.score, found.violations);
-  const pages = scan.status?.pages ?? { requested: found.pages.scanned, reserved: found.pages.scanned };
-  const told = `${found.pages.scanned} ${found.pages.scanned === 1 ? 'page' : 'pages'} tested, score ${found.score}, ${found.violations.total} ${found.violations.total === 1 ? 'violation' : 'violations'}.`;
+  const { outcome } = found;
+  const { passed, message } = found.verdict;
+  const { score, violations } = outcome;
+  const { scanned } = outcome.pages;
+  const { requested, reserved } = scan.status?.pages ?? { requested: scanned, reserved: scanned };
+  const told = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
+  const stored = toOutcomeStatus(outcome);
   const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: told }];
   if (passed === true) stated.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
   if (passed === false) stated.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
@@ -116,9 +119,8 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
     observedGeneration: scan.metadata.generation,
     startTime: scan.status?.startTime ?? timestamp(now),
     completionTime: timestamp(now),
-    score: String(found.score),
-    violations: found.violations,
-    pages: { requested: pages.requested, reserved: pages.reserved, scanned: found.pages.scanned, failed: found.pages.failed },
+    ...stored,
+    pages: { requested, reserved, ...stored.pages },
     passed,
     message,
     reports: {

@@ -5,7 +5,7 @@ import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.
 import { reportKeys, type Reports } from '../../../stores/reports.ts';
 import { examine } from './verify.ts';
 import { createIngestion } from './ingest.ts';
-import { scanOptionsOf } from '../policy/run-time.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
 import { podInput } from '../launch/secret.ts';
 
 const scan = scanWith(launched());
@@ -14,7 +14,7 @@ const input: PodInput = podInput(
   { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
   { uploads: { export: 'x', pdf: 'y' }, messages: null, deadline: new Date() },
 );
-const expected = { scanId: SCAN_ID, options: scanOptionsOf(scan.spec), reserved: 5, pagesRequested: 5, said: { scanned: 2, failed: 0 } };
+const expected = { scanId: SCAN_ID, options: withDefaults(scan.spec), reserved: 5, pagesRequested: 5, said: { scanned: 2, failed: 0 } };
 
 /** An object store that holds these. */
 function holding(objects: Record<string, Uint8Array>): Reports {
@@ -46,9 +46,8 @@ describe('ingest', () => {
     expect(taken).to.deep.equal({
       accepted: true,
       findings: {
-        score: report.score.value,
-        violations: report.counts,
-        pages: { scanned: 2, failed: 0, total: 2 },
+        outcome: { score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } },
+        verdict: report.scan.verdict,
         export: digestOf(bytesOf(report)),
         pdf: digestOf(PDF),
       },

@@ -68,8 +68,8 @@ export function createIngestion({ reports, bounds, onPages }: IngestionDeps): In
     const { judgement, visits } = await examineApart(bytes, expected, bounds.memoryMib);
     if (!judgement.accepted) return judgement;
     onPages?.(visits);
-    const { score, violations, pages } = judgement;
-    return { accepted: true, findings: { score, violations, pages, export: stored.export, pdf: stored.pdf } };
+    const { outcome, verdict } = judgement;
+    return { accepted: true, findings: { outcome, verdict, export: stored.export, pdf: stored.pdf } };
   }
 
   return { ingest: (stored, expected) => inTurn(() => look(stored, expected)) };

@@ -4,11 +4,13 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
-import { groupViolations } from '../../../core/report/fingerprints.ts';
+import { toReportOptions } from '../../../core/report/options.ts';
+import { deriveResults, testedPages } from '../../../core/report/results.ts';
 import { Report, type ReportPage, type TestedPage } from '../../../core/report/schema.ts';
-import type { Counts, ScanOptions } from '../../../core/scan/options.ts';
-import { SCORE_VERSION, countViolations, pageScore, scanScore, sumCounts } from '../../../core/report/score.ts';
-import { judge } from '../../../core/scan/thresholds.ts';
+import { pageScore } from '../../../core/report/score.ts';
+import type { ScanOptions } from '../../../core/scan/options.ts';
+import type { Outcome } from '../../../core/scan/outcome.ts';
+import type { Verdict } from '../../../core/scan/thresholds.ts';
 import { isParseable } from './json-shape.ts';
 
 const schema = Compile(Report);
@@ -24,9 +26,7 @@ export interface Expectation {
   said: { scanned: number; failed: number };
 }
 
-export type Judgement =
-  | { accepted: true; score: number; violations: Counts; pages: { scanned: number; failed: number; total: number } }
-  | { accepted: false; why: string };
+export type Judgement = { accepted: true; outcome: Outcome; verdict: Verdict } | { accepted: false; why: string };
 
 /** A page's score may be rounded to one decimal by whoever wrote it. */
 const ROUNDING = 0.1;
@@ -54,56 +54,35 @@ export function examine(bytes: Uint8Array, expected: Expectation, onPages?: (pag
   return judgement;
 }
 
-/** What the export is about must be what was asked for. */
+/** The export must be about what was asked for. */
 function misfit({ scan }: Report, { scanId, options, reserved, pagesRequested }: Expectation): Judgement | null {
   if (scan.id !== scanId) return refuse('the export is of another scan.');
   if (scan.url !== options.url) return refuse('the export is of another URL.');
-  const { thresholds, crawl } = options;
-  const asked = {
-    max_pages: reserved,
-    pages_requested: pagesRequested,
-    wcag_level: options.wcagLevel,
-    wcag_version: options.wcagVersion,
-    include: crawl.include,
-    exclude: crawl.exclude,
-    sitemap: crawl.sitemap,
-    respect_robots: crawl.respectRobots,
-    locale: options.locale,
-  };
-  if (!isDeepStrictEqual(scan.options, asked)) return refuse('the export was made with other options.');
-  const wanted = {
-    min_score: thresholds.minScore ?? null,
-    max_violations: thresholds.maxViolations ?? null,
-    fail_on_severity: thresholds.failOnSeverity ?? null,
-  };
-  return isDeepStrictEqual(scan.thresholds, wanted) ? null : refuse('the export was judged by other thresholds.');
+  const asked = toReportOptions(options, { requested: pagesRequested, reserved });
+  if (!isDeepStrictEqual(scan.options, asked.options)) return refuse('the export was made with other options.');
+  return isDeepStrictEqual(scan.thresholds, asked.thresholds) ? null : refuse('the export was judged by other thresholds.');
 }
 
-/** Everything that follows from the pages is worked out again. */
+/** Everything that follows from the pages is derived again. */
 function recount(report: Report, { options, reserved, said }: Expectation): Judgement {
   const { pages, score, scan } = report;
-  const tested = pages.filter((page): page is TestedPage => page.tested);
+  const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
   if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are held for ${reserved}.`);
   const untested = pages.length - tested.length;
-  if (tested.length !== said.scanned || untested !== said.failed) return refuse('the export has not the pages that the scanner told of.');
+  if (tested.length !== said.scanned || untested !== said.failed) return refuse("page counts differ from the scanner's summary.");
   const wrong = tested.find((page) => !agrees(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
 
-  const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
-  if (!isDeepStrictEqual(report.counts, violations)) return refuse('the counts do not follow from the violations.');
-  const value = scanScore(
-    tested.map((page) => page.rules),
-    violations.total,
-  );
-  if (score.value !== value || score.score_version !== SCORE_VERSION) return refuse('the score does not follow from the pages.');
-  const review = sumCounts(tested.map((page) => countViolations(page.needs_review))).total;
-  if (score.pages_tested !== tested.length || score.pages_found !== pages.length || score.needs_review !== review)
-    return refuse('the coverage does not follow from the pages.');
-  if (!isDeepStrictEqual(scan.verdict, judge(options.thresholds, value, violations)))
-    return refuse('the verdict does not follow from score and violations.');
-  if (!isDeepStrictEqual(report.groups, groupViolations(pages))) return refuse('the root causes do not follow from the violations.');
-  return { accepted: true, score: value, violations, pages: { scanned: tested.length, failed: untested, total: pages.length } };
+  const derived = deriveResults(pages, options.thresholds);
+  const { outcome, verdict } = derived;
+  if (!isDeepStrictEqual(report.counts, outcome.violations)) return refuse('the counts do not follow from the violations.');
+  if (score.value !== outcome.score || score.score_version !== derived.score.score_version)
+    return refuse('the score does not follow from the pages.');
+  if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
+  if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score and violations.');
+  if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
+  return { accepted: true, outcome, verdict };
 }
 
 /** True if a page's score follows from its rules, and every violation is of a rule that failed. (A rule that failed on no element that can be named lowers the score, and is no violation.) */

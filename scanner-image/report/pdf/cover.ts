@@ -18,7 +18,7 @@ export function drawCover(flow: Flow, report: Report, wording: Wording, shownInF
   const verdict = sheet.element(sheet.root, 'Sect');
   drawVerdict(flow, verdict, report, wording, checked);
   drawFacts(flow, verdict, report, wording);
-  const { pages_requested: requested, max_pages: reserved } = report.scan.options;
+  const { pages_requested: requested, pages_reserved: reserved } = report.scan.options;
   if (requested > reserved) {
     flow.skip(10);
     flow.paragraph(verdict, say(texts.partial, { n: reserved, m: requested }), TYPE.strong);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { LOCALES } from '../../../core/scan/options.ts';
+import { LOCALES } from '../../../core/scan/locales.ts';
 import { wordingOf } from './i18n.ts';
 import { en } from './texts/en.ts';
 

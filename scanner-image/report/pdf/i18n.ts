@@ -1,5 +1,5 @@
 /** The report's words in one language, with numbers, dates and plurals as that language writes them. */
-import type { Locale } from '../../../core/scan/options.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
 import { de } from './texts/de.ts';
 import { en } from './texts/en.ts';
 import { fr } from './texts/fr.ts';

@@ -1,5 +1,5 @@
 /** Drawn signs: a shape of its own for each severity and each verdict, so that nothing is told by colour alone. */
-import type { Impact } from '../../../core/scan/options.ts';
+import type { Impact } from '../../../core/scan/impacts.ts';
 import { SEVERITIES } from './palette.ts';
 
 type Doc = PDFKit.PDFDocument;

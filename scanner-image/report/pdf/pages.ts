@@ -1,7 +1,7 @@
 /** The tables of pages: those that were tested, with their scores, and those that were not, with the reason. */
 import { countViolations } from '../../../core/report/score.ts';
 import type { Report, TestedPage, UntestedPage } from '../../../core/report/schema.ts';
-import { IMPACTS } from '../../../core/scan/options.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Flow } from './flow.ts';
 import { linkable } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { IMPACTS } from '../../../core/scan/options.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
 import { GROUND, INK, LINK, SEVERITIES, SOFT, TYPE, VERDICTS } from './palette.ts';
 
 /** Relative luminance and contrast as WCAG 2.2 defines them. */

@@ -1,5 +1,5 @@
 /** Colours and type sizes of the report. Every text colour has a contrast of at least 4.5:1 on every ground it is used on (palette.test.ts). */
-import type { Impact } from '../../../core/scan/options.ts';
+import type { Impact } from '../../../core/scan/impacts.ts';
 import type { Style } from './typography.ts';
 
 export const INK = '#17202e';

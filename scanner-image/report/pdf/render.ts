@@ -1,6 +1,6 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the scan's language. */
 import type { Report } from '../../../core/report/schema.ts';
-import type { Locale } from '../../../core/scan/options.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
 import { CAUSES_IN_FULL, drawCauses } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { flowOn, type Flow } from './flow.ts';

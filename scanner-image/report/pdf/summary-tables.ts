@@ -1,6 +1,6 @@
 /** The first page's two tables: violations by severity, and thresholds. */
 import type { Report } from '../../../core/report/schema.ts';
-import { IMPACTS, type Impact } from '../../../core/scan/options.ts';
+import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';

@@ -1,6 +1,6 @@
 /** The words of the PDF report: the same keys in every language. */
 import type { PageFailureReason } from '../../../../core/report/schema.ts';
-import type { Impact } from '../../../../core/scan/options.ts';
+import type { Impact } from '../../../../core/scan/impacts.ts';
 
 /** A text for each plural category of its language (CLDR); `{n}` is the number. */
 export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;

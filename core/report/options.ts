@@ -1,0 +1,58 @@
+/** Scan options and thresholds as the JSON export states them: snake_case, one flat list, null for a threshold that is not set. */
+import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../schemas.ts';
+import { CrawlRules, ScanOptions } from '../scan/options.ts';
+import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from '../scan/thresholds.ts';
+
+const closed = { additionalProperties: false } as const;
+
+/** An option in the export always has a value, so the schemas lose their defaults. */
+const withoutDefaults = <P extends TProperties>(properties: P): P =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, { default: _, ...schema }]: [string, { default?: unknown }]) => [name, schema]),
+  ) as P;
+
+const { url: _url, maxPages: _maxPages, thresholds: _thresholds, crawl: _crawl, ...rest } = ScanOptions.properties;
+
+export const ReportOptions = Type.Object(
+  {
+    pages_requested: Type.Integer({ minimum: 1, description: 'Pages that the caller asked for.' }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Pages that credits were reserved for; fewer if the balance was short.' }),
+    ...snakeKeys(withoutDefaults(rest)),
+    ...snakeKeys(withoutDefaults(CrawlRules.properties)),
+  },
+  closed,
+);
+export type ReportOptions = Static<typeof ReportOptions>;
+
+type ThresholdSchemas = { [K in ThresholdName as SnakeCase<K>]: ReturnType<typeof nullable<(typeof THRESHOLDS)[K]['schema']>> };
+
+export const ReportThresholds = Type.Object(
+  Object.fromEntries(
+    THRESHOLD_NAMES.map((name) => [snakeCase(name), nullable<TSchema>(THRESHOLDS[name].schema)]),
+  ) as unknown as ThresholdSchemas,
+  closed,
+);
+export type ReportThresholds = Static<typeof ReportThresholds>;
+
+/** The options and thresholds of a scan as its export must state them. `options.maxPages` is ignored in favour of the two page counts. */
+export function toReportOptions(
+  options: ScanOptions,
+  pages: { requested: number; reserved: number },
+): { options: ReportOptions; thresholds: ReportThresholds } {
+  const { url: _url, maxPages: _maxPages, thresholds, crawl, ...rest } = options;
+  return {
+    options: { pages_requested: pages.requested, pages_reserved: pages.reserved, ...snakeKeys(rest), ...snakeKeys(crawl) },
+    thresholds: Object.fromEntries(THRESHOLD_NAMES.map((name) => [snakeCase(name), thresholds[name] ?? null])) as ReportThresholds,
+  };
+}
+
+/** The thresholds that an export states. */
+export function thresholdsOf(report: ReportThresholds): Thresholds {
+  return Object.fromEntries(
+    THRESHOLD_NAMES.flatMap((name) => {
+      const allowed = report[snakeCase(name)];
+      return allowed === null ? [] : [[name, allowed]];
+    }),
+  );
+}

@@ -1,0 +1,47 @@
+/** Everything in a report that follows from its pages. The scanner writes it; the operator derives it again and compares. */
+import type { Outcome } from '../scan/outcome.ts';
+import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
+import { groupViolations } from './fingerprints.ts';
+import type { Report, ReportPage, TestedPage } from './schema.ts';
+import { SCORE_VERSION, countViolations, scanScore, sumCounts } from './score.ts';
+
+export interface Results {
+  outcome: Outcome;
+  verdict: Verdict;
+  score: Report['score'];
+  groups: Report['groups'];
+}
+
+export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
+  return pages.filter((page) => page.tested);
+}
+
+/**
+ * Derives score, counts, verdict and root causes.
+ * @throws RangeError when no page was tested: such a scan has failed and has no results
+ */
+export function deriveResults(pages: readonly ReportPage[], thresholds: Thresholds): Results {
+  const tested = testedPages(pages);
+  const violations = sumCounts(tested.map((page) => countViolations(page.violations)));
+  const value = scanScore(
+    tested.map((page) => page.rules),
+    violations.total,
+  );
+  const outcome: Outcome = {
+    score: value,
+    violations,
+    pages: { scanned: tested.length, failed: pages.length - tested.length, total: pages.length },
+  };
+  return {
+    outcome,
+    verdict: judge(thresholds, outcome),
+    score: {
+      value,
+      score_version: SCORE_VERSION,
+      pages_tested: tested.length,
+      pages_found: pages.length,
+      needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
+    },
+    groups: groupViolations(pages),
+  };
+}

@@ -1,0 +1,30 @@
+/** What a finished scan found, and its two stored forms: numbers in the read model, a decimal string in the status. */
+import type { Counts, PageProgress } from './counts.ts';
+
+export interface Outcome {
+  /** 0 to 100, one decimal. */
+  score: number;
+  violations: Counts;
+  /** At the end of a scan `total` is `scanned` plus `failed`. */
+  pages: PageProgress;
+}
+
+/** An outcome in the status of a custom resource. Kubernetes advises against floating-point numbers, so the score is a string. */
+export interface OutcomeStatus {
+  /** A decimal number: `"97.5"`. */
+  score?: string;
+  violations?: Counts;
+  pages?: { scanned: number; failed: number };
+}
+
+/** The outcome as a status states it. */
+export function toOutcomeStatus({ score, violations, pages }: Outcome): Required<OutcomeStatus> {
+  return { score: String(score), violations, pages: { scanned: pages.scanned, failed: pages.failed } };
+}
+
+/** The outcome that a status states; null if the status has none. */
+export function fromOutcomeStatus({ score, violations, pages }: OutcomeStatus): Outcome | null {
+  if (score === undefined || violations === undefined || pages === undefined) return null;
+  const { scanned, failed } = pages;
+  return { score: Number(score), violations, pages: { scanned, failed, total: scanned + failed } };
+}
