@@ -42,7 +42,6 @@ export class ScanGivenUp extends Error {
 /** A row as it is stored: its id is the document's. */
 type ScanDocument = Omit<ScanRow, 'id'> & { _id: string };
 
-
 /** How often a change is tried again against other writers of the same row; there are two or three at most. */
 const MAX_CONFLICTS = 50;
 
