@@ -1,4 +1,4 @@
-/** What clusters do to pods, done to real ones: each scan ends as designed, says why, counts its attempts and costs what it should. */
+/** Failures of pods, nodes and the API server on a real cluster: phase, reason, attempts and charge of each scan. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -25,7 +25,7 @@ interface PodSeen {
   status: { phase: string };
 }
 
-/** What the tests ask of a product, whatever is wrong with it. */
+/** Requests that the tests make of a product. */
 function user(product: WholeProduct) {
   const json = async <T>(args: string[]): Promise<T> => JSON.parse(await product.kubectl([...args, '-o', 'json'])) as T;
   const scan = (name: string): Promise<AccessibilityScan> => json(['get', 'a11y', name]);
@@ -41,14 +41,14 @@ function user(product: WholeProduct) {
       expect(answer.status, text).to.equal(202);
       return `scan-${(JSON.parse(text) as { scan_id: string }).scan_id}`;
     },
-    /** Applies a scan by hand, as whoever wants a podTemplate does. */
+    /** Creates the resource itself: only a manifest can have a podTemplate. */
     async apply(podTemplate: AccessibilityScanSpec['podTemplate'], maxPages = PAGES): Promise<string> {
       const name = `by-hand-${randomUUID().slice(0, 8)}`;
       const spec = { url: `${product.demoUrl}/`, maxPages, podTemplate };
       await product.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata: { name }, spec })); // prettier-ignore
       return name;
     },
-    /** The scan once its pod runs and it is among its pages. */
+    /** The scan when its pod has tested some of its pages, but not all. */
     inTheMiddle: (name: string): Promise<AccessibilityScan> =>
       eventually(
         () => scan(name),
@@ -61,7 +61,7 @@ function user(product: WholeProduct) {
         ({ status }) => ['done', 'failed', 'canceled'].includes(status?.phase ?? ''),
         WITHIN_MS,
       ),
-    /** The reason and the words that a scan gives while it waits. */
+    /** Waits for the reason. @returns its message */
     waitsFor: (name: string, reason: string): Promise<string> =>
       eventually(
         async () => (await scan(name)).status?.conditions?.find(({ type }) => type === 'Succeeded'),
@@ -75,12 +75,12 @@ function user(product: WholeProduct) {
   };
 }
 
-/** An image that is not there, of a registry that refuses at once: no name server has to be asked for it. */
+/** An image that does not exist. The registry's address refuses connections at once, without a DNS lookup. */
 const absentImage = (): string => `127.0.0.1:1/scanner:absent-${randomUUID().slice(0, 8)}`;
 
 const succeeded = (scan: AccessibilityScan) => scan.status!.conditions!.find(({ type }) => type === 'Succeeded')!;
 
-describe('a scan on a cluster that fails it in the middle', function () {
+describe('running scan on a failing cluster', function () {
   this.timeout(2 * WITHIN_MS);
   let product: WholeProduct;
   let by: ReturnType<typeof user>;
@@ -105,7 +105,7 @@ describe('a scan on a cluster that fails it in the middle', function () {
     had = await by.balance();
   });
 
-  /** It came to its result, and cost the pages that were tested, once. */
+  /** Waits until the scan is done, and checks its attempts and that its pages were charged once. */
   const isDone = async (name: string, attempts: number): Promise<AccessibilityScan> => {
     const scan = await by.ended(name);
     expect(scan.status, JSON.stringify(scan.status)).to.include({ phase: 'done', attempts });
@@ -115,7 +115,13 @@ describe('a scan on a cluster that fails it in the middle', function () {
     return scan;
   };
 
-  it('begins again when its pod is deleted, and that counts as a crash', async () => {
+  /** Whether the operator holds its lease, as its metrics show it. */
+  const leads = async (): Promise<boolean> => {
+    const metrics = await (await fetch(`${product.processes.operatorUrl}/metrics`)).text();
+    return /^curbcut_leader\{.*\} 1$/m.test(metrics);
+  };
+
+  it('restarts if its pod is deleted, and counts a crash', async () => {
     const name = await by.submit();
     const { status } = await by.inTheMiddle(name);
     await product.kubectl(['delete', 'pod', status!.podName!, '--wait=false']);
@@ -128,7 +134,7 @@ describe('a scan on a cluster that fails it in the middle', function () {
     expect(job.status.failed).to.equal(1);
   });
 
-  it('begins again when its pod is evicted, which counts as nobody’s fault', async () => {
+  it('restarts if its pod is evicted, and counts no crash', async () => {
     const name = await by.submit();
     const { status } = await by.inTheMiddle(name);
     const pod = status!.podName!;
@@ -144,7 +150,7 @@ describe('a scan on a cluster that fails it in the middle', function () {
     expect(job.status.failed ?? 0).to.equal(0);
   });
 
-  it('fails when its memory does not suffice, says so, and costs nothing', async () => {
+  it('fails with the reason if it runs out of memory, and is not charged', async () => {
     const memory = '32Mi';
     const name = await by.apply({ resources: { requests: { memory }, limits: { memory } } });
     const scan = await by.ended(name);
@@ -156,7 +162,7 @@ describe('a scan on a cluster that fails it in the middle', function () {
     await eventually(by.balance, (now) => now === had);
   });
 
-  it('waits for a quota that is full, says so, and runs when there is room', async () => {
+  it('waits while the quota is exhausted, with a condition, and then runs', async () => {
     await by.quota({ pods: '0' });
     let name: string;
     try {
@@ -168,7 +174,7 @@ describe('a scan on a cluster that fails it in the middle', function () {
     await isDone(name, 1);
   });
 
-  it('begins again elsewhere when its node is not ready any more', async () => {
+  it('restarts on another node if its node becomes not ready', async () => {
     const node = await addGhostNode(product.kubectl);
     try {
       const name = await by.apply(node.podTemplate);
@@ -195,19 +201,19 @@ describe('a scan on a cluster that fails it in the middle', function () {
     }
   });
 
-  it('goes on when the API server is away for a while', async () => {
+  it('continues in the same pod if the API server is unavailable until the operator loses its lease', async () => {
     const name = await by.submit();
     const { status } = await by.inTheMiddle(name);
     await proxy!.refuse();
-    // A duration is what is tried here: longer than the lease of the operator, which must win it anew.
-    await new Promise((resolve) => setTimeout(resolve, 20_000));
+    await eventually(leads, (leader) => !leader);
     await proxy!.accept();
+    await eventually(leads, (leader) => leader);
     const scan = await isDone(name, 1);
     expect(scan.status!.podName).to.equal(status!.podName);
   });
 });
 
-describe('a scan whose pod does not start', function () {
+describe('scan whose pod does not start', function () {
   this.timeout(2 * WITHIN_MS);
   const SECONDS = 40;
   const image = absentImage();
@@ -231,11 +237,11 @@ describe('a scan whose pod does not start', function () {
     expect(scan.status!.message).to.match(new RegExp(`^The scanner could not start within ${SECONDS} s: .* Nothing was charged\\.$`));
   };
 
-  it('fails in the words of the kubelet, the scheduler or the quota, and costs nothing', async () => {
+  it('fails with the message of the kubelet, the scheduler or the quota, and is not charged', async () => {
     const [missing, homeless] = [await by.submit(), await by.apply({ nodeSelector: { 'curbcut.test/nowhere': 'true' } })];
     expect(await by.waitsFor(homeless, 'Unschedulable')).to.match(/node affinity\/selector/);
     expect(await by.waitsFor(missing, 'ImagePull')).to.include(image);
-    // Those two have their pods; this one gets none.
+    // The two other pods exist already; the quota keeps this one from being created.
     await by.quota({ pods: '0' });
     const full = await by.submit();
     await failsWith(missing, 'ImagePull', new RegExp(`its image cannot be had .*${image}.* Ask the administrator`), 1);
@@ -246,13 +252,13 @@ describe('a scan whose pod does not start', function () {
   });
 });
 
-describe('a scan whose image comes late', function () {
+describe('scan whose image becomes available late', function () {
   this.timeout(2 * WITHIN_MS);
   let product: WholeProduct;
   let folder: string | undefined;
   const image = absentImage();
   before(async function () {
-    // The image must come into the cluster by the same command as all others.
+    // IMAGE_BUILD loads the image into the cluster; without it the test cannot.
     if (!ON_CLUSTER || !process.env.IMAGE_BUILD) return this.skip();
     folder = await mkdtemp(join(tmpdir(), 'curbcut-late-'));
     product = await startWholeProduct({ SCANNER_IMAGE: image });
@@ -262,7 +268,7 @@ describe('a scan whose image comes late', function () {
     if (folder !== undefined) await rm(folder, { recursive: true });
   });
 
-  it('waits for it, says so, and runs when it is there', async () => {
+  it('waits with a condition, and runs when the image can be pulled', async () => {
     const by = user(product);
     const had = await by.balance();
     const name = await by.submit();

@@ -1,20 +1,20 @@
-/** A node that only the API server knows: no kubelet stands behind it, so that it can be lost without harm to anybody's pods. */
+/** A Node object without a kubelet: it can become not ready without affecting other pods. */
 import { randomUUID } from 'node:crypto';
 
 type Kubectl = (args: string[], input?: string) => Promise<string>;
 
 export interface GhostNode {
   name: string;
-  /** What a pod's `podTemplate` must say to be put there as long as the node is well, and elsewhere when it is not. */
+  /** The `podTemplate` of a pod that prefers this node and tolerates its taint. */
   podTemplate: object;
-  /** Says what the node's kubelet would: that the pod's container runs. */
+  /** Sets the pod's status as a kubelet would: its container runs. */
   run(pod: string): Promise<void>;
-  /** The node tells that it is not ready any more, and nothing after that. */
+  /** Sets the node's Ready condition to False; the node reports nothing after that. */
   fail(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Adds the node, ready and with room. Its taint keeps all other pods away. */
+/** Adds the node, ready and with free capacity. Its taint keeps all other pods away. */
 export async function addGhostNode(kubectl: Kubectl): Promise<GhostNode> {
   const name = `ghost-${randomUUID().slice(0, 8)}`;
   const taint = { key: 'curbcut.test/ghost', value: name, effect: 'NoSchedule' };

@@ -1,7 +1,7 @@
 /**
- * What each pod of the chart reaches and what reaches it, tried with real packets: first without the chart's
- * NetworkPolicies, then with them. Needs a cluster that enforces them and has a world outside (CURBCUT_CLUSTER_* and the
- * command `outside` of the test cluster, or CURBCUT_CLUSTER_OUTSIDE).
+ * What the chart's pods can reach and what can reach them, tested with real connections: first without the chart's
+ * NetworkPolicies, then with them. Needs a cluster that enforces them, and servers outside of it (CURBCUT_CLUSTER_* and
+ * the command `outside` of the test cluster, or CURBCUT_CLUSTER_OUTSIDE).
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -13,16 +13,16 @@ const OUTSIDE = process.env.CURBCUT_CLUSTER_OUTSIDE ?? join(CHART, '..', '..', '
 const OUTSIDE_PORTS = [22, 53, 80, 443, 8080];
 const POD_PORTS = [4222, 6379, 8080, 8081, 9000, 9090, 27017];
 
-/** Listens on ports, all addresses, and says so. */
+/** A program that listens on the given ports on all addresses, and then prints `listening`. */
 const LISTEN = `const n=require('node:net');let l=process.argv.slice(1).map(Number);let c=l.length;for(const p of l)n.createServer(s=>s.end()).listen(p,'0.0.0.0',()=>--c||console.log('listening'))`;
-/** Dials every target given as JSON, and prints the names of those that answered. */
+/** A program that connects to every target of a JSON object, and prints the names of those that accept. */
 const DIAL = `const n=require('node:net');const t=JSON.parse(process.argv[1]);Promise.all(Object.entries(t).map(([k,[h,p]])=>new Promise(r=>{const s=n.connect({host:h,port:p});const e=v=>{s.destroy();r(v)};s.setTimeout(2000,()=>e(null));s.on('connect',()=>e(k));s.on('error',()=>e(null))}))).then(a=>console.log(JSON.stringify(a.filter(Boolean).sort())))`;
-/** Resolves a name. */
+/** A program that resolves a name. */
 const RESOLVE = `require('node:dns').lookup(process.argv[1],(e,a)=>{console.log(e?e.code:a)})`;
 
 type Targets = Record<string, readonly [host: string, port: number]>;
 
-describe('the network of the pods', function () {
+describe('network policies', function () {
   this.timeout(180_000);
   const release = `curbcut-net-${process.pid}`;
   const scans = `${release}-scans`;
@@ -30,7 +30,7 @@ describe('the network of the pods', function () {
   const stranger = `${release}-stranger`;
   const labels = (component: string) =>
     `app.kubernetes.io/name=curbcut,app.kubernetes.io/instance=curbcut,app.kubernetes.io/component=${component}`;
-  /** A pod that stands for each of the chart's, with its labels; data and strangers besides. */
+  /** A pod with the labels of each of the chart's, and pods of other namespaces. */
   const PODS = {
     api: { namespace: release, labels: labels('api') },
     operator: { namespace: release, labels: labels('operator') },
@@ -56,7 +56,7 @@ describe('the network of the pods', function () {
       CURBCUT_CLUSTER_METADATA_IP: metadataIp,
     } = process.env;
     if (!publicIp || !privateIp || !metadataIp || !existsSync(OUTSIDE)) {
-      console.log('      (left out: this cluster has no world outside, or it is not known: CURBCUT_CLUSTER_OUTSIDE)');
+      console.log('      (skipped: no servers outside this cluster; CURBCUT_CLUSTER_OUTSIDE names the command that starts one)');
       return this.skip();
     }
     outside = spawn(OUTSIDE, [process.execPath, '-e', LISTEN, ...OUTSIDE_PORTS.map(String)], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -136,15 +136,15 @@ describe('the network of the pods', function () {
     if (outside) await Promise.all([...new Set(Object.values(PODS).map(({ namespace }) => namespace))].map(removeNamespace));
   });
 
-  it('reaches everything, and is reached by everybody, without policies', async () => {
+  it('are necessary: without them every pod reaches every target', async () => {
     for (const pod of ['scanner', 'api', 'operator'] as const) expect(await reach(pod, targets), pod).to.have.members(Object.keys(targets));
   });
 
-  it('reaches with the policies what it needs, and nothing else', async () => {
+  it('allow each pod the connections that it needs, and nothing else', async () => {
     await kubectl(['apply', '-f', '-'], policies);
     const service = ['kubernetes', 'kubernetes service', 'mongodb', 'nats', 's3'];
     const wanted: [Name, string[]][] = [
-      // Itself is not another.
+      // Without the target that is this pod itself.
       ['scanner', ['nats', 'public:443', 'public:80', 'public:8080', 's3']],
       ['api', service],
       ['operator', service],
@@ -163,12 +163,12 @@ describe('the network of the pods', function () {
     }
   });
 
-  it('resolves names all the same', async () => {
+  it('allow DNS', async () => {
     for (const pod of ['scanner', 'api', 'operator'] as const)
       expect((await exec(pod, RESOLVE, 'kubernetes.default.svc')).trim()).to.match(/^\d+(\.\d+){3}$/);
   });
 
-  it('is reached where it serves, and nowhere else', async () => {
+  it('allow connections to served ports only', async () => {
     const ports = async (pod: Name): Promise<string[]> => {
       const address = await addressOf(pod);
       return reach('stranger', Object.fromEntries(POD_PORTS.map((port) => [String(port), [address, port] as const])));

@@ -1,4 +1,4 @@
-/** What each service account may do, as the cluster itself says it, against a written list. */
+/** The permissions of each service account, as the cluster reports them, compared with a list. */
 import { expect } from 'chai';
 import { clusterAndHelm, CHART, helm, kubectl, removeNamespace, settings } from './release.ts';
 
@@ -9,9 +9,9 @@ const VALUES = {
   's3.existingSecret.name': 's3',
 };
 
-/** In the namespace of scans: the whole of what the API may do anywhere. */
+/** Everything that the API may do: in the namespace of scans. */
 const API = ['accessibilityscans.curbcut.dev: create get list'];
-/** In every namespace whose scans are run. */
+/** In every watched namespace. */
 const OPERATOR = [
   'accessibilityscans.curbcut.dev/finalizers: update',
   'accessibilityscans.curbcut.dev/status: patch',
@@ -22,7 +22,7 @@ const OPERATOR = [
   'pods: list watch',
   'secrets: create',
 ];
-/** Beside that, in the namespace of the API's scans. */
+/** In addition, in the namespace of the API's scans. */
 const OPERATOR_QUEUE = [
   'leases.coordination.k8s.io [curbcut-operator]: get update',
   'leases.coordination.k8s.io: create',
@@ -30,7 +30,7 @@ const OPERATOR_QUEUE = [
   'scanqueues.curbcut.dev: create get list watch',
 ];
 
-describe('the rights of the service accounts', function () {
+describe('permissions of the service accounts', function () {
   this.timeout(120_000);
   const release = `curbcut-rbac-${process.pid}`;
   const scans = `${release}-scans`;
@@ -46,14 +46,14 @@ describe('the rights of the service accounts', function () {
     await Promise.all([release, scans, team, stranger].map(removeNamespace));
   });
 
-  /** Applies the chart's roles alone: accounts need not exist to be asked about. */
+  /** Applies only the chart's roles: `kubectl auth can-i` does not need the accounts to exist. */
   async function grant(values: Readonly<Record<string, unknown>>, ...only: string[]): Promise<void> {
     const shown = only.flatMap((name) => ['--show-only', `templates/${name}.yaml`]);
     const manifests = await helm('template', 'curbcut', CHART, '--namespace', release, ...shown, ...settings(values));
     await kubectl(['apply', '-f', '-'], manifests);
   }
 
-  /** Lines `resource [name]: verbs` of what the cluster lets an account do. */
+  /** Lines `resource [name]: verbs` of what an account may do. */
   async function list(account: string, namespace: string): Promise<string[]> {
     const table = await kubectl(['auth', 'can-i', '--list', `--as=system:serviceaccount:${release}:${account}`, '--namespace', namespace]);
     return table
@@ -67,30 +67,30 @@ describe('the rights of the service accounts', function () {
       });
   }
 
-  /** The same without what every account may do. */
+  /** The same, without the permissions of every account. */
   async function rights(account: string, namespace: string): Promise<string[]> {
     const everybody = await list('nobody-in-particular', namespace);
     return (await list(account, namespace)).filter((line) => !everybody.includes(line)).sort();
   }
 
-  it('are, in the namespaces that are named, exactly what API and operator call', async () => {
+  it('are exactly what API and operator use, in the named namespaces', async () => {
     await grant({ ...VALUES, 'scans.extraNamespaces': [team] }, 'rbac');
     expect(await rights('curbcut-api', scans)).to.deep.equal(API);
     expect(await rights('curbcut-operator', scans)).to.deep.equal([...OPERATOR, ...OPERATOR_QUEUE].sort());
     expect(await rights('curbcut-operator', team)).to.deep.equal(OPERATOR);
   });
 
-  it('are none anywhere else', async () => {
+  it('are empty in other namespaces', async () => {
     for (const account of ['curbcut-api', 'curbcut-operator']) {
       for (const namespace of [release, stranger, 'kube-system'])
         expect(await rights(account, namespace), `${account} in ${namespace}`).to.deep.equal([]);
     }
     expect(await rights('curbcut-api', team)).to.deep.equal([]);
-    // The account of whatever runs in the namespace of scans.
+    // The account of the scanner pods.
     expect(await rights('default', scans)).to.deep.equal([]);
   });
 
-  it('never read a Secret, in the scan namespace or the release one', async () => {
+  it('do not include reading Secrets in the namespaces of scans and release', async () => {
     for (const account of ['curbcut-api', 'curbcut-operator']) {
       for (const verb of ['get', 'list', 'watch']) {
         for (const namespace of [release, scans]) {
@@ -109,14 +109,14 @@ describe('the rights of the service accounts', function () {
     }
   });
 
-  it("give the evaluation's pod its own Secret and nothing else", async () => {
+  it("of the evaluation's pod are only its own Secret", async () => {
     await grant({ 'evaluation.enabled': true }, 'rbac', 'evaluation');
     await kubectl(['delete', 'deployment', 'curbcut-evaluation', '--namespace', release, '--wait=false']);
     expect(await rights('curbcut-evaluation', release)).to.deep.equal(['secrets [curbcut-evaluation]: get patch']);
     expect(await rights('curbcut-evaluation', scans)).to.deep.equal([]);
   });
 
-  it('are the same in every namespace where that is asked for', async () => {
+  it('are the same in every namespace with scans.clusterWide', async () => {
     await grant({ ...VALUES, 'scans.clusterWide': true }, 'rbac');
     expect(await rights('curbcut-operator', stranger)).to.deep.equal(OPERATOR);
     expect(await rights('curbcut-operator', scans)).to.deep.equal([...OPERATOR, ...OPERATOR_QUEUE].sort());

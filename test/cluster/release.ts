@@ -1,4 +1,4 @@
-/** Installs the chart on the cluster of KUBECONFIG, in namespaces of its own, and removes all of it again. */
+/** Installs the chart on the cluster of KUBECONFIG, in its own namespaces, and removes it again. */
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { join } from 'node:path';
@@ -7,19 +7,19 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 export const CHART = join(import.meta.dirname, '..', '..', 'helm');
 
-/** kubectl's answer. @throws with what it said on stderr where it fails */
+/** Runs kubectl. @returns its output @throws with its stderr if it fails */
 export async function kubectl(args: readonly string[], input?: string): Promise<string> {
   const child = run('kubectl', [...args], { maxBuffer: 16 << 20 });
   if (input !== undefined) child.child.stdin!.end(input);
   return (await child).stdout;
 }
 
-/** helm's answer. @throws with what it said on stderr where it fails */
+/** Runs helm. @returns its output @throws with its stderr if it fails */
 export async function helm(...args: string[]): Promise<string> {
   return (await run('helm', args, { maxBuffer: 16 << 20 })).stdout;
 }
 
-/** True where a test may use a cluster and has helm to do it; else it says what is missing. */
+/** Whether there are a cluster and helm; prints what is missing. */
 export async function clusterAndHelm(): Promise<boolean> {
   const missing = process.env.KUBECONFIG
     ? await run('helm', ['version']).then(
@@ -27,14 +27,14 @@ export async function clusterAndHelm(): Promise<boolean> {
         () => 'helm is not installed',
       )
     : 'KUBECONFIG is not set';
-  if (missing !== null) console.log(`      (left out: ${missing})`);
+  if (missing !== null) console.log(`      (skipped: ${missing})`);
   return missing === null;
 }
 
 export const settings = (values: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 
-/** The images as `tools/images` names them. */
+/** The images as `tools/images` names them, as chart values. */
 export const IMAGES: Readonly<Record<string, unknown>> = {
   'images.prefix': process.env.IMAGE_PREFIX ?? 'curbcut.dev',
   'images.tag': process.env.TAG ?? 'dev',
@@ -42,14 +42,14 @@ export const IMAGES: Readonly<Record<string, unknown>> = {
 };
 export const SERVICE_IMAGE = `${IMAGES['images.prefix'] as string}/service:${IMAGES['images.tag'] as string}`;
 
-/** Asks until the answer satisfies, or throws with the last one after `withinMs`. */
+/** Polls until the value satisfies. @throws with the last value after `withinMs` */
 export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
     const value = await ask();
     if (satisfies(value)) return value;
     if (Date.now() > until)
-      throw new Error(`not so within ${withinMs / 1000} s; the last answer was ${JSON.stringify(value)?.slice(0, 3000)}`);
+      throw new Error(`condition not met within ${withinMs / 1000} s; last value: ${JSON.stringify(value)?.slice(0, 3000)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
@@ -65,26 +65,26 @@ export interface StreamEvent {
   message: string | null;
 }
 
-/** Follows a scan to its end, as a client does: a stream that ends before is opened again. */
+/** Follows a scan to its end and reconnects if the stream ends early, as a client does. */
 export async function follow(ask: Evaluation['ask'], id: string, headers: Record<string, string> = {}): Promise<StreamEvent[]> {
   const events: StreamEvent[] = [];
   while (events.at(-1)?.event !== 'complete') {
     const answer = await ask(`/v1/ci/scans/${id}/events`, { headers });
     if (answer.status !== 200) throw new Error(`the stream of ${id}: ${answer.status} ${await answer.text()}`);
-    // Cut off in the middle or ended in order: what came is in `events`.
+    // The stream may be cut off or end normally; the events received so far count.
     let text = '';
     const decoder = new TextDecoder();
     try {
       for await (const chunk of answer.body!) text += decoder.decode(chunk as Uint8Array, { stream: true });
     } catch {
-      // Opened again below.
+      // The loop reconnects.
     }
     events.push(...[...text.matchAll(/^data: (.*)\n/gm)].map((match) => JSON.parse(match[1]!) as StreamEvent));
   }
   return events;
 }
 
-/** Removes a namespace and waits until it is gone; scans in it that no operator settles any more are let go. */
+/** Removes a namespace and waits until it is gone. Removes the finalizers of its scans, because no operator runs any more. */
 export async function removeNamespace(name: string): Promise<void> {
   await kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
   const names = (await kubectl(['get', 'accessibilityscans', '-n', name, '-o', 'name'])).split('\n').filter(Boolean);
@@ -95,18 +95,18 @@ export async function removeNamespace(name: string): Promise<void> {
 
 export interface Evaluation {
   namespace: string;
-  /** Where its scans live. */
+  /** The namespace of its scans. */
   scans: string;
   url: string;
   key: string;
-  /** What the chart said after the installation. */
+  /** The notes that helm printed after the installation. */
   notes: string;
-  /** Milliseconds from `helm install` until all was ready. */
+  /** Milliseconds from `helm install` until everything was ready. */
   readyMs: number;
   ask(path: string, init?: RequestInit): Promise<Response>;
-  /** `helm upgrade` with these values beside those of the installation. */
+  /** `helm upgrade` with these values in addition to those of the installation. */
   upgrade(values: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Installs it again under the same names, after an uninstall. */
+  /** Installs again under the same names, after an uninstall. */
   install(): Promise<void>;
   close(): Promise<void>;
 }
@@ -157,7 +157,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
       async ask(path, init = {}) {
         const headers = { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers };
         const send = () => fetch(`${url}${path}`, { ...init, headers });
-        // A kept connection may be closed at the very moment that it is used again; what only reads is asked once more.
+        // The server may close a keep-alive connection just as it is reused: repeat requests that only read.
         return send().catch((error: unknown) => (init.method === undefined ? send() : Promise.reject(error as Error)));
       },
       upgrade: async (more) => {

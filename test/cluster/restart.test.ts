@@ -1,11 +1,11 @@
-/** Both processes are replaced while clients of several organisations submit and follow: nobody notices, and the accounts are exact. */
+/** API and operator are restarted while clients of several organisations submit and follow scans; charges stay exact. */
 import { expect } from 'chai';
 import { clusterAndHelm, eventually, follow, kubectl, startEvaluation, type Evaluation } from './release.ts';
 
 const ORGANISATIONS = ['ash', 'birch', 'cedar', 'elm'];
 const CLIENTS_OF_EACH = 2;
 const GRANTED = 1000;
-/** What a client does between two scans. A key may ask sixty times a minute. */
+/** The pause of a client between two scans, because a key allows 60 requests per minute. */
 const PAUSE_MS = 1500;
 
 interface Submitted {
@@ -34,7 +34,7 @@ describe('kubectl rollout restart', function () {
     await product?.close();
   });
 
-  it('under load loses no submission and no stream, and charges nothing twice', async () => {
+  it('loses no submission and no stream under load, and charges nothing twice', async () => {
     const demo = `http://curbcut-demo.${product.namespace}.svc/`;
     const submitted: Submitted[] = [];
     let restarted = false;
@@ -50,7 +50,7 @@ describe('kubectl rollout restart', function () {
       return (JSON.parse(text) as { scan_id: string }).scan_id;
     }
 
-    /** One CI pipeline after the other. */
+    /** Submits and follows one scan after the other. */
     async function client(organisation: string, number: number): Promise<void> {
       for (let turn = 0; !restarted; turn++) {
         const id = await submit(organisation, `${organisation}-${number}-${turn}`);
@@ -74,7 +74,7 @@ describe('kubectl rollout restart', function () {
         await kubectl(['rollout', 'status', `deployment/${name}`, '-n', product.namespace, '--timeout=180s']);
       }
     };
-    // A client that fails ends the test at once; one that is still at work is let finish.
+    // A failing client ends the test at once; the others may finish their scan.
     await Promise.race([rollOut(), load]).finally(() => (restarted = true));
     await load;
 

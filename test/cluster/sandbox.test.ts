@@ -1,4 +1,4 @@
-/** The seccomp profile that lets Chromium make its own sandbox: put on the nodes as the manual says, and asked for by the chart. */
+/** The seccomp profile for Chromium's own sandbox, installed on the node as docs/install.md describes and set in the chart. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,7 +7,7 @@ import { CHART, SERVICE_IMAGE, clusterAndHelm, eventually, kubectl, startEvaluat
 const FILES = join(CHART, 'files', 'seccomp');
 const NAMESPACE = 'curbcut-nodes';
 
-/** Where the node's kubelet keeps its things, read off a pod's mounts; most keep them where the manifest says. */
+/** The kubelet's folder, taken from a pod's mounts; the default if they do not show it. */
 async function kubeletFolder(pod: string, namespace: string): Promise<string> {
   const mounts = await kubectl(['exec', pod, '-n', namespace, '--', 'cat', '/proc/self/mountinfo']);
   return /^\d+ \d+ \S+ (\/\S+)\/pods\/[0-9a-f-]{36}\//m.exec(mounts)?.[1] ?? '/var/lib/kubelet';
@@ -25,7 +25,7 @@ describe("Chromium's own sandbox", function () {
     await kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait']);
   });
 
-  it('is on where the profile is on the nodes, and a scan that lacks the profile says what is missing', async () => {
+  it('is on if the node has the profile; without it a scan waits and names the missing file', async () => {
     const answer = await product.ask('/v1/ci/scans', {
       method: 'POST',
       body: JSON.stringify({ url: `http://curbcut-demo.${product.namespace}.svc/`, max_pages: 1 }),
@@ -33,12 +33,12 @@ describe("Chromium's own sandbox", function () {
     expect(answer.status).to.equal(202);
     const { scan_id: id } = (await answer.json()) as { scan_id: string };
     const scan = (path: string) => kubectl(['get', 'a11y', `scan-${id}`, '-n', product.scans, '-o', `jsonpath=${path}`]);
-    // A node may have the profile already, from a run before this one; then the scan is through at once.
-    const told = await eventually(
+    // The node may have the profile from an earlier run; then the scan is done at once.
+    const seen = await eventually(
       async () => `${await scan('{.status.phase}')} ${await scan('{.status.conditions[*].message}')}`,
       (text) => /curbcut-scanner\.json|^done /.test(text),
     );
-    console.log(`      ${told.slice(0, 200)}`);
+    console.log(`      ${seen.slice(0, 200)}`);
 
     const api = (await kubectl(['get', 'pods', '-n', product.namespace, '-l', 'app.kubernetes.io/component=api', '-o', 'name'])).split(
       '\n',
@@ -56,7 +56,7 @@ describe("Chromium's own sandbox", function () {
     expect(log).to.contain('the browser runs in a sandbox of its own');
   });
 
-  it('opens no more of the kernel than it needs', async () => {
+  it('allows only the namespaces that Chromium needs', async () => {
     const probe = `
 apiVersion: v1
 kind: Pod

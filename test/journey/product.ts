@@ -1,4 +1,4 @@
-/** The whole product for a test: the embedded stack (or the cluster of KUBECONFIG), API and operator as processes, the demo site. */
+/** The whole product for a test: API and operator as processes, the demo site, and the embedded stack or the cluster of KUBECONFIG. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { openStores } from '../../stores/stores.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
 
-/** True where the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
+/** Whether the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
 export const ON_CLUSTER = Boolean(process.env.KUBECONFIG);
 
 export interface Ran {
@@ -30,26 +30,26 @@ export interface WholeProduct {
   demoUrl: string;
   dir: string;
   namespace: string;
-  /** The address that pods and this machine share. */
+  /** The address of this machine as pods reach it. */
   host: string;
   processes: Product;
-  /** Issues a new API key, with which all that follows is asked: each key has a limit of its own. */
+  /** Issues a new API key for the following requests, because each key has its own rate limit. */
   changeKey(): Promise<void>;
   /** A request with the API key. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<Ran>;
-  /** Every secret that the product was given or gave out so far. */
+  /** Every secret that the product was given or has issued. */
   secrets(): Promise<string[]>;
-  /** kubectl on the product's cluster, in its namespace. @throws with what kubectl said where it fails */
+  /** Runs kubectl in the product's namespace. @returns its output @throws with its stderr if it fails */
   kubectl(args: string[], input?: string): Promise<string>;
   close(): Promise<void>;
 }
 
-/** Starts everything. On a cluster, a namespace of its own is made, and removed at the end. */
+/** Starts everything. On a cluster it creates a namespace, which `close` removes. */
 export async function startWholeProduct(extra: Record<string, string> = {}): Promise<WholeProduct> {
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-journey-'));
   const host = (ON_CLUSTER && process.env.CURBCUT_CLUSTER_HOST_IP) || '127.0.0.1';
-  // A new name each time: the last one's namespace may still be on its way out.
+  // A new name each time, because an earlier namespace may still be terminating.
   const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : 'curbcut';
   const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
   const stack = await startStack({ dataDir: dir, environment: { ...process.env, ...extra }, host, logger });
@@ -59,7 +59,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     ALLOW_TARGETS: `${host}/32`,
     SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
     CURBCUT_NAMESPACE: namespace,
-    // A cluster is shared: others' scans have operators of their own.
+    // The scans of other tests on this cluster have their own operators.
     ...(ON_CLUSTER && { WATCH_NAMESPACES: namespace }),
     ...stack.environment,
     ...extra,
@@ -145,13 +145,14 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   }
 }
 
-/** Asks until the answer satisfies, or throws with the last one after `withinMs`. */
+/** Polls until the value satisfies. @throws with the last value after `withinMs` */
 export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
     const value = await ask();
     if (satisfies(value)) return value;
-    if (Date.now() > until) throw new Error(`not so within ${withinMs} ms; the last answer was ${JSON.stringify(value)?.slice(0, 2000)}`);
+    if (Date.now() > until)
+      throw new Error(`condition not met within ${withinMs / 1000} s; last value: ${JSON.stringify(value)?.slice(0, 2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -1,9 +1,9 @@
-/** One trace from the caller's own span through API and operator to the pod. */
+/** One trace from the caller's span through API and operator to the pod. */
 import { expect } from 'chai';
 import { startCollector, type Collector, type SeenSpan } from '../support/collector.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
-describe('a traced scan', function () {
+describe('tracing of a scan', function () {
   this.timeout(180_000);
   let collector: Collector;
   let product: WholeProduct;
@@ -30,7 +30,7 @@ describe('a traced scan', function () {
     return id;
   };
 
-  it('is one trace: request and steps, queue, run, the pod with its pages and uploads, ingest and settle', async () => {
+  it('produces one trace: request, queue, run, pod with pages and uploads, ingest and settle', async () => {
     const id = await submit('01');
     const all = (): SeenSpan[] => collector.spans.filter((span) => span.traceId === traceId);
     await eventually(
@@ -71,17 +71,17 @@ describe('a traced scan', function () {
     expect(new Set(spans.map(({ spanId }) => spanId)).size).to.equal(spans.length);
   });
 
-  it('is not recorded where the caller says so', async () => {
+  it('records nothing if the caller does not sample', async () => {
     const before = collector.spans.filter((span) => span.traceId === traceId).length;
     const unsampled = await submit('00');
-    // What comes later shows that the spans of this one would have come.
+    // The spans of a later scan show that those of the first would have arrived.
     const sampled = await submit('01');
     await eventually(
       async () => collector.spans.filter(({ name, attributes }) => name === 'settle' && attributes['curbcut.scan_id'] === sampled).length,
       (count) => count === 1,
     );
     expect(collector.spans.length).to.be.greaterThan(before);
-    // Following it was a request of its own, which nobody asked not to record.
+    // Following the scan is a separate request, which has no such flag.
     const recorded = collector.spans.filter(({ attributes }) => attributes['curbcut.scan_id'] === unsampled);
     expect(recorded.map(({ name }) => name)).to.deep.equal(['GET /v1/ci/scans/:scan_id/events']);
   });

@@ -1,4 +1,4 @@
-/** The whole path, as its three kinds of user walk it: on the embedded stack, and on a real cluster where KUBECONFIG names one. */
+/** Whole scans by command line, REST and manifest, on the embedded stack or on the cluster of KUBECONFIG. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -22,7 +22,7 @@ interface Result {
   report_url: string | null;
 }
 
-describe('the whole path', function () {
+describe('whole scan', function () {
   this.timeout(180_000);
   let product: WholeProduct;
   before(async () => {
@@ -40,7 +40,7 @@ describe('the whole path', function () {
     expect(answer.status, text).to.equal(202);
     return JSON.parse(text) as Submitted;
   };
-  /** The result of a scan, once its stream has said that it is at its end. */
+  /** Waits for the last event of the scan's stream. @returns the scan's result */
   const ended = async (id: string): Promise<{ http: number; result: Result }> => {
     expect(await (await product.ask(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
     const answer = await product.ask(`/v1/ci/scans/${id}`);
@@ -49,7 +49,7 @@ describe('the whole path', function () {
   const scans = async (): Promise<AccessibilityScan[]> =>
     (JSON.parse(await product.kubectl(['get', 'accessibilityscans', '-o', 'json'])) as { items: AccessibilityScan[] }).items;
 
-  it('takes a site from the command line to verdict, PDF and export, and charges the pages that were tested', async () => {
+  it('runs from the command line to verdict, PDF and export, and charges the tested pages', async () => {
     const before = await balance();
     const pdf = join(product.dir, 'report.pdf');
     const exported = join(product.dir, 'report.json');
@@ -66,7 +66,7 @@ describe('the whole path', function () {
       exported,
       '--json',
     );
-    expect(code, stderr).to.equal(1); // the demo site has critical faults
+    expect(code, stderr).to.equal(1); // the demo site has critical violations
     const result = JSON.parse(stdout) as Result & { violations_critical: number };
     expect(result.status).to.equal('done');
     expect(result.passed).to.equal(false);
@@ -80,22 +80,22 @@ describe('the whole path', function () {
     expect(before - (await balance())).to.equal(12);
   });
 
-  it('shows a scan to kubectl while it runs and when it is done', async () => {
+  it('is visible to kubectl get, describe and wait', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 3 });
     const { http, result } = await ended(id);
     expect({ http, status: result.status, passed: result.passed }).to.deep.equal({ http: 200, status: 'done', passed: null });
     const [header, ...rows] = (await product.kubectl(['get', 'a11y'])).trim().split('\n');
     expect(header!.split(/\s{2,}/)).to.include.members(['NAME', 'URL', 'PHASE', 'SCORE', 'VIOLATIONS', 'PAGES', 'AGE']);
     expect(rows.find((row) => row.startsWith(`scan-${id}`))).to.match(/\bdone\b/);
-    const told = await eventually(
+    const described = await eventually(
       () => product.kubectl(['describe', 'accessibilityscan', `scan-${id}`]),
       (text) => /Events:[\s\S]*\bNormal\b/.test(text),
     );
-    expect(told).to.match(/Phase:\s+done/);
+    expect(described).to.match(/Phase:\s+done/);
     await product.kubectl(['wait', '--for=condition=Succeeded', `accessibilityscan/scan-${id}`, '--timeout=10s']);
   });
 
-  it('runs a manifest like a submission, and charges the organisation of its namespace', async () => {
+  it('runs from a manifest, and charges the organisation of its namespace', async () => {
     const before = await balance();
     const manifest = `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: by-hand}\nspec: {url: "${product.demoUrl}/", maxPages: 2, thresholds: {minScore: 1}}\n`;
     await product.kubectl(['apply', '-f', '-'], manifest);
@@ -108,7 +108,7 @@ describe('the whole path', function () {
     expect(String(result.score)).to.equal(scan.status!.score);
   });
 
-  it('streams the state at once, progress, and one last event with the verdict', async () => {
+  it('streams the current state, progress, and a last event with the verdict', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 4, min_score: 100 });
     const answer = await product.ask(`/v1/ci/scans/${id}/events`);
     expect(answer.headers.get('content-type')).to.match(/^text\/event-stream/);
@@ -122,7 +122,7 @@ describe('the whole path', function () {
     expect(phases).to.deep.equal([...phases].sort((one, other) => one - other));
   });
 
-  it('answers 422 with the result when a threshold is missed, and gives links to both reports', async () => {
+  it('answers 422 with the result if a threshold is missed, and links to both reports', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1, max_violations: 0, min_score: 100 });
     const { http, result } = await ended(id);
     expect(http).to.equal(422);
@@ -135,7 +135,7 @@ describe('the whole path', function () {
     }
   });
 
-  it('fails a site that cannot be reached, says why, and charges nothing', async () => {
+  it('fails with the reason if the site is unreachable, and charges nothing', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: `http://${product.host}:9/`.replace(':9/', ':1029/'), min_score: 50 });
     const { http, result } = await ended(id);
@@ -151,7 +151,7 @@ describe('the whole path', function () {
     expect(report.status).to.equal(404);
   });
 
-  it('cancels a scan by its field and gives the credits back', async () => {
+  it('is canceled by spec.cancel, and the credits are released', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata, status }) => metadata.name === `scan-${id}` && status?.phase !== undefined));
@@ -161,7 +161,7 @@ describe('the whole path', function () {
     await eventually(balance, (now) => now === before);
   });
 
-  it('says on delete what became of the scan, and leaves nothing held', async () => {
+  it('ends as canceled if its resource is deleted, and the credits are released', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata }) => metadata.name === `scan-${id}`));
@@ -171,7 +171,7 @@ describe('the whole path', function () {
     await eventually(balance, (now) => now === before);
   });
 
-  it('refuses a change of the URL in the words of the schema', async () => {
+  it('rejects a change of the URL with the message of the schema', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1 });
     await ended(id);
     const refused = await product
@@ -183,7 +183,7 @@ describe('the whole path', function () {
     expect(refused).to.match(/cannot be changed/);
   });
 
-  it('answers 503 while the queue is paused, keeps what waits, and goes on afterwards', async () => {
+  it('is rejected with 503 while the queue is paused; queued scans run afterwards', async () => {
     const queue = (paused: boolean): Promise<string> =>
       product.kubectl(
         ['apply', '-f', '-'],
@@ -213,7 +213,7 @@ describe('the whole path', function () {
     await product.kubectl(['wait', '--for=condition=Succeeded', 'a11y/waits', '--timeout=120s']);
   });
 
-  it('leaves one trail in the logs, from the request to the pod, and no secret', async () => {
+  it('logs its request ID from API to pod, and no secret', async () => {
     const requestId = `trail-${Date.now()}`;
     const body = JSON.stringify({ url: `${product.demoUrl}/?token=of-the-caller`, max_pages: 1 });
     const answer = await product.ask('/v1/ci/scans', { method: 'POST', headers: { 'X-Request-Id': requestId }, body });
@@ -250,7 +250,7 @@ describe('the whole path', function () {
     }
   });
 
-  it('tells Prometheus of what happened, in both processes', async () => {
+  it('is counted in the metrics of both processes', async () => {
     const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
     const value = (text: string, name: string): number =>
       Number(
@@ -270,7 +270,7 @@ describe('the whole path', function () {
     }
   });
 
-  it('finishes a scan whose operator was killed in the middle, and charges it once', async () => {
+  it('finishes if the operator is killed during the scan, and is charged once', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 10 });
     await eventually(scans, (items) =>
