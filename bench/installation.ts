@@ -1,4 +1,4 @@
-/** A whole installation for a measurement: embedded stack, API and operator, and organisations with credits and keys. */
+/** An installation to measure: embedded stack, API and operator, and organisations with credits and keys. */
 import { mkdtemp, mkdir, rm } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,11 +19,11 @@ export interface Installation {
   close(): Promise<void>;
 }
 
-/** No organisation or key may submit more than 60 a minute, so the load is spread. */
+/** Submissions are spread over organisations, because one may submit at most 60 per minute. */
 const PER_ORGANISATION = 50;
 const CONCURRENCY = 16;
 
-/** Calls `act` for 0 … count-1, so many at once. @returns seconds in all, and milliseconds of each, rising */
+/** Calls `act` for 0 … count-1, CONCURRENCY at once. @returns total seconds, and the milliseconds of each call in ascending order */
 export async function pace(count: number, act: (index: number) => Promise<void>): Promise<{ seconds: number; each: number[] }> {
   const each: number[] = [];
   let next = 0;
@@ -40,21 +40,21 @@ export async function pace(count: number, act: (index: number) => Promise<void>)
   return { seconds: (performance.now() - started) / 1000, each: each.sort((one, other) => one - other) };
 }
 
-/** What the image's start script sets. */
+/** The environment and Node.js options that the image's start script sets. */
 function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
   const script = readFileSync(join(import.meta.dirname, '..', 'images', 'service', 'start'), 'utf8');
   const [, exported = ''] = /^export (.+)$/m.exec(script) ?? [];
   const [, flags = ''] = /^exec node (.+?) "/m.exec(script) ?? [];
-  if (exported === '' || flags === '') throw new Error('images/service/start no longer says how Node.js is started');
+  if (exported === '' || flags === '') throw new Error('images/service/start has no `exec node` line any more');
   const pairs = exported.split(' ').map((pair) => pair.split('=', 2) as [string, string]);
   return { environment: Object.fromEntries(pairs), nodeFlags: flags.split(' ') };
 }
 
 /**
- * Starts an installation whose scanner image nobody has: pods are made, and wait.
- * @param options.scans how many will be submitted
- * @param options.maxRunning how many of them may have a Job at once
- * @param options.asInImage starts API and operator with what the service image tells Node.js and its allocator
+ * Starts an installation whose scanner image does not exist: pods are created, and stay pending.
+ * @param options.scans the number of scans that will be submitted
+ * @param options.maxRunning the number of scans that may have a Job at once
+ * @param options.asInImage starts API and operator with the Node.js options and environment of the service image
  */
 export async function startInstallation(options: { scans: number; maxRunning: number; asInImage?: boolean }): Promise<Installation> {
   const image = options.asInImage ? readStart() : { environment: {}, nodeFlags: [] };

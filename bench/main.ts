@@ -1,4 +1,4 @@
-/** `make bench`: Curbcut beside other scanners on the demo site, submissions a second, memory. Prints tables; asserts nothing. */
+/** `make bench`: Curbcut beside other scanners on the demo site, submissions per second, memory. Prints tables; asserts nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -12,12 +12,12 @@ import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
-  --only pages|submissions   one part only
-  --only memory              what API and operator hold with no scan, and with many live ones
-  --only verdicts            from submission to verdict on the cluster of KUBECONFIG
-  --rounds N                 rounds of the comparison of pages or verdicts (default 3; the median is shown)
-  --submissions N            how many are submitted (default 500)
-  --live N                   live scans of the measurement of memory (default 1000)
+  --only pages|submissions   one part only (default: both)
+  --only memory              memory of API and operator, without scans and with many live scans
+  --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
+  --rounds N                 rounds of pages or verdicts (default 3; the median is shown)
+  --submissions N            number of submissions (default 500)
+  --live N                   live scans when memory is measured (default 1000)
 
 Results are also written to bench/results/.`;
 
@@ -41,7 +41,7 @@ const results: Record<string, unknown> = {
   node: process.version,
 };
 
-/** Pages on which two scanners found different rules or numbers of elements, of the pages that both tested. */
+/** The pages on which two scanners found different rules or numbers of elements. */
 function differences(one: BenchFindings, other: BenchFindings, pages: readonly string[]): string[] {
   const text = (findings: BenchFindings, page: string): string => JSON.stringify([...(findings.get(page) ?? [])].sort());
   return pages.filter((page) => text(one, page) !== text(other, page));
@@ -54,7 +54,7 @@ async function pages(): Promise<void> {
   const demo = await startDemoSite({});
   try {
     const scanners: Scanner[] = [curbcut(2), curbcut(1), pa11yCi(1), pa11yCi(2), axeCli];
-    // The pages of the comparison are those that Curbcut's own crawl reaches: the peers are given them as a list.
+    // The compared pages are those that Curbcut's crawl finds; the other scanners get them as a list.
     const first = await curbcut(2).run(
       demo.url,
       Array.from({ length: 500 }, () => ''),
@@ -73,24 +73,29 @@ async function pages(): Promise<void> {
     const ours = runs.get(scanners[0]!.name)!;
     const rate = (run: Run): number => (60 * run.pages) / run.measured.seconds;
     const best = median(ours.map(rate));
-    console.log(`\nPages a minute, ${list.length} pages of the demo site, whole process, median of ${values.rounds} rounds in turn\n`);
     console.log(
-      '| scanner | pages/min | ours ÷ it | pages tested | peak memory (PSS, browser included) | failing elements | pages that differ from ours |\n|---|---|---|---|---|---|---|',
+      `\nPages per minute, ${list.length} pages of the demo site, whole process, median of ${values.rounds} alternating rounds\n`,
+    );
+    console.log(
+      '| scanner | pages/min | Curbcut ÷ scanner | pages tested | peak memory (PSS, with browser) | failing elements | pages with other findings than Curbcut |\n|---|---|---|---|---|---|---|',
     );
     results.pages = scanners.map(({ name }) => {
       const all = runs.get(name)!;
       const last = all.at(-1)!;
+      const fewest = Math.min(...all.map((run) => run.pages));
+      // A rate over fewer pages would compare different work.
+      const pagesPerMinute = fewest === list.length ? median(all.map(rate)) : null;
       const row = {
         name,
-        pagesPerMinute: Math.round(median(all.map(rate))),
-        ratio: Number((best / median(all.map(rate))).toFixed(2)),
-        tested: last.pages,
+        pagesPerMinute: pagesPerMinute && Math.round(pagesPerMinute),
+        ratio: pagesPerMinute && Number((best / pagesPerMinute).toFixed(2)),
+        tested: fewest,
         peakMiB: Math.round(median(all.map((run) => run.measured.peakBytes)) / 2 ** 20),
         elements: elements(last.findings),
         differing: differences(ours.at(-1)!.findings, last.findings, list),
       };
       console.log(
-        `| ${row.name} | ${row.pagesPerMinute} | ${row.ratio} | ${row.tested} | ${row.peakMiB} MiB | ${row.elements} | ${row.differing.length} |`,
+        `| ${row.name} | ${row.pagesPerMinute ?? 'none: pages are missing'} | ${row.ratio ?? '–'} | ${row.tested} of ${list.length} | ${row.peakMiB} MiB | ${row.elements} | ${row.differing.length} |`,
       );
       return row;
     });
@@ -101,9 +106,9 @@ async function pages(): Promise<void> {
 
 async function submissions(): Promise<void> {
   const rates = await measureSubmissions(Number(values.submissions));
-  console.log(`\nSubmissions, ${rates.submissions} at 16 at once, embedded stack on the same machine\n`);
+  console.log(`\nSubmissions: ${rates.submissions}, 16 at once, embedded stack on the same machine\n`);
   console.log(
-    `accepted ${rates.accepted.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms); bare creation of the resource ${rates.bare.toFixed(0)}/s; ratio ${(rates.accepted / rates.bare).toFixed(2)}`,
+    `accepted ${rates.accepted.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms); creation of the bare resource ${rates.bare.toFixed(0)}/s; ratio ${(rates.accepted / rates.bare).toFixed(2)}`,
   );
   results.submissions = rates;
 }
@@ -111,8 +116,8 @@ async function submissions(): Promise<void> {
 async function memory(): Promise<void> {
   const held = await measureMemory(Number(values.live));
   const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
-  console.log(`\nResident memory; ${held.scans} scans, each with Job, Secret and pod, were live after ${held.seconds.toFixed(0)} s\n`);
-  console.log(`| | no scan | all live | most on the way |\n|---|---|---|---|`);
+  console.log(`\nResident memory; ${held.scans} scans were live, each with Job, Secret and pod, after ${held.seconds.toFixed(0)} s\n`);
+  console.log(`| | no scan | all live | peak |\n|---|---|---|---|`);
   for (const name of ['operator', 'api'] as const)
     console.log(`| ${name} | ${mb(held[name].idle)} | ${mb(held[name].live)} | ${mb(held[name].peak)} |`);
   results.memory = held;
@@ -120,13 +125,13 @@ async function memory(): Promise<void> {
 
 async function verdicts(): Promise<void> {
   const waits = await measureVerdicts(Number(values.rounds));
-  const tell = (name: string, all: readonly number[]): void =>
+  const row = (name: string, all: readonly number[]): void =>
     console.log(`| ${name} | ${(median(all) / 1000).toFixed(1)} s | ${all.map((ms) => (ms / 1000).toFixed(1)).join(' ')} |`);
-  console.log(`\nA site of one page, load average ${waits.loadAverage.toFixed(1)}\n\n| | median | each |\n|---|---|---|`);
-  tell('submission to running pod', waits.scans.map(({ started }) => started)); // prettier-ignore
-  tell('submission to verdict', waits.scans.map(({ verdict }) => verdict)); // prettier-ignore
-  tell('bare Job: creation to running pod', waits.jobs.map(({ started }) => started)); // prettier-ignore
-  tell('bare Job: creation to Complete', waits.jobs.map(({ complete }) => complete)); // prettier-ignore
+  console.log(`\nA site with one page, load average ${waits.loadAverage.toFixed(1)}\n\n| | median | each |\n|---|---|---|`);
+  row('from submission to running pod', waits.scans.map(({ started }) => started)); // prettier-ignore
+  row('from submission to verdict', waits.scans.map(({ verdict }) => verdict)); // prettier-ignore
+  row('empty Job: from creation to running pod', waits.jobs.map(({ started }) => started)); // prettier-ignore
+  row('empty Job: from creation to Complete', waits.jobs.map(({ complete }) => complete)); // prettier-ignore
   results.verdicts = waits;
 }
 

@@ -1,4 +1,4 @@
-/** Runs a command and measures it as a whole process: wall time, and the memory of it and all its children. */
+/** Runs a command and measures its wall time and the memory of the process with all its descendants. */
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -13,7 +13,7 @@ export interface Measured {
 
 const SAMPLE_EVERY_MS = 100;
 
-/** Runs a command to its end; memory is sampled ten times a second. */
+/** Runs a command to its end. Samples memory ten times per second. */
 export async function measure(
   command: string,
   args: readonly string[],
@@ -36,7 +36,7 @@ export async function measure(
   return { code, stdout, stderr, seconds: (performance.now() - started) / 1000, peakBytes };
 }
 
-/** Proportional set size of a process and its descendants: shared pages are counted once over all of them. */
+/** Proportional set size of a process and its descendants: memory that they share counts once. */
 function treeBytes(root: number): number {
   const children = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
@@ -46,7 +46,7 @@ function treeBytes(root: number): number {
       const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
       children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
     } catch {
-      // it ended between the listing and the look
+      // the process has ended since the listing
     }
   }
   let sum = 0;
@@ -55,7 +55,7 @@ function treeBytes(root: number): number {
     try {
       sum += Number(/^Pss:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) * 1024;
     } catch {
-      // likewise
+      // the process has ended
     }
     waiting.push(...(children.get(pid) ?? []));
   }

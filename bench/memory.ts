@@ -1,10 +1,10 @@
-/** What API and operator hold in memory, with no scan and with many live ones, each with its Job, Secret and pod. */
+/** Memory of API and operator, without scans and with many live scans, each with Job, Secret and pod. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pace, startInstallation, type Installation } from './installation.ts';
 
 export interface Memory {
   scans: number;
-  /** Resident memory in bytes: after the start, with every scan live, and the most until then. */
+  /** Resident memory in bytes: after the start, with all scans live, and the maximum. */
   operator: { idle: number; live: number; peak: number };
   api: { idle: number; live: number; peak: number };
   /** Seconds from the first submission until every scan had its Job. */
@@ -12,7 +12,7 @@ export interface Memory {
 }
 
 const SAMPLE_MS = 250;
-/** How long a process is left alone before it counts as at rest: garbage is not memory that is needed. */
+/** The pause before memory is read, so that garbage is collected first. */
 const REST_MS = 20_000;
 const LIVE_WITHIN_MS = 600_000;
 
@@ -24,7 +24,7 @@ async function metric(url: string, name: string): Promise<number> {
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
-/** Measures with `count` scans that wait for an image. */
+/** Measures with `count` scans whose image does not exist. */
 export async function measureMemory(count: number): Promise<Memory> {
   const installation = await startInstallation({ scans: count, maxRunning: count, asInImage: true });
   const { url, operatorUrl } = installation.product;

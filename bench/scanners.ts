@@ -1,4 +1,4 @@
-/** The scanners that are compared: each tests the same list of pages with the same axe-core on the same Chromium, as a whole process. */
+/** The compared scanners: each tests the same pages with the same axe-core and Chromium, measured as a whole process. */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,7 @@ const HEADLESS_SHELL = '/usr/bin/chromium-headless-shell';
 export type BenchFindings = Map<string, Map<string, number>>;
 export interface Run {
   measured: Measured;
-  /** Pages that were really tested. */
+  /** Number of tested pages. */
   pages: number;
   findings: BenchFindings;
 }
@@ -31,7 +31,7 @@ const add = (findings: BenchFindings, page: string, rule: string, elements: numb
   findings.set(page, rules);
 };
 
-/** Curbcut's scanner program as a pod runs it: crawl, test, export and PDF, uploaded over HTTP. */
+/** Curbcut's scanner program as it runs in a pod: crawl, test, export and PDF, uploaded over HTTP. */
 export function curbcut(workers: number): Scanner {
   return {
     name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export included)`,
@@ -95,7 +95,7 @@ export function curbcut(workers: number): Scanner {
   };
 }
 
-/** pa11y-ci with its axe runner, at its default concurrency of 1 or more. */
+/** pa11y-ci with its axe runner. */
 export function pa11yCi(concurrency: number): Scanner {
   return {
     name: `pa11y-ci 4.1 (axe runner), concurrency ${concurrency}`,
@@ -110,7 +110,9 @@ export function pa11yCi(concurrency: number): Scanner {
             timeout: 60_000,
             chromeLaunchConfig: { executablePath: HEADLESS_SHELL, args: ['--no-sandbox'] },
           },
-          urls: pages,
+          // Objects, because tests of plain strings share one configuration object: at a concurrency above 1 they close
+          // each other's browser contexts, and pages are lost.
+          urls: pages.map((url) => ({ url })),
         };
         await writeFile(join(dir, 'pa11yci.json'), JSON.stringify(config));
         const measured = await measure(process.execPath, [
@@ -125,7 +127,7 @@ export function pa11yCi(concurrency: number): Scanner {
         const findings: BenchFindings = new Map();
         let tested = 0;
         for (const [page, issues] of Object.entries(results)) {
-          if (issues.some((issue) => issue.code === undefined)) continue; // an error instead of findings: the page was lost
+          if (issues.some((issue) => issue.code === undefined)) continue; // an error instead of findings: the page was not tested
           tested += 1;
           findings.set(page, new Map());
           for (const { code } of issues) add(findings, page, code!, 1);
@@ -138,7 +140,7 @@ export function pa11yCi(concurrency: number): Scanner {
   };
 }
 
-/** @axe-core/cli, one WebDriver session for the list of pages. */
+/** @axe-core/cli: one WebDriver session for all pages. */
 export const axeCli: Scanner = {
   name: '@axe-core/cli 4.13',
   async run(_site, pages) {

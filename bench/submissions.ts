@@ -1,15 +1,15 @@
 /**
- * Accepted submissions a second, through the whole front door (key, limits, address rule, credits, custom resource),
- * beside the bare creation of the same custom resources on the same Kubernetes API: the ratio is what the front door costs.
+ * Accepted submissions per second through the API (key, limits, target rules, credits, custom resource), beside the
+ * creation of the same custom resources on the same Kubernetes API. The ratio shows the cost of the API.
  */
 import { API_VERSION, GROUP, SCANS_PLURAL, VERSION } from '../core/protocol/custom-resources.ts';
 import { pace, startInstallation } from './installation.ts';
 
 export interface Rates {
   submissions: number;
-  /** Accepted submissions a second. */
+  /** Accepted submissions per second. */
   accepted: number;
-  /** Bare creations of the resource a second. */
+  /** Creations of the bare resource per second. */
   bare: number;
   p50Ms: number;
   p99Ms: number;
@@ -18,7 +18,7 @@ export interface Rates {
 /** A namespace that the operator does not watch. */
 const BARE = 'bench-bare';
 
-/** Measures `count` submissions on an installation of its own, whose operator takes only one scan on. */
+/** Measures `count` submissions on a new installation whose operator runs one scan at a time. */
 export async function measureSubmissions(count: number): Promise<Rates> {
   const { connection, submit, close } = await startInstallation({ scans: count, maxRunning: 1 });
   try {

@@ -1,4 +1,4 @@
-/** Brings the compared scanners to this machine, where they are not yet: only `make bench` needs them. */
+/** Installs the compared scanners, which only `make bench` needs. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

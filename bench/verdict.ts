@@ -1,6 +1,6 @@
 /**
- * How long a caller on a cluster waits: from the submission of a one-page site to its verdict, beside a bare Job of the
- * same image that does nothing.
+ * Time from the submission of a site with one page to its verdict on a cluster, beside a Job of the same image that does
+ * nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import { startWholeProduct } from '../test/journey/product.ts';
 
 export interface Waits {
-  /** Milliseconds, one each round: from the submission until the pod runs, and until the stream gives the verdict. */
+  /** Milliseconds, per round: from the submission until the pod runs, and until the stream shows the verdict. */
   scans: { started: number; verdict: number }[];
   /** Milliseconds: from the creation until the pod runs, and until the Job is Complete. */
   jobs: { started: number; complete: number }[];
@@ -26,15 +26,15 @@ const PODS = { group: '', version: 'v1', plural: 'pods' };
 const PAGE =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>One page</title></head><body><main><h1>One page</h1><p>And no link.</p></main></body></html>';
 
-/** Looks again and again until it is so. @returns milliseconds since `from` */
+/** Polls until the condition holds. @returns milliseconds since `from` */
 async function until(from: number, isSo: () => Promise<boolean>): Promise<number> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   return performance.now() - from;
 }
-/** @throws where KUBECONFIG names no cluster */
+/** @throws if KUBECONFIG is not set */
 export async function measureVerdicts(rounds: number): Promise<Waits> {
   const kubeconfig = process.env.KUBECONFIG;
-  if (!kubeconfig) throw new Error('KUBECONFIG is not set: this is measured on a cluster that has the images (make images).');
+  if (!kubeconfig) throw new Error('KUBECONFIG is not set: verdicts are measured on a cluster that has the images (make images).');
   const product = await startWholeProduct();
   const connection = await connectKubernetes({ kubeconfig });
   const site = createServer((_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(PAGE));
@@ -55,7 +55,7 @@ export async function measureVerdicts(rounds: number): Promise<Waits> {
     const started = until(from, () => hasStarted(`scan-${id}`));
     const events = await (await product.ask(`/v1/ci/scans/${id}/events`)).text();
     const verdict = performance.now() - from;
-    if (!/"status":"done"/.test(events)) throw new Error(`the scan came to no verdict: ${events}`);
+    if (!/"status":"done"/.test(events)) throw new Error(`the scan has no verdict: ${events}`);
     return { started: await started, verdict };
   }
 
@@ -87,7 +87,7 @@ export async function measureVerdicts(rounds: number): Promise<Waits> {
 
   try {
     const waits: Waits = { scans: [], jobs: [], loadAverage: 0 };
-    // In turns, so that what else the machine does falls on both.
+    // Alternating, so that other load on the machine affects both.
     for (let round = 0; round < rounds; round++) {
       waits.scans.push(await scan());
       waits.jobs.push(await bareJob());

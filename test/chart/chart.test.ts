@@ -1,4 +1,4 @@
-/** The chart as helm renders it, without a cluster: what it refuses, what it makes, and that the processes understand it. */
+/** The chart as helm renders it, without a cluster: what it rejects, what it creates, and that the processes accept the settings. */
 import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -44,7 +44,7 @@ const one = (objects: readonly Rendered[], kind: string, name: string): Rendered
 const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
-/** The environment as the process would read it; what comes from a Secret is given by the variable's name. */
+/** The environment as the process reads it; values from Secrets are given by the variable's name. */
 function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
   return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
 }
@@ -55,9 +55,9 @@ const FROM_SECRETS = {
   NATS_SIGNING_SEED: `SA${'A'.repeat(56)}`,
 };
 
-describe('the custom resource definitions of the chart', () => {
+describe('custom resource definitions of the chart', () => {
   const names = (folder: string) => globSync('*.yaml', { cwd: folder }).sort();
-  it('are those of crds/ (tools/chart copies them)', () => {
+  it('equal those of crds/ (tools/chart copies them)', () => {
     const [source, copy] = [join(ROOT, 'crds'), join(CHART, 'crds')];
     expect(names(copy)).to.deep.equal(names(source));
     for (const name of names(source))
@@ -65,20 +65,20 @@ describe('the custom resource definitions of the chart', () => {
   });
 });
 
-describe('the chart', function () {
+describe('chart', function () {
   this.timeout(60_000);
   before(function () {
     if (hasHelm()) return;
-    console.log('      (left out: there is no helm on this machine)');
+    console.log('      (skipped: helm is not installed)');
     this.skip();
   });
 
-  it('has nothing that helm lint objects to', () => {
+  it('passes helm lint', () => {
     expect(helm('lint', '--strict', CHART)).to.match(/0 chart\(s\) failed/);
     expect(helm('lint', '--strict', CHART, '--set', 'evaluation.enabled=true')).to.not.match(/WARNING|ERROR/);
   });
 
-  it('has the version of the project, and carries the definitions when it is packaged', () => {
+  it('has the version of the project, and contains the definitions when packaged', () => {
     const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
     const folder = mkdtempSync(join(tmpdir(), 'curbcut-chart-'));
     try {
@@ -91,13 +91,13 @@ describe('the chart', function () {
     }
   });
 
-  it('refuses what is misspelt or out of range, and says where', () => {
+  it('rejects misspelt values and values out of range, and names them', () => {
     expect(refusalOf({ ...EVALUATION, 'evaluation.enable': true })).to.match(/evaluation.*enable/s);
     expect(refusalOf({ ...EVALUATION, 'scans.retentionDays': 3 })).to.match(/retentionDays/);
     expect(refusalOf({ ...EVALUATION, 'targets.deny': ['10.0.0.0'] })).to.match(/targets.*deny/s);
   });
 
-  it('names what is missing, and the evaluation as a way without it', () => {
+  it('names missing values, and evaluation mode as the alternative', () => {
     expect(refusalOf({})).to.match(/mongodb\.url .*evaluation\.enabled=true/s);
     expect(refusalOf({ ...PLAIN, 's3.endpoint': '' })).to.match(/s3\.endpoint is not set/);
     expect(refusalOf({ ...PLAIN, 's3.secretAccessKey': '' })).to.match(/s3\.secretAccessKey .*not set/);
@@ -112,7 +112,7 @@ describe('the chart', function () {
         objects = render(values);
       });
 
-      it('gives each process only variables that it knows, with values that it takes', () => {
+      it('sets only known variables, with valid values', () => {
         const api = environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS);
         expect(Object.keys(ApiEnvironment.properties)).to.include.members(Object.keys(api));
         expect(readApiConfiguration(api)).to.include({ HOST: '0.0.0.0', PORT: 8080, CURBCUT_NAMESPACE: 'prod-scans' });
@@ -123,7 +123,7 @@ describe('the chart', function () {
         expect(config.WATCH_NAMESPACES).to.equal(name === 'every namespace' ? '' : 'prod-scans');
       });
 
-      it('makes pods that Pod Security lets into a restricted namespace, with a read-only root and limits', () => {
+      it('creates pods that pass Pod Security restricted, with a read-only root and limits', () => {
         const pods = [...podsOf(objects)];
         expect(pods.map(([pod]) => pod)).to.include.members(['curbcut-api', 'curbcut-operator', 'curbcut-test']);
         for (const [pod, spec] of pods) {
@@ -146,7 +146,7 @@ describe('the chart', function () {
         expect(podsOf(objects).get('curbcut-test')!.automountServiceAccountToken).to.equal(false);
       });
 
-      it('replaces replicas one by one and keeps one while nodes are drained', () => {
+      it('replaces replicas one by one, and keeps one while nodes are drained', () => {
         for (const process of ['api', 'operator']) {
           const { spec } = one(objects, 'Deployment', `curbcut-${process}`) as unknown as { spec: { strategy: object } };
           expect(spec.strategy).to.deep.equal({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
@@ -156,14 +156,14 @@ describe('the chart', function () {
         }
       });
 
-      it('puts every object into a namespace of its own choice', () => {
+      it('sets the namespace of every object', () => {
         const wide = ['Namespace', 'PriorityClass', 'ClusterRole', 'ClusterRoleBinding'];
         for (const { kind, metadata } of objects) {
           if (!wide.includes(kind)) expect(metadata.namespace, `${kind}/${metadata.name}`).to.be.oneOf(['prod', 'prod-scans']);
         }
       });
 
-      it('grants no wildcard, and reads no Secret but the one that the evaluation fills', () => {
+      it('grants no wildcard, and reads only the Secret that the evaluation fills', () => {
         const roles = objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
         expect(roles.some(({ kind }) => kind === 'ClusterRole')).to.equal(name === 'every namespace');
         for (const role of roles) {
@@ -177,7 +177,7 @@ describe('the chart', function () {
         }
       });
 
-      it('keeps what would lose scans when the release is removed', () => {
+      it('keeps the objects whose deletion would delete scans', () => {
         const kept = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy'] === 'keep');
         expect(kept.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).to.have.members(['Namespace/prod-scans', 'ScanQueue/default']);
         expect(kept.find(({ kind }) => kind === 'Namespace')!.metadata.labels).to.include({
@@ -187,9 +187,9 @@ describe('the chart', function () {
     });
   }
 
-  it('asks for the runtime and the seccomp profile that are named', () => {
-    const walls = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
-    const operator = environmentOf(containerOf(render({ ...PLAIN, ...walls }), 'curbcut-operator'), FROM_SECRETS);
+  it('sets the runtime class and the seccomp profile', () => {
+    const isolation = { 'scanner.runtimeClassName': 'gvisor', 'scanner.seccompProfile': 'profiles/curbcut-scanner.json' };
+    const operator = environmentOf(containerOf(render({ ...PLAIN, ...isolation }), 'curbcut-operator'), FROM_SECRETS);
     expect(readOperatorConfiguration(operator)).to.include({
       SCANNER_RUNTIME_CLASS: 'gvisor',
       SCANNER_SECCOMP_PROFILE: 'profiles/curbcut-scanner.json',
@@ -197,7 +197,7 @@ describe('the chart', function () {
     expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
   });
 
-  it('lets scans give way to the service, by a class of its own or one that is named', () => {
+  it('gives scans a lower priority, by its own PriorityClass or a named one', () => {
     const classOf = (values: Record<string, unknown>) => {
       const objects = render({ ...PLAIN, ...values });
       const made = objects.filter(({ kind }) => kind === 'PriorityClass').map(({ metadata }) => metadata.name);
@@ -210,13 +210,13 @@ describe('the chart', function () {
     expect(classOf({ ...create, 'scanner.priorityClass.name': 'batch' })).to.deep.equal({ made: [], used: 'batch' });
   });
 
-  it("gives the evaluation's pod only variables that it knows", () => {
+  it("sets only known variables in the evaluation's pod", () => {
     const environment = environmentOf(containerOf(render(EVALUATION), 'curbcut-evaluation'), {});
     expect(Object.keys(EvaluationEnvironment.properties)).to.include.members(Object.keys(environment));
     expect(readConfiguration(EvaluationEnvironment, environment)).to.include({ CURBCUT_NAMESPACE: 'prod-scans', POD_NAMESPACE: 'prod' });
   });
 
-  it("gives node ports to the API and the evaluation's objects, and never to its documents", () => {
+  it("gives node ports to the API and the evaluation's object store, but not to its database", () => {
     const ports = { 'api.service.type': 'NodePort', 'api.service.nodePort': 30080, 'evaluation.objectsNodePort': 30090 };
     const services = render({ ...EVALUATION, ...ports })
       .filter(({ kind }) => kind === 'Service')
@@ -228,7 +228,7 @@ describe('the chart', function () {
     ]);
   });
 
-  it('puts secrets into Secrets and nowhere else', () => {
+  it('keeps secrets in Secrets only', () => {
     const objects = render(PLAIN);
     const secret = one(objects, 'Secret', 'curbcut-connections');
     expect(Object.keys(secret.data as object)).to.have.members([
@@ -243,7 +243,7 @@ describe('the chart', function () {
       expect(others).to.not.contain(value);
   });
 
-  it('makes no Secret where existing ones are named, and reads those', () => {
+  it('creates no Secret if existing ones are named, and refers to those', () => {
     const objects = render(SECRETS);
     expect(objects.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
     const refs = containerOf(objects, 'curbcut-operator').env!.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : []));
@@ -255,7 +255,7 @@ describe('the chart', function () {
     ]);
   });
 
-  it('rolls the processes out anew when a plain secret changes', () => {
+  it('restarts the processes if a plain secret changes', () => {
     const checksum = (password: string) =>
       (
         one(render({ ...PLAIN, 's3.secretAccessKey': password }), 'Deployment', 'curbcut-api') as unknown as {
@@ -265,7 +265,7 @@ describe('the chart', function () {
     expect(checksum('one')).to.not.equal(checksum('two'));
   });
 
-  it('grants the same in every namespace that is named, and asks for no more', () => {
+  it('grants the same permissions in every named namespace', () => {
     const objects = render({ ...PLAIN, 'scans.extraNamespaces': ['team-a'] });
     const roles = objects.filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'curbcut-operator');
     expect(roles.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
@@ -274,7 +274,7 @@ describe('the chart', function () {
     expect(policies.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
   });
 
-  it('lets a cluster whose pods have public addresses keep them from scanners', () => {
+  it('keeps scanners from clusterRanges, for clusters with public pod addresses', () => {
     const objects = render({ ...PLAIN, clusterRanges: ['100.0.0.0/16', '2a00:1::/48'] });
     const policy = JSON.stringify(one(objects, 'NetworkPolicy', 'curbcut-scanner'));
     expect(policy).to.match(/"cidr":"0\.0\.0\.0\/0","except":\[[^\]]*"100\.0\.0\.0\/16"\]/);
@@ -282,7 +282,7 @@ describe('the chart', function () {
     expect(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS).DENY_TARGETS).to.equal('100.0.0.0/16,2a00:1::/48');
   });
 
-  it('works out from addresses what the processes may reach', () => {
+  it('derives egress rules from the configured addresses', () => {
     const egress = (name: string, values: Record<string, unknown>) =>
       (one(render(values), 'NetworkPolicy', name).spec as { egress: { to?: unknown; ports: { port: number }[] }[] }).egress
         .slice(1)
@@ -305,7 +305,7 @@ describe('the chart', function () {
     });
   });
 
-  it('is called from outside by the ingress that is asked for', () => {
+  it('creates an Ingress if enabled', () => {
     const objects = render({ ...PLAIN, 'api.ingress': { enabled: true, className: 'nginx', host: 'scan.example.com', tlsSecret: 'tls' } });
     expect(one(objects, 'Ingress', 'curbcut').spec).to.deep.include({
       ingressClassName: 'nginx',

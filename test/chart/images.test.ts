@@ -1,4 +1,4 @@
-/** Each image installs exactly what its programs import, at the versions that the tests ran with. */
+/** Each image installs exactly the packages that its programs import, in the versions that the tests use. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
@@ -18,7 +18,7 @@ interface Lock {
 }
 const read = <T>(path: string): T => JSON.parse(readFileSync(join(ROOT, path), 'utf8')) as T;
 
-/** The programs of each image; what they import, and what that imports, is what the image needs. */
+/** The entry points of each image: it needs what they import, directly or indirectly. */
 const IMAGES: Readonly<Record<string, readonly string[]>> = {
   service: ['api/**/*.ts', 'operator/**/*.ts', 'stores/**/*.ts', 'core/**/*.ts'],
   evaluation: ['local/evaluation/main.ts', 'api/admin/main.ts'],
@@ -30,17 +30,17 @@ const root = read<Package>('package.json');
 const versions = { ...root.dependencies, ...read<Package>('local/package.json').dependencies };
 const packageOf = (name: string): string => /^(@[^/]+\/)?[^/]+/.exec(name)![0];
 
-/** Every file and package that is reached from the given files by imports. */
+/** Every file and package that the given files import, directly or indirectly. */
 function reached(globs: readonly string[]): { files: Set<string>; packages: Set<string> } {
   const files = new Set<string>();
   const packages = new Set<string>();
   const visit = (path: string): void => {
     if (files.has(path)) return;
     files.add(path);
-    // Type-only imports are gone when the program runs.
+    // Type-only imports do not exist at run time.
     const source = readFileSync(path, 'utf8').replace(/^(import|export) type [^;]*;/gm, '');
     const imported = source.matchAll(/^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';/gm);
-    // Scripts and fonts are read as files, by the package's name and a path in it.
+    // Scripts and fonts are read as files: package name and path.
     const asFile = source.matchAll(/'((?:@[a-z0-9-]+\/)?[a-z0-9-]+\/[\w./-]+\.(?:ttf|js|json))'/g);
     for (const match of imported) {
       const name = match.slice(1).find((group) => group !== undefined)!;
@@ -63,7 +63,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       expect(Object.keys(own.dependencies).sort()).to.deep.equal([...packages].sort());
     });
 
-    it('installs them, and all that they need, at the versions of the project', () => {
+    it('installs them and their dependencies in the versions of the project', () => {
       for (const [name, version] of Object.entries(own.dependencies)) expect(version, name).to.equal(versions[name]);
       expect(own).to.deep.include({ version: root.version, license: root.license, engines: root.engines, type: root.type });
       expect(own.devDependencies).to.equal(undefined);
@@ -77,7 +77,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       }
     });
 
-    it('holds every file that its programs import', () => {
+    it('contains every file that its programs import', () => {
       const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
       const copied = [...dockerfile.matchAll(/^COPY (?!--|images\/|tools\/|\S+-image\/)(\S+) /gm)].map((match) => match[1]!);
       const holds = (path: string): boolean =>
@@ -86,7 +86,7 @@ for (const [image, globs] of Object.entries(IMAGES)) {
       for (const from of copied.filter((path) => !path.includes('*'))) expect(existsSync(join(ROOT, from)), from).to.equal(true);
     });
 
-    it('is run by a user without rights, without a package manager, and says what it is', () => {
+    it('runs as an unprivileged user, and has an SBOM and labels', () => {
       const dockerfile = readFileSync(join(ROOT, `${folder}/Dockerfile`), 'utf8');
       expect(dockerfile).to.match(/^USER 65532:65532$/m);
       expect(dockerfile).to.match(/npm ci --omit=dev --ignore-scripts/);

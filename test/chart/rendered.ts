@@ -1,4 +1,4 @@
-/** Renders the chart with helm and no cluster. */
+/** Renders the chart with helm, without a cluster. */
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -28,7 +28,7 @@ export interface PodSpec {
   volumes?: { name: string; secret?: { secretName: string } }[];
 }
 
-/** False where there is no helm on this machine. */
+/** Whether helm is installed. */
 export function hasHelm(): boolean {
   try {
     execFileSync('helm', ['version'], { stdio: 'ignore' });
@@ -38,9 +38,9 @@ export function hasHelm(): boolean {
   }
 }
 
-/** What helm says. @throws with what it said on stderr where it refuses */
+/** Runs helm. @returns its output @throws with its stderr if it fails */
 export function helm(...args: string[]): string {
-  // What the chart looks up in a cluster must not depend on the machine that the test runs on.
+  // `lookup` in the chart must not depend on a cluster of this machine.
   return execFileSync('helm', args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -48,20 +48,20 @@ export function helm(...args: string[]): string {
   });
 }
 
-/** What helm says when it refuses. */
+/** The error message of helm. @throws if it succeeds */
 export function refusal(...args: string[]): string {
   try {
     helm(...args);
   } catch (error) {
     return String((error as { stderr: string }).stderr);
   }
-  throw new Error(`helm ${args.join(' ')} did not refuse`);
+  throw new Error(`helm ${args.join(' ')} did not fail`);
 }
 
 const settings = (values: Readonly<Record<string, unknown>>): string[] =>
   Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 
-/** The chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). */
+/** Renders the chart as release `curbcut` in namespace `prod`, with the given values (dotted keys). */
 export function render(values: Readonly<Record<string, unknown>>, ...args: string[]): Rendered[] {
   const text = helm('template', 'curbcut', CHART, '--namespace', 'prod', ...settings(values), ...args);
   return parseAllDocuments(text).flatMap((document) => {
@@ -96,7 +96,7 @@ export const SECRETS = {
   's3.existingSecret.name': 'minio',
 };
 
-/** Every pod that the manifests make, by the name of what makes it. */
+/** The pod specs of the manifests, by the name of the Deployment or Pod. */
 export function podsOf(objects: readonly Rendered[]): Map<string, PodSpec> {
   return new Map(
     objects.flatMap((object) => {

@@ -1,4 +1,4 @@
-/** Alerts and dashboard: they parse, name only what the code tells, and each alert says what to do. */
+/** Alerts and dashboard: they parse, use only existing metrics and labels, and each alert has a runbook. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const ALERTS = join(CHART, 'alerts', 'curbcut.yaml');
 const alerts = (parse(readFileSync(ALERTS, 'utf8')) as Groups).groups.flatMap(({ rules }) => rules);
 const dashboard = JSON.parse(readFileSync(join(CHART, 'dashboards', 'curbcut.json'), 'utf8')) as Dashboard;
 
-/** Every series name that a scrape may have, with the labels of its metric. */
+/** The name of every series that a scrape may return, with the labels of its metric. */
 function seriesOfCode(): Map<string, readonly string[]> {
   const known = new Map<string, readonly string[]>();
   const { api, operator } = metrics();
@@ -49,7 +49,7 @@ function seriesOfCode(): Map<string, readonly string[]> {
   return known;
 }
 
-/** What an expression is made of. @throws where it is not PromQL */
+/** The metrics and labels of an expression. @throws if it is not PromQL */
 function read(expr: string): { metrics: string[]; labels: string[] } {
   const text = expr.replaceAll('$__rate_interval', '5m').replaceAll('$__range', '1h');
   const found = { metrics: [] as string[], labels: [] as string[] };
@@ -64,7 +64,7 @@ function read(expr: string): { metrics: string[]; labels: string[] } {
   return found;
 }
 
-/** Labels that a scrape adds. */
+/** Labels that Prometheus adds. */
 const TARGET_LABELS = ['namespace', 'pod', 'le'];
 
 function problemsOf(expr: string, known: ReadonlyMap<string, readonly string[]>): string[] {
@@ -74,16 +74,16 @@ function problemsOf(expr: string, known: ReadonlyMap<string, readonly string[]>)
   return [...used.metrics.filter((name) => !known.has(name)), ...used.labels.filter((name) => !labels.has(name))];
 }
 
-describe('the alerts', () => {
+describe('alerts', () => {
   const known = seriesOfCode();
 
-  it('are told apart by what they say: a metric or label that no process has is found', () => {
+  it('are checked for metrics and labels that do not exist', () => {
     expect(problemsOf('sum by (nothing) (rate(curbcut_missing_total[5m]))', known)).to.deep.equal(['curbcut_missing_total', 'nothing']);
     expect(() => problemsOf('sum(rate(curbcut_scans_live[5m])', known)).to.throw('not PromQL');
   });
 
   for (const { alert, expr, labels, annotations } of alerts)
-    it(`${alert} asks for metrics that exist, and says how bad it is`, () => {
+    it(`${alert} uses existing metrics and has a severity`, () => {
       expect(problemsOf(expr, known)).to.deep.equal([]);
       expect(alert).to.match(/^Curbcut[A-Z]/);
       expect(labels.severity).to.be.oneOf(['critical', 'warning', 'info']);
@@ -91,7 +91,7 @@ describe('the alerts', () => {
       expect(annotations.description).to.match(/\.$/);
     });
 
-  it('ask for reasons and outcomes that the code gives', () => {
+  it('use reasons and outcomes that the code has', () => {
     const sources = [
       'operator/scan/policy/condition-reasons.ts',
       'operator/scan/policy/pod-diagnostics.ts',
@@ -107,17 +107,17 @@ describe('the alerts', () => {
     expect(asked.filter((value) => !code.includes(`'${value}'`))).to.deep.equal([]);
   });
 
-  it('have a runbook each, and no runbook is left over', () => {
+  it('have one runbook each', () => {
     const text = readFileSync(join(ROOT, 'docs', 'runbooks.md'), 'utf8');
     const headings = [...text.matchAll(/^## (\w+)$/gm)].map(([, heading]) => heading!);
     expect(headings).to.deep.equal(alerts.map(({ alert }) => alert));
     for (const section of text.split(/^## /m).slice(1)) expect(section, section.split('\n')[0]).to.include('**Do.**');
   });
 
-  it('fire when they should, as promtool sees it', function () {
+  it('fire as the cases of alerts.yaml expect, by promtool', function () {
     const promtool = process.env.PROMTOOL ?? 'promtool';
     if (spawnSync(promtool, ['--version']).error) {
-      console.log(`      no promtool in PATH (or named by PROMTOOL): the expressions were only parsed`);
+      console.log(`      (skipped: promtool is neither in PATH nor named by PROMTOOL; the expressions were only parsed)`);
       this.skip();
     }
     this.timeout(60_000);
@@ -126,11 +126,11 @@ describe('the alerts', () => {
   });
 });
 
-describe('the dashboard', () => {
+describe('dashboard', () => {
   const known = seriesOfCode();
   const panels = dashboard.panels.filter(({ type }) => type !== 'row');
 
-  it('asks for metrics that exist, of the data source and namespace that are picked', () => {
+  it('uses existing metrics, the selected data source and the selected namespace', () => {
     for (const { title, targets = [] } of panels) {
       expect(targets, title).to.have.length.above(0);
       for (const { expr, datasource } of targets) {
@@ -141,31 +141,31 @@ describe('the dashboard', () => {
     }
   });
 
-  it('shows every metric that the code tells of', () => {
+  it('shows every metric of the code', () => {
     const { api, operator } = metrics();
     const shown = panels.flatMap(({ targets = [] }) => targets.flatMap(({ expr }) => read(expr).metrics)).join(' ');
     const missing = [...api, ...operator].filter(({ name }) => !shown.includes(name)).map(({ name }) => name);
     expect(missing).to.deep.equal([]);
   });
 
-  it('has panels that lie side by side, each with an id of its own', () => {
+  it('has panels with unique IDs that do not overlap', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).to.equal(dashboard.panels.length);
     const taken = new Set<string>();
     for (const { title, gridPos } of dashboard.panels)
       for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1)
         for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
           expect(x, title).to.be.below(24);
-          expect(taken.has(`${x},${y}`), `${title} lies over another`).to.equal(false);
+          expect(taken.has(`${x},${y}`), `${title} overlaps another panel`).to.equal(false);
           taken.add(`${x},${y}`);
         }
   });
 });
 
-describe('the chart’s signals', function () {
+describe('monitoring objects of the chart', function () {
   this.timeout(30_000);
   before(function () {
     if (hasHelm()) return;
-    console.log('    no helm in PATH: what the chart makes of alerts and dashboard was not rendered');
+    console.log('      (skipped: helm is not installed)');
     this.skip();
   });
   const ON = {
@@ -178,13 +178,13 @@ describe('the chart’s signals', function () {
   };
   const MONITORING = ['ServiceMonitor', 'PrometheusRule'];
 
-  it('are off unless they are wanted: a cluster without the Prometheus operator knows no such kinds', () => {
+  it('are off by default, because a cluster without the Prometheus operator does not have their kinds', () => {
     expect(render(PLAIN).filter(({ kind, metadata }) => MONITORING.includes(kind) || metadata.name.endsWith('-dashboard'))).to.deep.equal(
       [],
     );
   });
 
-  it('are put where the release is', () => {
+  it('are created in the namespace of the release', () => {
     expect(
       render(ON)
         .filter(({ metadata }) => metadata.namespace === undefined)
@@ -196,7 +196,7 @@ describe('the chart’s signals', function () {
     );
   });
 
-  it('scrape each process by a port that its Service has', () => {
+  it('scrape each process on a port of its Service', () => {
     const objects = render(ON);
     const monitor = objects.find(({ kind }) => kind === 'ServiceMonitor')!;
     expect(monitor.metadata.labels).to.include({ release: 'prometheus' });
@@ -213,7 +213,7 @@ describe('the chart’s signals', function () {
     expect(ports.sort()).to.deep.equal(spec.endpoints.map(({ port }) => port).sort());
   });
 
-  it('carry the alerts word by word, each with a link to its runbook', () => {
+  it('contain the alerts unchanged, each with a link to its runbook', () => {
     const rule = render(ON).find(({ kind }) => kind === 'PrometheusRule')!;
     const rendered = (rule.spec as Groups).groups.flatMap(({ rules }) => rules);
     expect(rendered).to.deep.equal(
@@ -226,23 +226,23 @@ describe('the chart’s signals', function () {
     expect((plain.spec as Groups).groups.flatMap(({ rules }) => rules)).to.deep.equal(alerts);
   });
 
-  it('carry the dashboard where Grafana looks for it', () => {
+  it('contain the dashboard with the label that Grafana selects by', () => {
     const map = render(ON).find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === 'curbcut-dashboard')!;
     expect(map.metadata.labels).to.include({ grafana_dashboard: '1' });
     expect(JSON.parse((map.data as Record<string, string>)['curbcut.json']!)).to.deep.equal(dashboard);
   });
 
-  it('refuse values that are misspelt', () => {
+  it('reject misspelt values', () => {
     expect(refusalOf({ ...ON, 'metrics.rules.runbookURL': 'x' })).to.include('runbookURL');
     expect(refusalOf({ ...ON, 'metrics.serviceMonitor.interval': 'often' })).to.include('interval');
   });
 });
 
-describe('the chart’s tracing', function () {
+describe('tracing settings of the chart', function () {
   this.timeout(30_000);
   before(function () {
     if (hasHelm()) return;
-    console.log('    no helm in PATH: what the chart makes of a collector was not rendered');
+    console.log('      (skipped: helm is not installed)');
     this.skip();
   });
   const ON = {
@@ -258,14 +258,14 @@ describe('the chart’s tracing', function () {
   const egressOf = (values: object, name: string): string =>
     JSON.stringify(render({ ...values }).find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name)!.spec);
 
-  it('is off unless a collector is named, for pods too', () => {
+  it('are absent unless a collector is set, also for scanner pods', () => {
     for (const values of [PLAIN, { ...PLAIN, 'tracing.scannerEndpoint': 'http://10.9.8.7:4319' }]) {
       for (const name of ['curbcut-api', 'curbcut-operator']) expect(environmentOf(values, name)).to.deep.equal([]);
       expect(egressOf(values, 'curbcut-scanner')).not.to.include('4319');
     }
   });
 
-  it('tells both processes where the collector is, and lets them reach it', () => {
+  it('set the collector in both processes and open the network to it', () => {
     const headers = { name: 'OTEL_EXPORTER_OTLP_HEADERS', valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } } };
     const endpoint = { name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://collector.tracing.svc:4318' };
     expect(environmentOf(ON, 'curbcut-api')).to.deep.equal([endpoint, headers]);
