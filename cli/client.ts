@@ -1,4 +1,4 @@
-/** The service over HTTP: submits once however often it must ask, and waits where it is told to wait. */
+/** HTTP client of the service. Retries with one idempotency key, and waits as long as `Retry-After` says. */
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import type { Impact } from '../core/scan/impacts.ts';
@@ -6,7 +6,7 @@ import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
 import { CliError, ServiceUnavailable, printable } from './errors.ts';
 import { Accepted, Link, ScanResult, readRefusal, type RefusalBody } from './messages.ts';
 
-/** What is asked for. Absent: the service's default. */
+/** Options of a scan. The service fills in its default for an absent one. */
 export interface Submission {
   url: string;
   minScore?: number;
@@ -14,7 +14,7 @@ export interface Submission {
   failOn?: Impact;
   maxPages?: number;
   wcag?: { version: WcagVersion; level: WcagLevel };
-  /** As many pages as there are credits for. */
+  /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
 }
 
@@ -23,15 +23,15 @@ export interface ClientOptions {
   apiKey: string;
   /** Sent as User-Agent. */
   version: string;
-  /** Told why, and for how many seconds, nothing happens. */
+  /** Called before each wait with its reason and length. */
   onWait?: (why: string, seconds: number) => void;
-  /** How long it waits in all for a service that is away, busy or paused, in seconds. */
+  /** Total time to wait for a service that is unavailable, busy or paused. */
   maxWaitSeconds: number;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   signal: AbortSignal;
 }
 
-/** An answer: its status, its JSON body (or null) and what it says about the next request. */
+/** A response: status, JSON body (null if it is not JSON) and `Retry-After`. */
 export interface Answer {
   status: number;
   body: unknown;
@@ -40,24 +40,24 @@ export interface Answer {
 
 export interface Client {
   readonly options: ClientOptions;
-  /** Headers of a request with the key. */
+  /** Request headers, with the API key. */
   headers(extra?: Record<string, string>): Record<string, string>;
   address(path: string): string;
-  /** @throws CannotTell where the service refuses, or cannot be reached for too long */
+  /** @throws CliError if the service rejects the scan or is unavailable for longer than maxWaitSeconds */
   submit(submission: Submission, idempotencyKey: string): Promise<Accepted>;
-  /** The scan as it is now, and when to ask again. */
+  /** The current state of a scan, and when to poll again. */
   poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
   reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<string>;
 }
 
-/** A request that has had no answer for so long is sent again. */
+/** A request without a response is sent again after this time. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const FIRST_BACK_OFF_SECONDS = 0.5;
 const LAST_BACK_OFF_SECONDS = 8;
-/** Answers after which the same request may well succeed. A 409 is one only where it says when. */
+/** Statuses to retry. A 409 is retried only if it has a `Retry-After`. */
 const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
 
-/** A client of one service. Nothing is sent before the first call. */
+/** Creates a client of one service. Sends nothing until the first call. */
 export function createClient(options: ClientOptions): Client {
   const address = (path: string): string => `${options.baseUrl.replace(/\/+$/, '')}${path}`;
   const headers = (extra: Record<string, string> = {}): Record<string, string> => ({
@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions): Client {
     ...extra,
   });
 
-  /** Sends a request until there is an answer that is worth having. The request must be one that may be repeated. */
+  /** Sends a request and retries temporary failures. The request must be idempotent. */
   async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
     let waited = 0;
     for (let attempt = 0; ; attempt += 1) {
@@ -119,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
     },
     async poll(scanId) {
       const answer = await ask(`/v1/ci/scans/${encodeURIComponent(scanId)}`);
-      // 422 is a verdict, or says that the id is none.
+      // 422 is a verdict, or a malformed scan ID.
       if (![200, 202, 422].includes(answer.status) || readRefusal(answer.body) !== null) throw refusal(answer, options.baseUrl);
       return { result: checked(ScanResult, answer, options.baseUrl), retryAfterSeconds: answer.retryAfterSeconds };
     },
@@ -144,19 +144,19 @@ function bodyOf(submission: Submission): Record<string, unknown> {
   };
 }
 
-/** Reads a response whole. */
+/** Reads a whole response. */
 export async function readAnswer(response: Response): Promise<Answer> {
   const text = await response.text();
   let body: unknown = null;
   try {
     body = JSON.parse(text);
   } catch {
-    // A proxy's page: its status says enough.
+    // An HTML page of a proxy: the status is enough.
   }
   return { status: response.status, body, retryAfterSeconds: retryAfterOf(response.headers.get('retry-after')) };
 }
 
-/** Seconds of a `Retry-After`, which may also be a date; null where there is none. */
+/** Seconds of a `Retry-After` header, which may also be a date; null if it is absent. */
 export function retryAfterOf(header: string | null, now = Date.now()): number | null {
   if (header === null) return null;
   if (/^\d{1,9}$/.test(header.trim())) return Number(header);
@@ -164,7 +164,7 @@ export function retryAfterOf(header: string | null, now = Date.now()): number | 
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** Why a request must wait, in words. */
+/** Why a request must wait, as a sentence without its full stop. */
 export function reasonOf(answer: Answer): string {
   const known = readRefusal(answer.body);
   if (answer.status === 429) return 'The rate limit is reached';
@@ -172,11 +172,11 @@ export function reasonOf(answer: Answer): string {
     case 'queue_paused':
       return 'The scan queue is paused, nothing was charged';
     case 'queue_full':
-      return 'Too many scans are under way, nothing was charged';
+      return 'Too many scans are running, nothing was charged';
     case 'service_unavailable':
       return 'A part of the service is down, nothing was charged';
     case 'idempotency_conflict':
-      return 'The same submission is still under way';
+      return 'The same submission is still in progress';
     case 'scan_not_complete':
       return 'The report is not ready yet';
     default:
@@ -184,17 +184,17 @@ export function reasonOf(answer: Answer): string {
   }
 }
 
-/** The innermost cause of a failed request: `fetch failed` alone says nothing. */
+/** The innermost cause of a failed request: the outer message is only `fetch failed`. */
 export function causeOf(error: unknown): string {
   let inner = error;
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause;
   if (inner instanceof AggregateError && inner.errors[0] instanceof Error) inner = inner.errors[0];
   if (!(inner instanceof Error)) return String(inner);
-  if (inner.name === 'TimeoutError') return 'no answer in time';
+  if (inner.name === 'TimeoutError') return 'no response in time';
   return printable(inner.message || (inner as { code?: string }).code || inner.name);
 }
 
-/** A refusal in words that say what to do. */
+/** An error message that says what to do. */
 export function refusal(answer: Answer, baseUrl: string): CliError {
   const known: RefusalBody = readRefusal(answer.body);
   const said = known === null ? '' : known.message;
@@ -205,8 +205,8 @@ export function refusal(answer: Answer, baseUrl: string): CliError {
       const balance = known?.fields.balance;
       const requested = known?.fields.pages_requested;
       return new CliError(
-        `There are not enough credits (402): ${String(requested ?? 'too many')} pages were asked for, ${String(balance ?? 'fewer')} can be paid.`,
-        'Ask for fewer pages (--max-pages), add credits, or test as many pages as there are credits for (--partial).',
+        `There are not enough credits (402): ${String(requested ?? 'too many')} pages were requested, ${String(balance ?? 'fewer')} credits are available.`,
+        'Request fewer pages (--max-pages), add credits, or scan only as many pages as there are credits (--partial).',
       );
     }
     case 403:
@@ -217,8 +217,8 @@ export function refusal(answer: Answer, baseUrl: string): CliError {
         : new CliError(`${printable(said)} (404)`);
     case 422:
       return new CliError(
-        'The service did not take the request (422):',
-        ...(said === '' ? ['it did not say why'] : said.split('\n').map((line) => `  ${printable(line)}`)),
+        'The service rejected the request (422):',
+        ...(said === '' ? ['  it gave no reason'] : said.split('\n').map((line) => `  ${printable(line)}`)),
       );
     default:
       return new CliError(`The service answered ${answer.status}${said === '' ? '.' : `: ${printable(said)}`}`);
@@ -228,7 +228,7 @@ export function refusal(answer: Answer, baseUrl: string): CliError {
 function checked<T extends TSchema>(schema: T, answer: Answer, baseUrl: string): Static<T> {
   if (Value.Check(schema, answer.body)) return answer.body as Static<T>;
   throw new CliError(
-    `${baseUrl} gave an answer that is none of Curbcut's (${answer.status}).`,
-    'Check CURBCUT_URL, and that this command is as new as the service.',
+    `${baseUrl} sent a response that this command does not understand (${answer.status}).`,
+    'Check CURBCUT_URL, and that this command is not older than the service.',
   );
 }

@@ -1,33 +1,38 @@
-/** Why nobody can tell whether a scan passed: what the command line says before it exits with 2. */
+/** Errors after which there is no verdict. The command line prints them and exits with 2. */
 
-/** What happened, and what to do about it, a line each. */
+/** What happened and what to do about it, one line each. */
 export class CliError extends Error {
   constructor(...lines: string[]) {
     super(lines.join('\n'));
-    this.name = 'CannotTell';
+    this.name = 'CliError';
   }
 }
 
-/** The service was away, busy or paused for longer than anyone would wait. */
+/** The service was unavailable, busy or paused for longer than --max-wait. */
 export class ServiceUnavailable extends CliError {
-  /** False where no answer came, so that nobody knows what became of the request. */
+  /** False if no response arrived, so that the outcome of the request is unknown. */
   readonly answered: boolean;
   constructor(answered: boolean, ...lines: string[]) {
     super(...lines);
-    this.name = 'ServiceAway';
+    this.name = 'ServiceUnavailable';
     this.answered = answered;
   }
 }
 
-/** The command was used in a way that it does not know. */
+/** The arguments are invalid. */
 export class UsageError extends CliError {
   constructor(problem: string, command?: string) {
     super(problem, `Try: curbcut ${command === undefined ? '' : `${command} `}--help`);
-    this.name = 'WrongUse';
+    this.name = 'UsageError';
   }
 }
 
-/** The same text without what would steer a terminal: messages may quote what strangers' servers sent. */
+/** The message of whatever was thrown: JavaScript allows any value. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Removes control characters: messages may quote text of untrusted servers, which must not control the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
 }

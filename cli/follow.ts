@@ -1,4 +1,4 @@
-/** Follows a scan to its end: by the event stream while that holds, else by polling. */
+/** Follows a scan to its end through the event stream, or by polling if streams do not work. */
 import { Value } from 'typebox/value';
 import { isTerminal, type Phase } from '../core/scan/phases.ts';
 import { readAnswer, reasonOf, refusal, retryAfterOf, causeOf, type Client } from './client.ts';
@@ -6,7 +6,7 @@ import { CliError } from './errors.ts';
 import { Complete, Progress, type ScanResult } from './messages.ts';
 import { readEvents } from './sse.ts';
 
-/** Where a scan is. `pages` is null where only polls tell of it. */
+/** The progress of a scan. `pages` is null after a poll, which has no page counts. */
 export interface Step {
   phase: Phase;
   pages: { scanned: number; total: number } | null;
@@ -14,13 +14,13 @@ export interface Step {
 
 export interface FollowOptions {
   onStep?: (step: Step) => void;
-  /** A stream on which nothing came for so long is dead: the service sends a comment every 15 s. */
+  /** A stream without any data for this time is dead: the service sends a comment every 15 s. */
   idleMs?: number;
 }
 
 const IDLE_MS = 45_000;
-/** Streams that open and bring nothing, one after the other, until polling takes over: a proxy holds them back. */
-const STREAMS_IN_VAIN = 3;
+/** Consecutive streams without an event before falling back to polling: a proxy may buffer them. */
+const MAX_EMPTY_STREAMS = 3;
 const BETWEEN_STREAMS_MS = 1_000;
 const BETWEEN_POLLS_SECONDS = 5;
 
@@ -28,25 +28,25 @@ type Ended = { result: ScanResult } | { result: null; opened: boolean; news: boo
 
 /**
  * Waits for the end of a scan.
- * @throws CannotTell where there is no such scan, the key is refused, or the service stays away
+ * @throws CliError if the scan does not exist, the key is rejected, or the service stays unavailable
  */
 export async function followScan(client: Client, scanId: string, options: FollowOptions = {}): Promise<ScanResult> {
   const { sleep, signal } = client.options;
   let lastEventId: string | null = null;
-  let inVain = 0;
+  let emptyStreams = 0;
   for (;;) {
     signal.throwIfAborted();
     let streaming = false;
-    if (inVain < STREAMS_IN_VAIN) {
+    if (emptyStreams < MAX_EMPTY_STREAMS) {
       const ended = await oneStream();
       if (ended.result !== null) return ended.result;
-      if (ended.opened) inVain = ended.news ? 0 : inVain + 1;
+      if (ended.opened) emptyStreams = ended.news ? 0 : emptyStreams + 1;
       await sleep(ended.waitSeconds === null ? BETWEEN_STREAMS_MS : ended.waitSeconds * 1000, signal);
       if (ended.news) continue;
-      streaming = inVain < STREAMS_IN_VAIN;
-      if (!streaming) client.options.onWait?.('The event stream brings nothing; asking every few seconds instead', 0);
+      streaming = emptyStreams < MAX_EMPTY_STREAMS;
+      if (!streaming) client.options.onWait?.('The event stream sends no events; polling instead', 0);
     }
-    // Waits out a service that is away, up to the client's patience.
+    // If the service is unavailable, this waits for up to maxWaitSeconds.
     const { result, retryAfterSeconds } = await client.poll(scanId);
     if (isTerminal(result.status)) return result;
     options.onStep?.({ phase: result.status, pages: null });
@@ -88,12 +88,9 @@ export async function followScan(client: Client, scanId: string, options: Follow
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof CliError) throw error;
-      // A stream that breaks is opened again; polling says so where the service is really away.
+      // A broken stream is reopened. If the service is down, polling reports it.
       if (!news)
-        client.options.onWait?.(
-          `The event stream broke (${idle.signal.aborted ? 'nothing came' : causeOf(error)})`,
-          BETWEEN_STREAMS_MS / 1000,
-        );
+        client.options.onWait?.(`The event stream broke (${idle.signal.aborted ? 'no data' : causeOf(error)})`, BETWEEN_STREAMS_MS / 1000);
     } finally {
       clearTimeout(watch);
       idle.abort();

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The process of `curbcut`: gives its streams, signals and environment to the command. */
+/** The `curbcut` process: passes its streams, signals and environment to the command. */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
-    // A second signal ends the process as it would any other.
+    // A second signal terminates the process at once.
     interrupted.abort(signal);
   });
 }
@@ -24,5 +24,5 @@ process.exitCode = await run(process.argv.slice(2), {
   sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
   newId: randomUUID,
 });
-// A connection that is kept alive must not keep the process.
+// Keep-alive connections must not keep the process running.
 process.exit();

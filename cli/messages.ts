@@ -1,4 +1,4 @@
-/** What the service answers, as far as the command line needs it; fields that are added later do no harm. */
+/** Schemas of the service's responses, limited to what the command line needs. Unknown fields are allowed. */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { PHASES } from '../core/scan/phases.ts';
@@ -15,7 +15,7 @@ export const Accepted = Type.Object({
 });
 export type Accepted = Static<typeof Accepted>;
 
-/** A scan as a poll or the last event tells of it. */
+/** A scan, as a poll or the `complete` event describes it. */
 export const ScanResult = Type.Object({
   scan_id: Type.String(),
   status: Type.Enum([...PHASES]),
@@ -31,7 +31,7 @@ export const ScanResult = Type.Object({
 });
 export type ScanResult = Static<typeof ScanResult>;
 
-/** A step on the way. */
+/** A `progress` event. */
 export const Progress = Type.Object({
   event: Type.Literal('progress'),
   status: Type.Enum([...PHASES]),
@@ -49,13 +49,13 @@ const Invalid = Type.Object({
   detail: Type.Array(Type.Object({ loc: Type.Array(Type.Union([Type.String(), Type.Number()])), msg: Type.String() })),
 });
 
-/** A refusal's body: a code with one sentence, or a list of fields that are wrong; null where it is neither. */
+/** The body of an error: a code with a message, or validation errors; null if it is neither. */
 export type RefusalBody =
   | { code: string; message: string; fields: Record<string, unknown> }
   | { code: 'validation'; message: string; fields: Record<string, unknown> }
   | null;
 
-/** Reads a refusal. Validation errors are a line for each field. */
+/** Reads the body of an error. Validation errors become one line per field. */
 export function readRefusal(body: unknown): RefusalBody {
   if (Value.Check(Refusal, body)) return { code: body.detail, message: body.message ?? body.detail, fields: body };
   if (Value.Check(Invalid, body)) {

@@ -16,7 +16,7 @@ const terminal = (change: Partial<Terminal> = {}): Terminal & { text: string } =
 };
 
 describe('progress', () => {
-  it('is a line for each phase and each tenth of the pages where nobody draws over it', () => {
+  it('prints a line for each phase and each tenth of the pages if lines cannot be redrawn', () => {
     const out = terminal();
     const view = showProgress(out);
     view.step({ phase: 'queued', pages: null });
@@ -31,7 +31,7 @@ describe('progress', () => {
     ]);
   });
 
-  it('is one line that is drawn again, and taken away at the end, on a terminal', () => {
+  it('redraws one line on a terminal and removes it at the end', () => {
     const out = terminal({ live: true });
     const view = showProgress(out, () => 0);
     view.step({ phase: 'scanning', pages: { scanned: 1, total: 2 } });
@@ -42,7 +42,7 @@ describe('progress', () => {
     expect(out.text.replaceAll('something\n', '')).to.not.include('\n');
   });
 
-  it('fits the terminal, whatever its width', () => {
+  it('fits a terminal of any width', () => {
     const step = { phase: 'aggregating' as const, pages: { scanned: 123, total: 500 } };
     for (const columns of [1, 10, 20, 40, 60, 80, 200]) {
       const line = lineOf(step, '|', 4321, terminal({ columns: () => columns }));
@@ -53,17 +53,17 @@ describe('progress', () => {
   });
 });
 
-describe('a terminal', () => {
+describe('terminal', () => {
   const of = (isTTY: boolean, environment: Record<string, string>) => {
     const { live, color, unicode } = terminalOf({ isTTY, write: () => true }, environment);
     return { live, color, unicode };
   };
-  it('has colours and a live line only where it is one', () => {
+  it('has colours and a live line only if it is a TTY', () => {
     expect(of(true, { LANG: 'de_DE.UTF-8' })).to.deep.equal({ live: true, color: true, unicode: true });
     expect(of(false, { LANG: 'C' })).to.deep.equal({ live: false, color: false, unicode: false });
     expect(of(true, { TERM: 'dumb' })).to.deep.include({ live: false, color: false });
   });
-  it('has no colours with NO_COLOR, and draws nothing over in CI', () => {
+  it('has no colours with NO_COLOR and no live line in CI', () => {
     expect(of(true, { NO_COLOR: '1' })).to.deep.include({ live: true, color: false });
     expect(of(true, { CI: 'true' })).to.deep.include({ live: false });
   });

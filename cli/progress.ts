@@ -1,12 +1,12 @@
-/** Shows how far a scan is: one line that is drawn again on a terminal, plain lines elsewhere, nothing where nobody looks. */
+/** Shows the progress of a scan: one line that is redrawn on a terminal, plain lines elsewhere. */
 import type { Step } from './follow.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 export interface ProgressView {
   step(step: Step): void;
-  /** Something else happens: a wait, a fall-back. */
+  /** Prints a notice, such as a wait or a fallback. */
   note(text: string): void;
-  /** Takes the live line away. */
+  /** Removes the live line. */
   end(): void;
 }
 
@@ -20,12 +20,12 @@ export function noProgress(): ProgressView {
   return { step: () => {}, note: () => {}, end: () => {} };
 }
 
-/** A view for this terminal. */
+/** Creates the view that suits the terminal. */
 export function showProgress(terminal: Terminal, now: () => number = () => performance.now()): ProgressView {
   return terminal.live ? liveLine(terminal, now) : plainLines(terminal);
 }
 
-/** A line for each phase, and one for each tenth of the pages. */
+/** Prints a line for each phase and for each tenth of the pages. */
 function plainLines(terminal: Terminal): ProgressView {
   let phase = '';
   let tenth = 0;
@@ -56,7 +56,7 @@ function liveLine(terminal: Terminal, now: () => number): ProgressView {
   const clear = (): void => terminal.write('\r\u001b[2K');
   return {
     step(next) {
-      // Polls do not count pages: what the stream told last still holds.
+      // Polls have no page counts: keep the last ones of the stream.
       step = { phase: next.phase, pages: next.pages ?? step?.pages ?? null };
       draw();
       timer ??= setInterval(() => {
@@ -87,7 +87,7 @@ export function lineOf({ phase, pages }: Step, spinner: string, seconds: number,
   const head = `${spinner} ${phase.padEnd(11)}`;
   const room = terminal.columns() - 1;
   const tail = `${counted}  ${seconds} s`;
-  // The bar goes first where there is no room for it.
+  // If the line is too long, drop the bar first.
   if (head.length + bar.length + tail.length <= room) return `${paint(terminal, 'cyan', head)}${bar}${tail}`;
   return `${head}${tail}`.slice(0, Math.max(0, room));
 }

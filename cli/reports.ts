@@ -8,18 +8,18 @@ import type { ReadableStream } from 'node:stream/web';
 import { causeOf, type Client } from './client.ts';
 import { CliError } from './errors.ts';
 
-/** Where to save what. Absent: not at all. */
+/** Files to save the reports to. An absent report is not saved. */
 export interface Files {
   pdf?: string;
   export?: string;
 }
 
-/** A link that gives nothing is asked for anew so often: it may have expired. */
+/** A failed download is tried again with a new link, because the old one may have expired. */
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 1_000;
 const DOWNLOAD_TIMEOUT_MS = 300_000;
 
-/** Sees to it, before anything is paid, that the files can be written. @throws CannotTell */
+/** Checks that the files can be written, before any credits are spent. @throws CliError if not */
 export async function checkFiles(files: Files): Promise<void> {
   for (const file of [files.pdf, files.export]) {
     if (file === undefined) continue;
@@ -34,7 +34,7 @@ export async function checkFiles(files: Files): Promise<void> {
   }
 }
 
-/** Downloads what is asked for. A file is there whole, or not at all. @throws CannotTell */
+/** Downloads the requested reports. A file is written completely or not at all. @throws CliError */
 export async function saveReports(client: Client, scanId: string, files: Files): Promise<void> {
   if (files.pdf !== undefined) await save(client, scanId, 'pdf', files.pdf);
   if (files.export !== undefined) await save(client, scanId, 'json', files.export);
@@ -47,7 +47,7 @@ async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: 
     const link = await client.reportLink(scanId, kind);
     let why: string;
     try {
-      // The link is good by itself: the key goes to nobody but the service.
+      // The link is presigned. Send the API key to the service only, never to the object store.
       const response = await fetch(link, { signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
       if (response.ok && response.body !== null) {
         await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(part));

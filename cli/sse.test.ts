@@ -21,11 +21,11 @@ const whole: ServerEvent[] = [
 ];
 
 describe('server-sent events', () => {
-  it('are read with their ids; comments and what is not finished are none', async () => {
+  it('have IDs and data; comments and unfinished events are ignored', async () => {
     expect(await read([Buffer.from(text)])).to.deep.equal(whole);
   });
 
-  it('are the same however the stream is cut', async () => {
+  it('do not depend on how the stream is split into chunks', async () => {
     const bytes = Buffer.from(text);
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }), async (cuts) => {
@@ -35,7 +35,7 @@ describe('server-sent events', () => {
     );
   });
 
-  it('do not grow without end', async () => {
+  it('are rejected if they are too long', async () => {
     let thrown: unknown;
     try {
       await read(Array.from({ length: 40 }, () => Buffer.alloc(64 * 1024, 'x')));

@@ -1,19 +1,19 @@
-/** What a scan found, in words for people. */
+/** The result of a scan as text. */
 import { IMPACTS } from '../core/scan/impacts.ts';
 import { printable } from './errors.ts';
 import type { ScanResult } from './messages.ts';
 import { paint, type Terminal } from './terminal.ts';
 
-/** 0: passed, or done without thresholds; 1: not passed; 2: nobody can tell. */
+/** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. */
 export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
   if (result.passed === false) return 1;
   return result.status === 'done' ? 0 : 2;
 }
 
-/** A message's sentences: each missed threshold is one. */
+/** Splits a message into sentences: one per missed threshold. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
-/** The result as lines: score, violations by severity, verdict, missed thresholds. */
+/** Renders score, violations by severity, verdict and missed thresholds. */
 export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode'>, saved: readonly string[] = []): string {
   const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
   const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;

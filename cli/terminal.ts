@@ -1,7 +1,7 @@
-/** What the output can show: colours, a line that is drawn again, how wide it is. */
+/** What the output supports: colours, redrawing a line, its width. */
 
 export interface Terminal {
-  /** True where a line may be drawn over. */
+  /** Whether a line can be redrawn. */
   live: boolean;
   color: boolean;
   /** False: only ASCII. */
@@ -10,7 +10,7 @@ export interface Terminal {
   write(text: string): void;
 }
 
-/** Judges a stream by what it is and by the environment (https://no-color.org). */
+/** Detects the abilities of a stream; NO_COLOR as defined on https://no-color.org. */
 export function terminalOf(
   stream: { isTTY?: boolean; columns?: number; write(text: string): unknown },
   environment: Record<string, string | undefined>,

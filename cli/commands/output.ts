@@ -1,7 +1,7 @@
-/** The options that every command shares, and what is done once a scan has ended. */
+/** The options that every command shares, and the output at the end of a scan. */
 import { parseArgs } from 'node:util';
 import type { Client } from '../client.ts';
-import { CliError, UsageError } from '../errors.ts';
+import { CliError, errorMessage, UsageError } from '../errors.ts';
 import { followScan } from '../follow.ts';
 import type { ScanResult } from '../messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
@@ -18,19 +18,19 @@ export const OUTPUT_OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** What a command needs of the context. */
+/** What a command needs of its process. */
 export interface CliContext {
   stdout: Terminal;
   stderr: Terminal;
   environment: Record<string, string | undefined>;
   version: string;
-  /** Aborted when the caller interrupts; its reason is the signal's name. */
+  /** Aborted on SIGINT or SIGTERM; the reason is the signal's name. */
   signal: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
   newId(): string;
 }
 
-/** What a caller must know to pick up what was interrupted. */
+/** Identifies the scan of an interrupted command, so that the caller can resume it. */
 export interface ScanReference {
   scanId: string | null;
   /** Sent with the submission. */
@@ -44,7 +44,7 @@ export interface Output {
   maxWaitSeconds: number;
 }
 
-/** Parses arguments; a mistake says which option it is. @throws WrongUse */
+/** Parses arguments. @throws UsageError that names the invalid option */
 export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(
   command: string,
   args: readonly string[],
@@ -53,20 +53,20 @@ export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message.split('. ')[0]! : String(error), command);
+    throw new UsageError(errorMessage(error).split('. ')[0]!, command);
   }
 }
 
-/** A number of an option. @throws WrongUse */
+/** Parses the number of an option. @throws UsageError */
 export function numberOf(command: string, option: string, text: string | undefined, whole: boolean): number | undefined {
   if (text === undefined) return undefined;
   const number = Number(text);
   if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
-    throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of 0 or more.`, command);
+    throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of at least 0.`, command);
   return number;
 }
 
-/** What the shared options ask for. */
+/** Interprets the shared options. */
 export function outputOf(
   command: string,
   values: { pdf?: string; export?: string; json: boolean; quiet: boolean; 'max-wait': string },
@@ -81,25 +81,25 @@ export function outputOf(
   };
 }
 
-/** The same news is told again only after so many seconds of waiting: thirty equal lines say no more than one. */
+/** The same notice is repeated only after this time of waiting, so that it does not fill the log. */
 const REPEAT_AFTER_SECONDS = 60;
 
-/** The notes of a client, as the progress shows them. */
+/** Shows the client's waits as notices of the progress view. */
 export function waitNote(progress: ProgressView): (why: string, seconds: number) => void {
-  let told = '';
+  let last = '';
   let since = 0;
   return (why, seconds) => {
     since += seconds;
-    if (why === told && since < REPEAT_AFTER_SECONDS) return;
+    if (why === last && since < REPEAT_AFTER_SECONDS) return;
     progress.note(
-      seconds === 0 ? `${why}.` : why === told ? `${why}; still trying.` : `${why}; trying again in ${Number(seconds.toFixed(1))} s.`,
+      seconds === 0 ? `${why}.` : why === last ? `${why}; still retrying.` : `${why}; retrying in ${Number(seconds.toFixed(1))} s.`,
     );
-    told = why;
+    last = why;
     since = 0;
   };
 }
 
-/** Follows a scan, saves its reports, and shows what it found. @returns the exit code */
+/** Follows a scan, saves its reports and prints its result. @returns the exit code */
 export async function followAndReport(
   client: Client,
   scanId: string,
@@ -116,11 +116,11 @@ export async function followAndReport(
       await saveReports(client, scanId, output.files);
       saved.push(...asked);
     } catch (error) {
-      // The verdict stands; it is shown before what went wrong.
+      // The verdict is still valid: print it before the error.
       if (!(error instanceof CliError)) throw error;
       problem = error;
     }
-  } else if (asked.length > 0) problem = new CliError('There is no report to save: the scan did not come to its end.');
+  } else if (asked.length > 0) problem = new CliError('There is no report to save, because the scan did not complete.');
   output.progress.end();
   if (output.json) context.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
   else if (!quiet) context.stdout.write(renderSummary(result, context.stdout, saved));
@@ -129,7 +129,7 @@ export async function followAndReport(
   return problem !== null && code === 0 ? 2 : code;
 }
 
-/** The result as the API names it, and where its reports were saved. */
+/** The result with the API's field names, and the files of the saved reports. */
 function jsonOf(result: ScanResult, files: Files): Record<string, unknown> {
   const { event: _event, ...rest } = result as ScanResult & { event?: string };
   return { ...rest, ...(files.pdf !== undefined && { pdf: files.pdf }), ...(files.export !== undefined && { export: files.export }) };

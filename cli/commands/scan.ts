@@ -19,16 +19,16 @@ const OPTIONS = {
   ...OUTPUT_OPTIONS,
 } as const;
 
-/** Runs the command. @returns its exit code @throws CannotTell */
-export async function scan(args: readonly string[], context: CliContext, trail: ScanReference): Promise<number> {
+/** Runs the command. @returns its exit code @throws CliError */
+export async function scan(args: readonly string[], context: CliContext, reference: ScanReference): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
     context.stdout.write(SCAN_HELP);
     return 0;
   }
   const [url, ...others] = positionals;
-  if (url === undefined) throw new UsageError('Which site? Give its URL.', 'scan');
-  if (others.length > 0) throw new UsageError(`One URL at a time, please; ${others.join(' ')} is too much.`, 'scan');
+  if (url === undefined) throw new UsageError('The URL is missing.', 'scan');
+  if (others.length > 0) throw new UsageError(`Too many arguments: ${others.join(' ')}`, 'scan');
   const submission: Submission = {
     url,
     minScore: numberOf('scan', 'min-score', values['min-score'], false),
@@ -43,13 +43,13 @@ export async function scan(args: readonly string[], context: CliContext, trail: 
   await checkFiles(output.files);
   const client = createClient({ ...context, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
   const idempotencyKey = values['idempotency-key'] ?? context.newId();
-  trail.idempotencyKey = idempotencyKey;
+  reference.idempotencyKey = idempotencyKey;
   try {
     const accepted = await client.submit(submission, idempotencyKey);
-    trail.scanId = accepted.scan_id;
+    reference.scanId = accepted.scan_id;
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
-      output.progress.note(`Credits cover only ${accepted.pages_reserved} of the ${accepted.pages_requested} pages.`);
+      output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
     return await followAndReport(client, accepted.scan_id, output, values.quiet, context);
   } finally {
     output.progress.end();
@@ -59,7 +59,7 @@ export async function scan(args: readonly string[], context: CliContext, trail: 
 function oneOf<const T extends string>(option: string, text: string | undefined, allowed: readonly T[]): T | undefined {
   if (text === undefined) return undefined;
   const found = allowed.find((value) => value === text.toLowerCase());
-  if (found === undefined) throw new UsageError(`--${option} ${text} is none of ${allowed.join(', ')}.`, 'scan');
+  if (found === undefined) throw new UsageError(`--${option} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
   return found;
 }
 
@@ -68,6 +68,6 @@ function wcagOf(text: string | undefined): Submission['wcag'] {
   const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
   const found = { version: WCAG_VERSIONS.find((one) => one === version), level: WCAG_LEVELS.find((one) => one === level?.toUpperCase()) };
   if (found.version === undefined || found.level === undefined)
-    throw new UsageError(`--wcag ${text} is no target; one is 2.1-AA, another 2.2-AAA.`, 'scan');
+    throw new UsageError(`--wcag ${text} is not a valid target. Examples: 2.1-AA, 2.2-AAA.`, 'scan');
   return { version: found.version, level: found.level };
 }

@@ -13,7 +13,7 @@ import {
   startService,
   stream,
   type Answering,
-  type Ran,
+  type Output,
   type Service,
 } from './service.ts';
 
@@ -28,12 +28,12 @@ describe('curbcut scan', () => {
     service = undefined;
   });
 
-  /** Runs a scan against routes; the n-th answer of a route is given to its n-th request, the last one to all that follow. */
+  /** Runs a scan against routes. The n-th answer of a route goes to its n-th request, the last one to all later requests. */
   async function against(
     routes: Record<string, Answering[]>,
     args: string[] = [],
     options: Parameters<typeof curbcut>[1] = {},
-  ): Promise<Ran> {
+  ): Promise<Output> {
     const asked = new Map<string, number>();
     service = await startService((request, response) => {
       const route = `${request.method} ${request.path}`;
@@ -45,18 +45,18 @@ describe('curbcut scan', () => {
     });
     return curbcut(['scan', 'https://x.example/', ...args], { url: service.url, ...options });
   }
-  const takes: Answering = () => ({ status: 202, body: accepted });
-  const tells =
+  const accepts: Answering = () => ({ status: 202, body: accepted });
+  const streams =
     (...pieces: string[]): Answering =>
     (_, response) =>
       stream(response, pieces);
-  const refuses =
+  const replies =
     (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
     () => ({ status, body, headers });
 
-  describe('says what was found', () => {
-    it('passed: 0, with score, severities and verdict', async () => {
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(progress(1, 'scanning', 2, 5), complete(2))] });
+  describe('reports the result', () => {
+    it('exits with 0 if the scan passed, and prints score, severities and verdict', async () => {
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] });
       expect(ran.code).to.equal(0);
       expect(ran.stdout).to.match(
         /Score +97\.5 of 100\nViolations +3\n +critical +0\n +serious +1\n +moderate +2\n +minor +0\nVerdict +✓ passed\n$/,
@@ -64,9 +64,9 @@ describe('curbcut scan', () => {
       expect(ran.stderr).to.include(`Scan ${SCAN_ID}`).and.to.include('scanning 2 of 5 pages');
     });
 
-    it('not passed: 1, and a line for each missed threshold', async () => {
+    it('exits with 1 if the scan did not pass, and prints a line for each missed threshold', async () => {
       const message = 'The score is 64.2, below the minimum of 90. There are 12 violations, more than the 0 allowed.';
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2, { passed: false, message, score: 64.2 }))] });
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false, message, score: 64.2 }))] });
       expect(ran.code).to.equal(1);
       expect(ran.stdout).to.include(
         '✗ did not pass\n  ✗ The score is 64.2, below the minimum of 90.\n  ✗ There are 12 violations, more than the 0 allowed.\n',
@@ -88,33 +88,36 @@ describe('curbcut scan', () => {
       ['canceled without thresholds', { status: 'canceled', passed: null, score: null, violations_count: null }, 2],
     ];
     for (const [name, change, code] of ends)
-      it(`${name}: ${code}`, async () => {
-        const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2, change))] });
+      it(`exits with ${code}: ${name}`, async () => {
+        const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, change))] });
         expect(ran.code).to.equal(code);
         if (typeof change.message === 'string') expect(ran.stdout).to.include(change.message);
       });
 
-    it('as JSON with --json, and nothing else', async () => {
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(progress(1, 'scanning', 2, 5), complete(2))] }, ['--json']);
+    it('prints only JSON with --json', async () => {
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] }, ['--json']);
       const { report_url: _, ...rest } = result();
       expect(JSON.parse(ran.stdout)).to.deep.equal(rest);
       expect(ran.stderr).to.equal('');
     });
 
-    it('by its exit code alone with --quiet', async () => {
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2, { passed: false, message: 'No.' }))] }, ['--quiet']);
+    it('prints nothing with --quiet', async () => {
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false, message: 'No.' }))] }, ['--quiet']);
       expect(ran).to.deep.include({ code: 1, stdout: '', stderr: '' });
     });
 
-    it('without letting a message steer the terminal', async () => {
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2, { passed: false, message: 'a\u001b[2Jb\u202ec' }))] });
+    it('removes control characters from messages', async () => {
+      const ran = await against({
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(complete(2, { passed: false, message: 'a\u001b[2Jb\u202ec' }))],
+      });
       expect(ran.stdout).to.include('✗ a [2Jb c');
     });
   });
 
-  describe('submits', () => {
-    it('every option under its name in the contract, with the key and an idempotency key', async () => {
-      await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2))] }, [
+  describe('submission', () => {
+    it('sends every option under its name in the API, with the API key and an idempotency key', async () => {
+      await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] }, [
         ...['--min-score', '90.5', '--max-violations', '0', '--fail-on', 'Serious', '--max-pages', '25', '--wcag', '2.2-aaa', '--partial'],
       ]);
       const [submission] = service!.of('POST', '/v1/ci/scans');
@@ -131,36 +134,39 @@ describe('curbcut scan', () => {
       expect(submission!.headers).to.include({ 'x-api-key': KEY, 'idempotency-key': 'key-of-this-run', 'user-agent': 'curbcut/1.2.3' });
     });
 
-    it('nothing that was not asked for', async () => {
-      await against({ [SUBMIT]: [takes], [EVENTS]: [tells(complete(2))] });
+    it('sends no options that were not given', async () => {
+      await against({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] });
       expect(service!.of('POST', '/v1/ci/scans')[0]!.body).to.deep.equal({ url: 'https://x.example/' });
     });
 
-    it('again under the same idempotency key where the connection broke, so that nothing is charged twice', async () => {
+    it('retries with the same idempotency key if the connection breaks, so that nothing is charged twice', async () => {
       const breaks: Answering = (_, response) => void response.destroy();
-      const ran = await against({ [SUBMIT]: [breaks, breaks, takes], [EVENTS]: [tells(complete(2))] }, ['--idempotency-key', 'build-7']);
+      const ran = await against({ [SUBMIT]: [breaks, breaks, accepts], [EVENTS]: [streams(complete(2))] }, [
+        '--idempotency-key',
+        'build-7',
+      ]);
       expect(ran.code).to.equal(0);
       const keys = service!.of('POST', '/v1/ci/scans').map(({ headers }) => headers['idempotency-key']);
       expect(keys).to.deep.equal(['build-7', 'build-7', 'build-7']);
     });
 
-    it('after as long as a 429 or a 503 asks to wait, and says so', async () => {
+    it('waits as long as a 429 or 503 asks, and reports it', async () => {
       const ran = await against({
         [SUBMIT]: [
-          refuses(429, { detail: 'rate_limit_exceeded' }, { 'Retry-After': '7' }),
-          refuses(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' }),
-          takes,
+          replies(429, { detail: 'rate_limit_exceeded' }, { 'Retry-After': '7' }),
+          replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' }),
+          accepts,
         ],
-        [EVENTS]: [tells(complete(2))],
+        [EVENTS]: [streams(complete(2))],
       });
       expect(ran.code).to.equal(0);
       expect(ran.slept).to.deep.equal([7000, 30_000]);
-      expect(ran.stderr).to.include('The rate limit is reached; trying again in 7 s.');
-      expect(ran.stderr).to.include('The scan queue is paused, nothing was charged; trying again in 30 s.');
+      expect(ran.stderr).to.include('The rate limit is reached; retrying in 7 s.');
+      expect(ran.stderr).to.include('The scan queue is paused, nothing was charged; retrying in 30 s.');
     });
 
-    it('no longer than --max-wait: 2', async () => {
-      const ran = await against({ [SUBMIT]: [refuses(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' })] }, [
+    it('waits no longer than --max-wait: exit code 2', async () => {
+      const ran = await against({ [SUBMIT]: [replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' })] }, [
         '--max-wait',
         '70',
       ]);
@@ -170,7 +176,7 @@ describe('curbcut scan', () => {
       expect(ran.stderr).to.not.include('idempotency');
     });
 
-    it('and says how to find out what became of it where no answer ever came: 2', async () => {
+    it('prints how to find the outcome if no response arrived: exit code 2', async () => {
       const gone = await startService(() => undefined);
       await gone.close();
       const ran = await curbcut(['scan', 'https://x.example/', '--max-wait', '4'], { url: gone.url });
@@ -185,11 +191,11 @@ describe('curbcut scan', () => {
         'too few credits',
         402,
         { detail: 'insufficient_credits', message: 'Fewer.', balance: 3, pages_requested: 5 },
-        ['5 pages were asked for, 3 can be paid', '--partial'],
+        ['5 pages were requested, 3 credits are available', '--partial'],
       ],
       ['a blocked account', 403, { detail: 'account_blocked', message: 'Blocked.' }, ['blocked (403)']],
       [
-        'a field that is wrong',
+        'an invalid field',
         422,
         {
           detail: [
@@ -199,13 +205,13 @@ describe('curbcut scan', () => {
         },
         ['  url: localhost is a private name.', '  max_pages: It must be at most 500.'],
       ],
-      ['a page that is no API', 404, '<html></html>', ['There is no Curbcut service at http://127.0.0.1', 'CURBCUT_URL']],
-      ['an answer that is none of ours', 202, { hello: 'world' }, ["none of Curbcut's"]],
-      ['a size that is too large', 413, { detail: 'payload_too_large', message: 'Too large.' }, ['413: Too large.']],
+      ['a web page instead of the API', 404, '<html></html>', ['There is no Curbcut service at http://127.0.0.1', 'CURBCUT_URL']],
+      ['an unknown response', 202, { hello: 'world' }, ['does not understand (202)']],
+      ['a payload that is too large', 413, { detail: 'payload_too_large', message: 'Too large.' }, ['413: Too large.']],
     ];
     for (const [name, status, body, said] of refusals)
-      it(`and explains ${name}: 2`, async () => {
-        const ran = await against({ [SUBMIT]: [refuses(status, body)] });
+      it(`explains ${name}: exit code 2`, async () => {
+        const ran = await against({ [SUBMIT]: [replies(status, body)] });
         expect(ran.code).to.equal(2);
         for (const text of said) expect(ran.stderr).to.include(text);
         expect(ran.stdout).to.equal('');
@@ -213,13 +219,13 @@ describe('curbcut scan', () => {
       });
   });
 
-  describe('follows', () => {
-    it('a stream that breaks with Last-Event-ID, and takes no step twice', async () => {
+  describe('following', () => {
+    it('reopens a broken stream with Last-Event-ID and shows no step twice', async () => {
       const ran = await against({
-        [SUBMIT]: [takes],
+        [SUBMIT]: [accepts],
         [EVENTS]: [
-          tells(progress(1, 'crawling', 0, 4), progress(2, 'scanning', 2, 4)),
-          tells(': keepalive\n\n', progress(3, 'scanning', 4, 4), complete(4)),
+          streams(progress(1, 'crawling', 0, 4), progress(2, 'scanning', 2, 4)),
+          streams(': keepalive\n\n', progress(3, 'scanning', 4, 4), complete(4)),
         ],
       });
       expect(ran.code).to.equal(0);
@@ -229,71 +235,71 @@ describe('curbcut scan', () => {
       expect(ran.stderr.match(/crawling/g)).to.have.length(1);
     });
 
-    it('by polls where no stream comes through, as often as the service says', async () => {
+    it('polls as often as the service says if streams send no events', async () => {
       const now = (status: string): Answering =>
-        refuses(202, result({ status, score: null, passed: null, violations_count: null }), { 'Retry-After': '6' });
+        replies(202, result({ status, score: null, passed: null, violations_count: null }), { 'Retry-After': '6' });
       const ran = await against({
-        [SUBMIT]: [takes],
-        [EVENTS]: [tells()],
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams()],
         [POLL]: [
           now('queued'),
           now('queued'),
           now('scanning'),
           now('generating'),
-          refuses(422, result({ passed: false, message: 'It did not.' })),
+          replies(422, result({ passed: false, message: 'It did not.' })),
         ],
       });
       expect(ran.code).to.equal(1);
-      expect(ran.stderr).to.include('The event stream brings nothing; asking every few seconds instead.');
+      expect(ran.stderr).to.include('The event stream sends no events; polling instead.');
       expect(ran.stderr).to.match(/queued\n[^]*scanning\n[^]*generating\n/);
       expect(ran.slept).to.include(6000);
       expect(service!.of('GET', /events$/)).to.have.length(3);
     });
 
-    it('on where the service restarts in between', async () => {
-      const down = refuses(503, { detail: 'service_unavailable', message: 'Down.' }, { 'Retry-After': '5' });
+    it('continues if the service restarts', async () => {
+      const down = replies(503, { detail: 'service_unavailable', message: 'Down.' }, { 'Retry-After': '5' });
       const ran = await against({
-        [SUBMIT]: [takes],
-        [EVENTS]: [tells(progress(1, 'scanning', 1, 4)), down, tells(complete(9))],
-        [POLL]: [down, refuses(202, result({ status: 'scanning', score: null, passed: null, violations_count: null }))],
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(progress(1, 'scanning', 1, 4)), down, streams(complete(9))],
+        [POLL]: [down, replies(202, result({ status: 'scanning', score: null, passed: null, violations_count: null }))],
       });
       expect(ran.code).to.equal(0);
-      expect(ran.stderr).to.include('A part of the service is down, nothing was charged; trying again in 5 s.');
+      expect(ran.stderr).to.include('A part of the service is down, nothing was charged; retrying in 5 s.');
     });
 
-    it('no further where the key is revoked meanwhile: 2', async () => {
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [refuses(401, { detail: 'invalid_api_key', message: 'No.' })] });
+    it('stops if the key is revoked: exit code 2', async () => {
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [replies(401, { detail: 'invalid_api_key', message: 'No.' })] });
       expect(ran.code).to.equal(2);
       expect(ran.stderr).to.include('was not accepted (401)');
     });
 
-    it('until it gives up, and says how to pick the scan up again: 2', async () => {
-      const down = refuses(503, { detail: 'service_unavailable', message: 'Down.' }, { 'Retry-After': '5' });
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [down], [POLL]: [down] }, ['--max-wait', '12']);
+    it('gives up after --max-wait and prints how to resume: exit code 2', async () => {
+      const down = replies(503, { detail: 'service_unavailable', message: 'Down.' }, { 'Retry-After': '5' });
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [down], [POLL]: [down] }, ['--max-wait', '12']);
       expect(ran.code).to.equal(2);
       expect(ran.stderr).to.include(`curbcut follow ${SCAN_ID}`);
     });
 
-    it('until it is interrupted, and says how to pick the scan up again: 130', async () => {
+    it('stops when interrupted and prints how to resume: exit code 130', async () => {
       const interrupt = new AbortController();
       const opens: Answering = (_, response) => {
         stream(response, [progress(1, 'scanning', 1, 4)], false);
         setImmediate(() => interrupt.abort('SIGINT'));
       };
-      const ran = await against({ [SUBMIT]: [takes], [EVENTS]: [opens] }, [], { interrupt });
+      const ran = await against({ [SUBMIT]: [accepts], [EVENTS]: [opens] }, [], { interrupt });
       expect(ran.code).to.equal(130);
-      expect(ran.stderr).to.match(new RegExp(`Interrupted. The scan goes on; pick it up again with: curbcut follow ${SCAN_ID}\n$`));
+      expect(ran.stderr).to.match(new RegExp(`Interrupted. The scan continues. To follow it again: curbcut follow ${SCAN_ID}\n$`));
     });
 
-    it('and says that pages were left out for lack of credits', async () => {
-      const ran = await against({ [SUBMIT]: [refuses(202, { ...accepted, pages_reserved: 2 })], [EVENTS]: [tells(complete(2))] }, [
+    it('reports that there are not enough credits for all pages', async () => {
+      const ran = await against({ [SUBMIT]: [replies(202, { ...accepted, pages_reserved: 2 })], [EVENTS]: [streams(complete(2))] }, [
         '--partial',
       ]);
-      expect(ran.stderr).to.include('Credits cover only 2 of the 5 pages.');
+      expect(ran.stderr).to.include('There are only enough credits for 2 of 5 pages.');
     });
   });
 
-  describe('saves reports', () => {
+  describe('reports', () => {
     let folder: string;
     before(async () => (folder = await mkdtemp(join(tmpdir(), 'curbcut-cli-'))));
     after(() => rm(folder, { recursive: true }));
@@ -303,15 +309,15 @@ describe('curbcut scan', () => {
       (path: string): Answering =>
       () => ({ status: 200, body: { url: `${service!.url}${path}`, expires_in: 3600 } });
 
-    it('where it is told to, and sends the key to nobody but the service', async () => {
+    it('are saved to files, without sending the API key to the object store', async () => {
       const ran = await against(
         {
-          [SUBMIT]: [takes],
-          [EVENTS]: [tells(complete(2))],
+          [SUBMIT]: [accepts],
+          [EVENTS]: [streams(complete(2))],
           [PDF]: [link('/objects/a.pdf')],
           [JSON_EXPORT]: [link('/objects/a.json')],
-          'GET /objects/a.pdf': [refuses(200, Buffer.from('%PDF-1.7'))],
-          'GET /objects/a.json': [refuses(200, '{"schema_version":1}')],
+          'GET /objects/a.pdf': [replies(200, Buffer.from('%PDF-1.7'))],
+          'GET /objects/a.json': [replies(200, '{"schema_version":1}')],
         },
         ['--pdf', join(folder, 'a.pdf'), '--export', join(folder, 'a.json')],
       );
@@ -322,13 +328,13 @@ describe('curbcut scan', () => {
       for (const seen of service!.of('GET', /objects/)) expect(seen.headers).to.not.have.property('x-api-key');
     });
 
-    it('with a new link where one has expired', async () => {
+    it('are downloaded with a new link if the first has expired', async () => {
       const ran = await against(
         {
-          [SUBMIT]: [takes],
-          [EVENTS]: [tells(complete(2))],
+          [SUBMIT]: [accepts],
+          [EVENTS]: [streams(complete(2))],
           [PDF]: [link('/objects/b.pdf')],
-          'GET /objects/b.pdf': [refuses(403, '<Error/>'), refuses(200, '%PDF')],
+          'GET /objects/b.pdf': [replies(403, '<Error/>'), replies(200, '%PDF')],
         },
         ['--pdf', join(folder, 'b.pdf')],
       );
@@ -336,9 +342,14 @@ describe('curbcut scan', () => {
       expect(service!.of('GET', /report$/)).to.have.length(2);
     });
 
-    it('or says the verdict, and then that it could not: 2', async () => {
+    it('that cannot be saved are reported after the verdict: exit code 2', async () => {
       const ran = await against(
-        { [SUBMIT]: [takes], [EVENTS]: [tells(complete(2))], [PDF]: [link('/objects/c.pdf')], 'GET /objects/c.pdf': [refuses(500, '')] },
+        {
+          [SUBMIT]: [accepts],
+          [EVENTS]: [streams(complete(2))],
+          [PDF]: [link('/objects/c.pdf')],
+          'GET /objects/c.pdf': [replies(500, '')],
+        },
         ['--pdf', join(folder, 'c.pdf')],
       );
       expect(ran.code).to.equal(2);
@@ -347,8 +358,8 @@ describe('curbcut scan', () => {
       expect((await readdir(folder)).filter((name) => name.startsWith('c.'))).to.deep.equal([]);
     });
 
-    it('or nothing is submitted where the folder is not there: 2', async () => {
-      const ran = await against({ [SUBMIT]: [takes] }, ['--pdf', join(folder, 'nowhere', 'a.pdf')]);
+    it('are checked before the submission, which is not sent if the folder does not exist: exit code 2', async () => {
+      const ran = await against({ [SUBMIT]: [accepts] }, ['--pdf', join(folder, 'nowhere', 'a.pdf')]);
       expect(ran.code).to.equal(2);
       expect(ran.stderr).to.include('does not exist or is not writable');
       expect(service!.requests).to.have.length(0);

@@ -1,4 +1,4 @@
-/** A service over real HTTP that answers as it is told to, and a way to run the command line against it. */
+/** A fake service over real HTTP, and a way to run the command line against it. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -8,47 +8,47 @@ import type { Terminal } from '../../cli/terminal.ts';
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 export const KEY = 'svc_live_0123456789abcdefghijABCDEFGHIJ01234567';
 
-/** One request as the service saw it. */
-export interface Seen {
+/** One request that the service received. */
+export interface ReceivedRequest {
   method: string;
   path: string;
   headers: IncomingMessage['headers'];
   body: unknown;
 }
 
-/** Answers a request by itself, or says what to answer. */
+/** Writes the response itself, or returns the response to send. */
 export type Answering = (
-  request: Seen,
+  request: ReceivedRequest,
   response: ServerResponse,
 ) => { status: number; headers?: Record<string, string>; body?: unknown } | void;
 
 export interface Service {
   url: string;
-  requests: Seen[];
-  /** Requests of one kind. */
-  of(method: string, path: string | RegExp): Seen[];
+  requests: ReceivedRequest[];
+  /** The requests of one method and path. */
+  of(method: string, path: string | RegExp): ReceivedRequest[];
   close(): Promise<void>;
 }
 
-/** Starts a service. Whatever `answer` does not answer is a 404. */
+/** Starts a service. */
 export async function startService(answer: Answering): Promise<Service> {
-  const requests: Seen[] = [];
+  const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
-      const seen: Seen = {
+      const seen: ReceivedRequest = {
         method: request.method!,
         path: request.url!,
         headers: request.headers,
         body: text === '' ? null : JSON.parse(text),
       };
       requests.push(seen);
-      const said = answer(seen, response);
-      if (said === undefined) return;
-      response.writeHead(said.status, { 'Content-Type': 'application/json', ...said.headers });
-      response.end(typeof said.body === 'string' || said.body instanceof Uint8Array ? said.body : JSON.stringify(said.body ?? null));
+      const reply = answer(seen, response);
+      if (reply === undefined) return;
+      response.writeHead(reply.status, { 'Content-Type': 'application/json', ...reply.headers });
+      response.end(typeof reply.body === 'string' || reply.body instanceof Uint8Array ? reply.body : JSON.stringify(reply.body ?? null));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -75,7 +75,7 @@ export const accepted = {
   pages_reserved: 5,
 };
 
-/** A scan's result, good unless something else is said. */
+/** The result of a scan that passed, with changes. */
 export const result = (change: Record<string, unknown> = {}) => ({
   scan_id: SCAN_ID,
   status: 'done',
@@ -99,46 +99,46 @@ export const complete = (id: number, change: Record<string, unknown> = {}): stri
   return event(id, { event: 'complete', ...rest });
 };
 
-/** Writes a stream's pieces; `end` false leaves it open. */
-export function stream(response: ServerResponse, pieces: readonly string[], end = true): void {
+/** Writes the chunks of an event stream; `end: false` leaves it open. */
+export function stream(response: ServerResponse, chunks: readonly string[], end = true): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
-  for (const piece of pieces) response.write(piece);
+  for (const chunk of chunks) response.write(chunk);
   if (end) response.end();
 }
 
-export interface Ran {
+export interface Output {
   code: number;
   stdout: string;
   stderr: string;
-  /** What was slept, in milliseconds: no time passes in the tests. */
+  /** Requested sleeps in milliseconds. No time passes in the tests. */
   slept: number[];
 }
 
-/** Runs the command line in this process, with a clock of its own. */
+/** Runs the command line in this process with a fake clock. */
 export async function curbcut(
   args: readonly string[],
   options: { url?: string; environment?: Record<string, string>; interrupt?: AbortController; live?: boolean; onSleep?: () => void } = {},
-): Promise<Ran> {
-  const ran: Ran = { code: -1, stdout: '', stderr: '', slept: [] };
+): Promise<Output> {
+  const output: Output = { code: -1, stdout: '', stderr: '', slept: [] };
   const terminal = (name: 'stdout' | 'stderr'): Terminal => ({
     live: options.live === true && name === 'stderr',
     color: false,
     unicode: true,
     columns: () => 80,
-    write: (text) => (ran[name] += text),
+    write: (text) => (output[name] += text),
   });
-  ran.code = await run(args, {
+  output.code = await run(args, {
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },
     version: '1.2.3',
     signal: (options.interrupt ?? new AbortController()).signal,
     sleep: async (ms, signal) => {
-      ran.slept.push(ms);
+      output.slept.push(ms);
       options.onSleep?.();
       signal.throwIfAborted();
     },
     newId: () => 'key-of-this-run',
   });
-  return ran;
+  return output;
 }

@@ -3,21 +3,21 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'There are scan and follow.'],
-    ['an unknown command', ['scna'], 'There is no command scna'],
-    ['no URL', ['scan'], 'Give its URL.'],
-    ['two URLs', ['scan', 'a', 'b'], 'One URL at a time'],
-    ['no id', ['follow'], 'Give its id.'],
+    ['no command', [], 'usage: curbcut <scan|follow>'],
+    ['an unknown command', ['scna'], 'unknown command scna'],
+    ['no URL', ['scan'], 'The URL is missing.'],
+    ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
+    ['no id', ['follow'], 'The scan ID is missing.'],
     ['an unknown option', ['scan', 'u', '--min-scor', '9'], "Unknown option '--min-scor'"],
     ['an option without its value', ['scan', 'u', '--min-score'], '--min-score'],
-    ['a number that is none', ['scan', 'u', '--min-score', 'high'], '--min-score high is not a number'],
-    ['a broken number', ['scan', 'u', '--max-pages', '2.5'], '--max-pages 2.5 is not a whole number'],
-    ['an unknown severity', ['scan', 'u', '--fail-on', 'bad'], 'none of critical, serious, moderate, minor'],
-    ['an unknown target', ['scan', 'u', '--wcag', '3.0-AA'], '--wcag 3.0-AA is no target'],
+    ['text as a number', ['scan', 'u', '--min-score', 'high'], '--min-score high is not a number'],
+    ['a fraction as a whole number', ['scan', 'u', '--max-pages', '2.5'], '--max-pages 2.5 is not a whole number'],
+    ['an unknown severity', ['scan', 'u', '--fail-on', 'bad'], '--fail-on bad must be one of critical, serious, moderate, minor'],
+    ['an unknown target', ['scan', 'u', '--wcag', '3.0-AA'], '--wcag 3.0-AA is not a valid target'],
     ['--json and --quiet', ['scan', 'u', '--json', '--quiet'], 'cannot be used together'],
   ];
   for (const [name, args, said] of wrong)
-    it(`does not take ${name}: 2`, async () => {
+    it(`rejects ${name}: exit code 2`, async () => {
       const ran = await curbcut(args, { url: 'http://127.0.0.1:9' });
       expect(ran.code).to.equal(2);
       expect(ran.stdout).to.equal('');
@@ -26,13 +26,13 @@ describe('curbcut', () => {
         .and.to.match(/Try: curbcut .*--help/);
     });
 
-  it('says what to set where the environment lacks it: 2', async () => {
+  it('names the variables to set if the environment is incomplete: exit code 2', async () => {
     const ran = await curbcut(['scan', 'https://x.example'], { environment: { CURBCUT_URL: 'ftp://x' } });
     expect(ran.code).to.equal(2);
     expect(ran.stderr).to.include('CURBCUT_URL is "ftp://x"').and.to.include('CURBCUT_API_KEY is not set');
   });
 
-  it('never shows the key', async () => {
+  it('never prints the API key', async () => {
     const ran = await curbcut(['scan', 'https://x.example'], {
       environment: { CURBCUT_URL: 'http://127.0.0.1:9', CURBCUT_API_KEY: 'svc_live_ with spaces' },
     });
@@ -40,18 +40,18 @@ describe('curbcut', () => {
   });
 
   for (const args of [['--help'], ['scan', '--help'], ['follow', '-h']])
-    it(`explains itself: ${args.join(' ')}`, async () => {
+    it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
       expect(ran.code).to.equal(0);
       expect(ran.stdout).to.include('Exit codes:').and.to.include('CURBCUT_API_KEY');
     });
 
-  it('says its version', async () => {
+  it('prints its version', async () => {
     expect(await curbcut(['--version'], { environment: {} })).to.deep.include({ code: 0, stdout: 'curbcut 1.2.3\n' });
   });
 
   describe('follow', () => {
-    it('shows a scan that has ended at once, and submits nothing', async () => {
+    it('prints the result of a completed scan at once and submits nothing', async () => {
       const service = await startService((_, response) => stream(response, [complete(7)]));
       try {
         const ran = await curbcut(['follow', SCAN_ID], { url: `${service.url}/` });
@@ -63,7 +63,7 @@ describe('curbcut', () => {
       }
     });
 
-    it('says that there is no such scan: 2', async () => {
+    it('reports an unknown scan: exit code 2', async () => {
       const service = await startService(() => ({
         status: 404,
         body: { detail: 'scan_not_found', message: 'There is no such scan; check its id.' },
