@@ -45,3 +45,9 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
     groups: groupViolations(pages),
   };
 }
+
+/** The outcome that a report states. */
+export function outcomeOf({ score, counts }: Pick<Report, 'score' | 'counts'>): Outcome {
+  const { value, pages_tested: scanned, pages_found: total } = score;
+  return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total } };
+}

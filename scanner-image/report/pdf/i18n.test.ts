@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { LOCALES } from '../../../core/scan/locales.ts';
+import { THRESHOLD_NAMES } from '../../../core/scan/thresholds.ts';
 import { wordingOf } from './i18n.ts';
 import { en } from './texts/en.ts';
+import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
 
 const places = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(([place]) => place).sort();
 
@@ -18,6 +20,14 @@ describe('the words of the report', () => {
             expect(places(other), key).to.deep.equal(places(one));
           } else expect(Object.values(other as object), key).to.not.include('');
         }
+      });
+
+      it('name every threshold with the places of the English words', () => {
+        for (const name of THRESHOLD_NAMES)
+          for (const key of ['name', 'allowed'] as const) {
+            expect(THRESHOLD_TEXTS[locale][name]?.[key], name).to.be.a('string').and.not.equal('');
+            expect(places(THRESHOLD_TEXTS[locale][name][key]), name).to.deep.equal(places(THRESHOLD_TEXTS.en[name][key]));
+          }
       });
 
       it('have a form for each of their plurals', () => {

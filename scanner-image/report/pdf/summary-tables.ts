@@ -1,14 +1,18 @@
 /** The first page's two tables: violations by severity, and thresholds. */
+import { thresholdsOf } from '../../../core/report/options.ts';
+import { outcomeOf } from '../../../core/report/results.ts';
 import type { Report } from '../../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
+import { checkThresholds } from '../../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
 import { severitySign, verdictSign } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { Wording } from './i18n.ts';
+import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
 
-/** One threshold that was set, measured. */
+/** One threshold that was set, in the report's language. */
 export interface Checked {
   name: string;
   allowed: string;
@@ -18,35 +22,21 @@ export interface Checked {
 
 /** The thresholds that were set, in the report's language, each met or missed. */
 export function checkedThresholds(report: Report, wording: Wording): Checked[] {
-  const { min_score: minScore, max_violations: maxViolations, fail_on_severity: failOn } = report.scan.thresholds;
-  const { texts, say, number } = wording;
-  const checked: Checked[] = [];
-  if (minScore !== null)
-    checked.push({
-      name: texts.minScore,
-      allowed: say(texts.atLeast, { n: minScore }),
-      measured: number(report.score.value),
-      met: report.score.value >= minScore,
-    });
-  if (maxViolations !== null)
-    checked.push({
-      name: texts.maxViolations,
-      allowed: say(texts.atMost, { n: maxViolations }),
-      measured: number(report.counts.total),
-      met: report.counts.total <= maxViolations,
-    });
-  if (failOn !== null) {
-    const worst = IMPACTS.slice(0, IMPACTS.indexOf(failOn) + 1);
-    const found = worst.filter((impact) => report.counts[impact] > 0);
-    checked.push({
-      name: say(texts.failOnSeverity, { severity: texts.severities[failOn] }),
-      allowed: texts.noneAllowed,
-      measured:
-        found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(report.counts[impact])}`).join(', '),
-      met: found.length === 0,
-    });
-  }
-  return checked;
+  const { locale, texts, say, number } = wording;
+  const listed = (measured: Partial<Record<Impact, number>>): string => {
+    const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
+    return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
+  };
+  return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => {
+    const words = THRESHOLD_TEXTS[locale][name];
+    const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
+    return {
+      name: say(words.name, values),
+      allowed: say(words.allowed, values),
+      measured: typeof measured === 'number' ? number(measured) : listed(measured),
+      met,
+    };
+  });
 }
 
 /** The severities as a chart that is also a table. */

@@ -51,15 +51,6 @@ export interface Texts {
   result: string;
   met: string;
   missed: string;
-  minScore: string;
-  maxViolations: string;
-  /** `{severity}` */
-  failOnSeverity: string;
-  /** `{n}` */
-  atLeast: string;
-  /** `{n}` */
-  atMost: string;
-  noneAllowed: string;
   mendFirst: string;
   elements: Plural;
   onPages: Plural;

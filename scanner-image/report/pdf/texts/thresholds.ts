@@ -1,0 +1,36 @@
+/** The thresholds in every language: what is measured, and what is allowed. `{allowed}` is a number or a severity's name. */
+import type { Locale } from '../../../../core/scan/locales.ts';
+import type { ThresholdName } from '../../../../core/scan/thresholds.ts';
+
+export interface ThresholdTexts {
+  name: string;
+  allowed: string;
+}
+
+export const THRESHOLD_TEXTS: Record<Locale, Record<ThresholdName, ThresholdTexts>> = {
+  en: {
+    minScore: { name: 'Score', allowed: 'at least {allowed}' },
+    maxViolations: { name: 'Violations', allowed: 'at most {allowed}' },
+    failOnSeverity: { name: 'Violations of severity “{allowed}” or worse', allowed: 'none' },
+  },
+  de: {
+    minScore: { name: 'Punktzahl', allowed: 'mindestens {allowed}' },
+    maxViolations: { name: 'Verstöße', allowed: 'höchstens {allowed}' },
+    failOnSeverity: { name: 'Verstöße vom Schweregrad „{allowed}“ oder höher', allowed: 'keine' },
+  },
+  fr: {
+    minScore: { name: 'Score', allowed: 'au moins {allowed}' },
+    maxViolations: { name: 'Violations', allowed: 'au plus {allowed}' },
+    failOnSeverity: { name: 'Violations de gravité « {allowed} » ou pire', allowed: 'aucune' },
+  },
+  nl: {
+    minScore: { name: 'Score', allowed: 'minstens {allowed}' },
+    maxViolations: { name: 'Overtredingen', allowed: 'hoogstens {allowed}' },
+    failOnSeverity: { name: 'Overtredingen van ernst ‘{allowed}’ of erger', allowed: 'geen' },
+  },
+  pl: {
+    minScore: { name: 'Wynik', allowed: 'co najmniej {allowed}' },
+    maxViolations: { name: 'Naruszenia', allowed: 'co najwyżej {allowed}' },
+    failOnSeverity: { name: 'Naruszenia wagi „{allowed}” lub wyższej', allowed: 'brak' },
+  },
+};
