@@ -12,7 +12,7 @@ import { requireKey } from './plugins/auth.ts';
 import { installErrors, refuse, refuseClient } from './plugins/errors.ts';
 import { limitRequests } from './plugins/limits.ts';
 import { collectMethods } from './plugins/methods.ts';
-import { installMetrics } from './plugins/metrics.ts';
+import requestMetrics from './plugins/request-metrics.ts';
 import { installOpenApi } from './plugins/openapi.ts';
 import { installRequestLog, logRequest, requestIdOf } from './plugins/request-log.ts';
 import { installTracing } from './plugins/tracing.ts';
@@ -75,7 +75,7 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
   for (const schema of COMPONENTS) app.addSchema(schema);
 
   installRequestLog(app, logger);
-  installMetrics(app, metrics);
+  await app.register(requestMetrics, { metrics });
   installTracing(app, tracer);
   installErrors(app);
   releaseConnections(app);

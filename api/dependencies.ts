@@ -1,5 +1,6 @@
 /** What the front door stands on, and how it sees that one of these is down. */
 import type { Logger } from '../platform/logger.ts';
+import type { Probes } from '../platform/readiness.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { Bus } from '../stores/nats.ts';
@@ -15,7 +16,7 @@ import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { Scans } from '../stores/scans/scans.ts';
 import type { Timings } from './scan-stream.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
-import type { Metrics } from './plugins/metrics.ts';
+import type { Metrics } from './metrics.ts';
 
 /** The stores, each only as far as a request needs it. */
 export interface ApiStores {
@@ -30,14 +31,6 @@ export interface ApiStores {
   scanResources: Pick<ScanResources, 'submit' | 'exists'>;
 }
 
-/** Asks one dependency whether it is there. */
-export interface Probe {
-  /** False: the service works without it, only slower. */
-  required: boolean;
-  /** @throws where it is not */
-  check(): Promise<void>;
-}
-
 export interface AppDependencies {
   stores: ApiStores;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
@@ -47,8 +40,7 @@ export interface AppDependencies {
   metrics: Metrics;
   /** Absent: nothing is traced. */
   tracer?: Tracer;
-  /** By the name that `/readyz` gives. */
-  probes: Readonly<Record<string, Probe>>;
+  probes: Probes;
 }
 
 export interface AppOptions {

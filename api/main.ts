@@ -1,20 +1,16 @@
-/** The API's process: reads its configuration, opens its connections, listens, and closes with grace. */
+/** The API's process: reads its configuration, opens its connections, listens, and shuts down gracefully. */
 import { readFileSync } from 'node:fs';
+import closeWithGrace from 'close-with-grace';
 import pino from 'pino';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
-import { createBus, noBus } from '../stores/nats.ts';
-import { connectKubernetes } from '../platform/kubernetes/connection.ts';
-import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
-import { openStores } from '../stores/stores.ts';
-import { createReports } from '../stores/reports.ts';
-import { createScanResources } from '../stores/submissions/scan-resources.ts';
+import { createResolver } from '../platform/resolver.ts';
+import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
-import { addProcessMetrics, createMetrics } from './plugins/metrics.ts';
-import { createResolver } from '../platform/resolver.ts';
+import { addProcessMetrics, createMetrics } from './metrics.ts';
 
-/** Requests that are not finished so long after the signal are cut off: whoever sent it will not wait for ever. */
+/** Requests that are still unfinished after this time are cut off: less than the grace period of the pod. */
 const CLOSE_WITHIN_MS = 8_000;
 
 function configuration(): Configuration {
@@ -40,50 +36,18 @@ const tracer = await openTracer({
   version,
   logger,
 });
-const mongo = connectMongo({ url: config.MONGODB_URL, logger });
-const bus = config.NATS_URL ? createBus({ url: config.NATS_URL, credentialsFile: config.NATS_CREDENTIALS_FILE, logger }) : noBus();
-const reports = createReports({
-  endpoint: config.S3_ENDPOINT,
-  publicEndpoint: config.S3_PUBLIC_ENDPOINT,
-  region: config.S3_REGION,
-  bucket: config.S3_BUCKET,
-  accessKeyId: config.S3_ACCESS_KEY_ID,
-  secretAccessKey: config.S3_SECRET_ACCESS_KEY,
-});
-const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
-const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE });
-
-// The database may come later than this process; whatever the indexes are for is right without them, only slower, but
-// for the uniqueness of keys and namespaces, which readiness therefore waits for.
-let indexed = false;
-const prepare = async (): Promise<void> => {
-  if (!indexed) await ensureIndexes(mongo.db);
-  indexed = true;
-  await mongo.ping();
-};
+const connections = await openConnections(config, { logger, onLimitFallback: metrics.limitsFallback, onCredits: metrics.credits });
 
 const app = await buildApp(
   {
-    stores: {
-      ...openStores(mongo.db, { logger, onLimitFallback: metrics.limitsFallback, onCredits: metrics.credits }),
-      reports,
-      scanResources,
-    },
-    bus,
+    stores: { ...connections.stores, reports: connections.reports, scanResources: connections.scanResources },
+    bus: connections.bus,
     resolver: createResolver(),
     clock: () => new Date(),
     logger,
     metrics,
     tracer,
-    probes: {
-      mongodb: { required: true, check: prepare },
-      kubernetes: { required: true, check: () => scanResources.ping() },
-      objects: { required: true, check: () => reports.ping() },
-      // Streams fall back to reading the state, so messages are missed but not needed.
-      ...(config.NATS_URL && {
-        nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('not connected'))) },
-      }),
-    },
+    probes: connections.probes,
   },
   {
     publicBaseUrl: config.publicBaseUrl,
@@ -95,27 +59,26 @@ const app = await buildApp(
   },
 );
 
-let closing = false;
-async function close(signal: string): Promise<void> {
-  if (closing) return;
-  closing = true;
-  logger.info({ signal }, 'closing');
-  setTimeout(() => {
-    logger.warn({}, 'requests were cut off');
-    process.exit(1);
-  }, CLOSE_WITHIN_MS).unref();
+async function close(): Promise<void> {
   await app.close();
-  await Promise.allSettled([bus.close(), kubernetes.close(), mongo.close(), tracer.close()]);
-  reports.close();
+  await Promise.allSettled([connections.close(), tracer.close()]);
   logger.info({}, 'closed');
 }
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void close(signal));
+
+closeWithGrace(
+  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'requests were cut off') },
+  async ({ signal, err }) => {
+    if (err) logger.error({ err }, 'fatal');
+    else logger.info({ signal }, 'closing');
+    await close();
+  },
+);
 
 try {
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ address, version }, 'listening');
 } catch (error) {
   logger.error({ err: error }, `cannot listen on ${config.HOST}:${config.PORT}`);
-  await close('failure to listen');
-  process.exitCode = 1;
+  await close();
+  process.exit(1);
 }

@@ -1,65 +1,57 @@
 /** What the operator reads from its environment. */
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
-import { TracingEnvironment } from '../platform/open-tracer.ts';
+import {
+  choice,
+  DatabaseSettings,
+  httpUrl,
+  KubernetesSettings,
+  NAMESPACE_PATTERN,
+  NatsSettings,
+  natsUrl,
+  port,
+  ProcessSettings,
+  S3Settings,
+  TargetSettings,
+  text,
+  TracingSettings,
+} from '../platform/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import type { OperatorSettings } from './operator.ts';
 
-const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
 const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';
-const NAMESPACE = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
-const text = (description: string, rest: object = {}) => Type.String({ minLength: 1, description, ...rest });
-const http = (description: string) => Type.String({ pattern: '^https?://[^\\s/]', description });
-const bus = (description: string) => Type.String({ pattern: '^(nats|tls|ws|wss)://', ...secret, description });
 const whole = (from: number, to: number, fallback: number, of: string) =>
   Type.Integer({ minimum: from, maximum: to, default: fallback, description: `${of}, from ${from} to ${to}` });
-const oneOf = <const T extends readonly string[]>(values: T, fallback: T[number]) =>
-  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: fallback, description: `one of ${values.join(', ')}` });
 const quantity = (fallback: string, description: string) =>
   Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$', default: fallback, description });
 
 export const Environment = Type.Object({
-  HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for every one', { default: '127.0.0.1' }),
-  METRICS_PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 9090, description: 'a port from 1 to 65535, or 0 for any free one' }),
-  LOG_LEVEL: oneOf(LEVELS, 'info'),
-  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; absent, the pod's service account is used")),
-  CURBCUT_NAMESPACE: Type.String({
-    pattern: `^${NAMESPACE}$`,
-    default: 'curbcut',
-    description: 'the Kubernetes namespace in which submitted scans, the queue and the lease live',
-  }),
+  ...ProcessSettings,
+  METRICS_PORT: port(9090),
+  ...KubernetesSettings,
   WATCH_NAMESPACES: Type.String({
-    pattern: `^(${NAMESPACE}(\\s*,\\s*${NAMESPACE})*)?$`,
+    pattern: `^(${NAMESPACE_PATTERN}(\\s*,\\s*${NAMESPACE_PATTERN})*)?$`,
     default: '',
     description: 'a comma-separated list of the namespaces whose scans are run beside those of CURBCUT_NAMESPACE; empty means all',
   }),
   LEASE_SECONDS: whole(3, 300, 15, 'the seconds after which another replica takes over from one that is silent'),
-  MONGODB_URL: Type.String({
-    pattern: '^mongodb(\\+srv)?://',
-    ...secret,
-    description: 'a connection string such as mongodb://host:27017/curbcut',
-  }),
-  NATS_URL: Type.Optional(bus('an address such as nats://host:4222')),
-  NATS_POD_URL: Type.Optional(bus('the address of NATS as pods reach it')),
-  NATS_CREDENTIALS_FILE: Type.Optional(text('the path of a NATS .creds file')),
+  ...DatabaseSettings,
+  ...NatsSettings,
+  NATS_POD_URL: Type.Optional(natsUrl('the address of NATS as pods reach it')),
   NATS_SIGNING_SEED: Type.Optional(
     Type.String({ pattern: '^SA[A-Z2-7]{56}$', ...secret, description: 'the seed (SA…) of the NATS account that vouches for scans' }),
   ),
-  S3_ENDPOINT: http('the address of an S3-compatible object store, such as https://s3.example.com'),
-  S3_POD_ENDPOINT: Type.Optional(http('the address of the object store as pods reach it, for upload links')),
-  S3_REGION: text('the region of the object store', { default: 'us-east-1' }),
-  S3_BUCKET: text('the name of a bucket'),
-  S3_ACCESS_KEY_ID: text('the id of an access key'),
-  S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
-  ...TracingEnvironment,
+  ...S3Settings,
+  S3_POD_ENDPOINT: Type.Optional(httpUrl('the address of the object store as pods reach it, for upload links')),
+  ...TracingSettings,
   SCANNER_IMAGE: text('the name of the scanner image'),
-  SCANNER_IMAGE_PULL_POLICY: oneOf(PULL_POLICIES, 'IfNotPresent'),
+  SCANNER_IMAGE_PULL_POLICY: choice(PULL_POLICIES, 'IfNotPresent'),
   SCANNER_IMAGE_PULL_SECRETS: Type.String({ default: '', description: "a comma-separated list of Secrets in the scans' namespaces" }),
   SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
-    http('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
+    httpUrl('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
   ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
   SCANNER_PRIORITY_CLASS: Type.Optional(
@@ -90,8 +82,7 @@ export const Environment = Type.Object({
   STUCK_SECONDS: whole(1, 86_400, 300, 'the seconds of silence after which a scanner counts as stuck'),
   EXPORT_MAX_MIB: whole(1, 256, 64, 'the largest export that is taken in, in MiB'),
   REPORT_RETENTION_DAYS: whole(7, 36_500, 90, 'the days for which reports are kept'),
-  ALLOW_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs, host names or address:port' }),
-  DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
+  ...TargetSettings,
 });
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
 

@@ -17,12 +17,7 @@ import pino from 'pino';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
 import { createResolver } from '../platform/resolver.ts';
-import { createBus, noBus } from '../stores/nats.ts';
-import { connectKubernetes } from '../platform/kubernetes/connection.ts';
-import { connectMongo, ensureIndexes } from '../stores/mongo.ts';
-import { openStores } from '../stores/stores.ts';
-import { createReports } from '../stores/reports.ts';
-import { createScanResources } from '../stores/submissions/scan-resources.ts';
+import { openConnections } from '../stores/connections.ts';
 import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
 import { serveProbes } from './probe-server.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
@@ -51,33 +46,7 @@ const tracer = await openTracer({
   version,
   logger,
 });
-const mongo = connectMongo({ url: config.MONGODB_URL, logger });
-const bus = config.NATS_URL
-  ? createBus({
-      url: config.NATS_URL,
-      podUrl: config.NATS_POD_URL,
-      credentialsFile: config.NATS_CREDENTIALS_FILE,
-      signingSeed: config.NATS_SIGNING_SEED,
-      logger,
-    })
-  : noBus();
-const reports = createReports({
-  endpoint: config.S3_ENDPOINT,
-  podEndpoint: config.S3_POD_ENDPOINT,
-  region: config.S3_REGION,
-  bucket: config.S3_BUCKET,
-  accessKeyId: config.S3_ACCESS_KEY_ID,
-  secretAccessKey: config.S3_SECRET_ACCESS_KEY,
-});
-const connection = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
-const resources = createScanResources(connection, { namespace: config.CURBCUT_NAMESPACE });
-
-let indexed = false;
-async function checkDatabase(): Promise<void> {
-  if (!indexed) await ensureIndexes(mongo.db);
-  indexed = true;
-  await mongo.ping();
-}
+const connections = await openConnections(config, { logger, onCredits: metrics.stores.credits });
 
 const stopping = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -91,25 +60,17 @@ const server = await serveProbes({
   port: config.METRICS_PORT,
   metrics: metrics.registry,
   onDependency: metrics.stores.dependency,
-  probes: {
-    kubernetes: { required: true, check: () => resources.ping() },
-    mongodb: { required: true, check: checkDatabase },
-    objects: { required: true, check: () => reports.ping() },
-    // Without the bus scans end all the same, only later.
-    ...(config.NATS_URL && {
-      nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('not connected'))) },
-    }),
-  },
+  probes: connections.probes,
 });
 logger.info({ port: server.port }, 'answers probes');
 
 try {
   await runOperator(
     {
-      connection,
-      stores: openStores(mongo.db, { logger, onCredits: metrics.stores.credits }),
-      reports,
-      bus,
+      connection: connections.kubernetes,
+      stores: connections.stores,
+      reports: connections.reports,
+      bus: connections.bus,
       resolver: createResolver(),
       settings: settingsOf(config),
       metrics,
@@ -124,7 +85,6 @@ try {
   process.exitCode = 1;
 } finally {
   await server.close();
-  await Promise.allSettled([bus.close(), connection.close(), mongo.close(), tracer.close()]);
-  reports.close();
+  await Promise.allSettled([connections.close(), tracer.close()]);
   logger.info({}, 'closed');
 }

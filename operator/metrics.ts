@@ -1,6 +1,6 @@
 /** Counts what the operator does, for Prometheus. Labels are bounded: reasons and phases, never names or ids. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
-import { createStoreMetrics, type StoreMetrics } from '../stores/metrics.ts';
+import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import type { RuntimeMetrics } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';
 import type { StageMove } from './scan/phase-metrics.ts';

@@ -31,6 +31,7 @@ export interface Reports {
   remove(keys: readonly string[]): Promise<void>;
   /** Answers if the bucket can be reached. @throws if not */
   ping(): Promise<void>;
+  close(): void;
 }
 
 export interface ReportsConfiguration {
@@ -47,7 +48,7 @@ export interface ReportsConfiguration {
 }
 
 /** Report objects on S3, addressed by path: a store inside a cluster has no name for each bucket. Opens no connection before it is used. */
-export function createReports(configuration: ReportsConfiguration): Reports & { close(): void } {
+export function createReports(configuration: ReportsConfiguration): Reports {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, region, bucket, accessKeyId, secretAccessKey } = configuration;
   const clientFor = (address: string): S3Client =>
     new S3Client({

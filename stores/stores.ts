@@ -1,4 +1,4 @@
-/** Opens everything that the API, the operator and the command line keep in MongoDB. */
+/** Every store that keeps its data in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
 import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
@@ -22,15 +22,16 @@ export interface AllStores {
   queueStates: QueueStates;
 }
 
-/**
- * Every store over one database.
- * @param options.onLimitFallback is told of each request whose limits were counted locally because the database is down
- * @param options.onCredits is told of every reserve and settle that moved credits
- */
-export function openStores(
-  db: Db,
-  options: { logger?: Logger; onLimitFallback?: (error: unknown) => void; onCredits?: (move: CreditMove) => void } = {},
-): AllStores {
+/** Callbacks for metrics. */
+export interface StoreObservers {
+  /** Called for each request whose limits were counted locally because the database is down. */
+  onLimitFallback?: (error: unknown) => void;
+  /** Called for every reserve and settle that moved credits. */
+  onCredits?: (move: CreditMove) => void;
+}
+
+/** Every store over one database. */
+export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
   return {
     scans: createScans(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),

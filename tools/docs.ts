@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
-import { createMetrics } from '../api/plugins/metrics.ts';
+import { createMetrics } from '../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../operator/config.ts';
 import { createOperatorMetrics } from '../operator/metrics.ts';
 import { ScannerConfiguration } from '../scanner-image/config.ts';

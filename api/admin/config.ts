@@ -1,6 +1,5 @@
-/** What `curbcut-admin` reads of its environment. */
-import { Type, secret } from '../../platform/configuration.ts';
+/** The settings of `curbcut-admin`, read from its environment. */
+import { Type } from '../../platform/configuration.ts';
+import { DatabaseSettings } from '../../platform/settings.ts';
 
-export const Environment = Type.Object({
-  MONGODB_URL: Type.String({ pattern: '^mongodb(\\+srv)?://', description: 'a mongodb:// or mongodb+srv:// address', ...secret }),
-});
+export const Environment = Type.Object(DatabaseSettings);

@@ -8,7 +8,7 @@ import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError } from '../errors.ts';
 import { lastEventIdOf, openStream, type Timings } from '../scan-stream.ts';
-import type { Metrics } from '../plugins/metrics.ts';
+import type { Metrics } from '../metrics.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { KEYED, LIMITED, refusals, textAnswer } from '../responses.ts';
 import { ScanPath } from './scans.ts';

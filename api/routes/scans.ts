@@ -10,7 +10,7 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
 import { ApiError, ValidationFailure, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
 import { findings } from '../scan-stream.ts';
-import type { Metrics } from '../plugins/metrics.ts';
+import type { Metrics } from '../metrics.ts';
 import { answer, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import type { SubmissionOutcome, Submissions } from '../submission/submit.ts';
 import { targetItem } from '../submission/target-errors.ts';

@@ -1,16 +1,13 @@
 /** What the service says about itself: documents, health, metrics. No key is needed. */
 import { Type } from 'typebox';
 import { Report } from '../../core/report/schema.ts';
+import { checkReadiness, type Probes, type Readiness } from '../../platform/readiness.ts';
 import type { Api } from '../api.ts';
-import type { Probe } from '../dependencies.ts';
-import type { Metrics } from '../plugins/metrics.ts';
+import type { Metrics } from '../metrics.ts';
 import { oneOf } from '../../core/schemas.ts';
 import { answer, refusals, textAnswer } from '../responses.ts';
 
-/** How long one dependency may take to say that it is there. */
-const PROBE_TIMEOUT_MS = 2_000;
-
-const Readiness = Type.Object(
+const ReadinessBody = Type.Object(
   {
     status: oneOf(['ready', 'not_ready']),
     missing: Type.Array(Type.String(), { description: 'Dependencies that do not answer.' }),
@@ -20,7 +17,7 @@ const Readiness = Type.Object(
 );
 
 export interface ServiceRouteDeps {
-  probes: Readonly<Record<string, Probe>>;
+  probes: Probes;
   metrics: Metrics;
 }
 
@@ -59,8 +56,8 @@ export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteDeps): 
     '/readyz',
     {
       schema: service('getReadiness', 'Whether every dependency answers', {
-        200: answer('Every dependency that is required answers.', Readiness),
-        503: answer('A dependency that is required does not answer.', Readiness),
+        200: answer('Every dependency that is required answers.', ReadinessBody),
+        503: answer('A dependency that is required does not answer.', ReadinessBody),
         ...failure,
       }),
     },
@@ -84,33 +81,11 @@ const service = (operationId: string, summary: string, response: Record<number, 
   response,
 });
 
-/** Asks every dependency at once. */
-async function readiness(probes: Readonly<Record<string, Probe>>, metrics: Pick<Metrics, 'dependency'>) {
-  const names = Object.keys(probes);
-  const present = await Promise.all(names.map((name) => answers(probes[name]!)));
-  names.forEach((name, index) => metrics.dependency(name, present[index]!));
-  const missing = names.filter((_, index) => !present[index]);
-  return {
-    ready: missing.every((name) => !probes[name]!.required),
-    missing,
-    dependencies: Object.fromEntries(names.map((name, index) => [name, present[index] ? 'ok' : 'missing'])),
-  };
-}
-
-async function answers(probe: Probe): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), PROBE_TIMEOUT_MS);
-  });
-  const there = probe.check().then(
-    () => true,
-    () => false,
-  );
-  try {
-    return await Promise.race([there, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+/** Checks every dependency and records the results. */
+async function readiness(probes: Probes, metrics: Pick<Metrics, 'dependency'>): Promise<Readiness> {
+  const result = await checkReadiness(probes);
+  for (const [name, state] of Object.entries(result.dependencies)) metrics.dependency(name, state === 'ok');
+  return result;
 }
 
 /** One look for all who ask meanwhile: nobody without a key can make us ask our dependencies faster than they answer. */

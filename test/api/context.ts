@@ -1,7 +1,7 @@
 /** The real app over the real stores on the embedded stack, for tests. Each context has a database of its own, and as many replicas as it asks for. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
-import type { Probe } from '../../api/dependencies.ts';
+import type { Probe } from '../../platform/readiness.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { createBus, noBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';

@@ -6,7 +6,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { Environment as ApiEnvironment } from '../../api/config.ts';
-import { addProcessMetrics, createMetrics } from '../../api/plugins/metrics.ts';
+import { addProcessMetrics, createMetrics } from '../../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
 import { metrics } from '../../tools/docs.ts';
 import { CHART, hasHelm, PLAIN, podsOf, render, ROOT, refusalOf } from './rendered.ts';

@@ -1,11 +1,11 @@
-/** Counts what API and operator both do with their stores, for Prometheus: under the same names, so that sums over both are true. */
+/** Metrics that the API and the operator share, under the same names, so that sums over both processes are correct. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
 import type { CreditMove } from './credits/credits.ts';
 
 export interface StoreMetrics {
-  /** Credits moved. Each move is told once, by the process whose call made it. */
+  /** Credits moved. Each move is counted once, by the process whose call made it. */
   credits(move: CreditMove): void;
-  /** A dependency was asked whether it is there. */
+  /** The result of a readiness probe. */
   dependency(name: string, up: boolean): void;
 }
 

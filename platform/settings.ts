@@ -1,0 +1,73 @@
+/** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
+import { Type } from 'typebox';
+import { secret } from './configuration.ts';
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+
+export const text = (description: string, rest: object = {}) => Type.String({ minLength: 1, description, ...rest });
+export const httpUrl = (description: string) => Type.String({ pattern: '^https?://[^\\s/]', description });
+export const natsUrl = (description: string) => Type.String({ pattern: '^(nats|tls|ws|wss)://', ...secret, description });
+/** A port to listen on. */
+export const port = (fallback: number) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description: 'a port from 1 to 65535, or 0 for any free port' });
+/** One of several words, with a default. */
+export const choice = <const T extends readonly string[]>(values: T, fallback: T[number]) =>
+  Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: fallback, description: `one of ${values.join(', ')}` });
+
+/** Without anchors, for use inside other patterns. */
+export const NAMESPACE_PATTERN = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+
+export const ProcessSettings = {
+  HOST: text('an address to listen on, such as 127.0.0.1, or 0.0.0.0 for all interfaces', { default: '127.0.0.1' }),
+  LOG_LEVEL: choice(LOG_LEVELS, 'info'),
+};
+
+export const KubernetesSettings = {
+  CURBCUT_NAMESPACE: Type.String({
+    pattern: `^${NAMESPACE_PATTERN}$`,
+    default: 'curbcut',
+    description: 'the Kubernetes namespace of submitted scans, the queue and the lease',
+  }),
+  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; if it is absent, the pod's service account is used")),
+};
+
+export const DatabaseSettings = {
+  MONGODB_URL: Type.String({
+    pattern: '^mongodb(\\+srv)?://',
+    ...secret,
+    description: 'a connection string such as mongodb://host:27017/curbcut',
+  }),
+};
+
+export const NatsSettings = {
+  NATS_URL: Type.Optional(natsUrl('an address such as nats://host:4222')),
+  NATS_CREDENTIALS_FILE: Type.Optional(text('the path of a NATS .creds file')),
+};
+
+export const S3Settings = {
+  S3_ENDPOINT: httpUrl('the address of an S3-compatible object store, such as https://s3.example.com'),
+  S3_REGION: text('the region of the object store', { default: 'us-east-1' }),
+  S3_BUCKET: text('the name of a bucket'),
+  S3_ACCESS_KEY_ID: text('the id of an access key'),
+  S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
+};
+
+/** Read by `readTargetRules`, which also checks each item. */
+export const TargetSettings = {
+  ALLOW_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs, host names or address:port' }),
+  DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
+};
+
+/** Under OpenTelemetry's own names. */
+export const TracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    httpUrl('the address of an OpenTelemetry collector (OTLP over HTTP) such as http://collector:4318; if it is absent, nothing is traced'),
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: Type.Optional(
+    Type.String({
+      pattern: '^[^=,\\s]+=[^,]*(,[^=,\\s]+=[^,]*)*$',
+      ...secret,
+      description: 'headers for the collector, as name=value,name=value',
+    }),
+  ),
+};

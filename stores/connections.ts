@@ -1,0 +1,83 @@
+/** Opens every connection that the API and the operator share. */
+import type { Static, TObject } from 'typebox';
+import { connectKubernetes } from '../platform/kubernetes/connection.ts';
+import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
+import type { Logger } from '../platform/logger.ts';
+import type { Probes } from '../platform/readiness.ts';
+import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
+import { openDatabase } from './database.ts';
+import { createBus, noBus, type Bus } from './nats.ts';
+import { createReports, type Reports } from './reports.ts';
+import type { AllStores, StoreObservers } from './stores.ts';
+import { createScanResources, type ScanResources } from './submissions/scan-resources.ts';
+
+type SharedSettings = typeof DatabaseSettings & typeof KubernetesSettings & typeof NatsSettings & typeof S3Settings;
+
+/** The shared settings, and those of one process: addresses as pods or callers reach them, and the key that signs credentials. */
+export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> & {
+  readonly NATS_POD_URL?: string;
+  readonly NATS_SIGNING_SEED?: string;
+  readonly S3_PUBLIC_ENDPOINT?: string;
+  readonly S3_POD_ENDPOINT?: string;
+};
+
+export interface Connections {
+  stores: AllStores;
+  bus: Bus;
+  reports: Reports;
+  kubernetes: KubernetesConnection;
+  scanResources: ScanResources;
+  /** One per server. NATS is checked only if it is configured, and never required: results do not depend on messages. */
+  probes: Probes;
+  close(): Promise<void>;
+}
+
+/** Opens everything in the background; a server that is down is found again. @throws if a setting or the kubeconfig is malformed */
+export async function openConnections(
+  config: ConnectionConfiguration,
+  options: StoreObservers & { logger: Logger },
+): Promise<Connections> {
+  const { logger } = options;
+  const database = openDatabase(config, options);
+  const bus = config.NATS_URL
+    ? createBus({
+        url: config.NATS_URL,
+        podUrl: config.NATS_POD_URL,
+        credentialsFile: config.NATS_CREDENTIALS_FILE,
+        signingSeed: config.NATS_SIGNING_SEED,
+        logger,
+      })
+    : noBus();
+  const reports = createReports({
+    endpoint: config.S3_ENDPOINT,
+    publicEndpoint: config.S3_PUBLIC_ENDPOINT,
+    podEndpoint: config.S3_POD_ENDPOINT,
+    region: config.S3_REGION,
+    bucket: config.S3_BUCKET,
+    accessKeyId: config.S3_ACCESS_KEY_ID,
+    secretAccessKey: config.S3_SECRET_ACCESS_KEY,
+  });
+  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+  const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE });
+
+  return {
+    stores: database.stores,
+    bus,
+    reports,
+    kubernetes,
+    scanResources,
+    probes: {
+      kubernetes: { required: true, check: () => scanResources.ping() },
+      // With the indexes: keys and namespaces are unique only by them.
+      mongodb: { required: true, check: () => database.prepare() },
+      objects: { required: true, check: () => reports.ping() },
+      ...(config.NATS_URL && {
+        nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('not connected'))) },
+      }),
+    },
+    async close() {
+      await Promise.allSettled([bus.close(), kubernetes.close(), database.close()]);
+      reports.close();
+    },
+  };
+}

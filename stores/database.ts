@@ -1,0 +1,26 @@
+/** Opens MongoDB and every store over it. */
+import type { Logger } from '../platform/logger.ts';
+import { connectMongo, ensureIndexes } from './mongo.ts';
+import { openStores, type AllStores, type StoreObservers } from './stores.ts';
+
+export interface Database {
+  stores: AllStores;
+  /** Creates missing indexes, once, and checks the connection. @throws if the database is unavailable */
+  prepare(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Connects in the background: the database may start after this process. */
+export function openDatabase(config: { MONGODB_URL: string }, options: StoreObservers & { logger: Logger }): Database {
+  const mongo = connectMongo({ url: config.MONGODB_URL, logger: options.logger });
+  let indexed = false;
+  return {
+    stores: openStores(mongo.db, options),
+    async prepare() {
+      if (!indexed) await ensureIndexes(mongo.db);
+      indexed = true;
+      await mongo.ping();
+    },
+    close: () => mongo.close(),
+  };
+}
