@@ -33,10 +33,7 @@ export interface Connections {
 }
 
 /** Opens everything in the background; a server that is down is found again. @throws if a setting or the kubeconfig is malformed */
-export async function openConnections(
-  config: ConnectionConfiguration,
-  options: StoreObservers & { logger: Logger },
-): Promise<Connections> {
+export async function openConnections(config: ConnectionConfiguration, options: StoreObservers & { logger: Logger }): Promise<Connections> {
   const { logger } = options;
   const database = openDatabase(config, options);
   const bus = config.NATS_URL
