@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import { readPodInput } from './config.ts';
 import { cookiesOf, readSignIn, signInHeaders } from './sign-in.ts';
 
-describe("the pod's files", () => {
+describe('scanner input', () => {
   let folder: string;
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'curbcut-scanner-'))));
   afterEach(() => rm(folder, { recursive: true }));
@@ -40,11 +40,11 @@ describe("the pod's files", () => {
       (error: Error) => error.message,
     );
 
-  it('say what to scan', async () => {
+  it('is read from the file', async () => {
     expect(await readPodInput(await write(input))).to.deep.equal(input);
   });
 
-  it('are refused with every mistake and without their secrets', async () => {
+  it('is rejected with every mistake and without its secrets', async () => {
     expect(await mistake(readPodInput(join(folder, 'none.json'))))
       .to.include('ENOENT')
       .and.to.include('SCAN_INPUT');
@@ -57,7 +57,7 @@ describe("the pod's files", () => {
     expect(await mistake(readPodInput(await write({ ...input, deadline: 'soon' })))).to.include('/deadline');
   });
 
-  it('may hold a sign-in', async () => {
+  it('may include a sign-in', async () => {
     expect(await readSignIn(join(folder, 'none'))).to.equal(null);
     expect(await readSignIn(folder)).to.equal(null);
     await writeFile(join(folder, 'username'), 'ann\n');
@@ -68,14 +68,14 @@ describe("the pod's files", () => {
   });
 });
 
-describe('a sign-in', () => {
-  it('is sent to its own origin alone', () => {
+describe('sign-in', () => {
+  it('is sent to its origin only', () => {
     const headers = signInHeaders({ basic: { username: 'a', password: 'b' }, cookie: 'c=1' }, 'https://example.org');
     expect(headers(new URL('https://example.org/x'))).to.deep.equal({ authorization: 'Basic YTpi', cookie: 'c=1' });
     for (const other of ['http://example.org/', 'https://www.example.org/', 'https://example.org:8443/'])
       expect(headers(new URL(other))).to.deep.equal({});
   });
-  it('is read as single cookies', () => {
+  it('is split into cookies', () => {
     expect(cookiesOf('a=1; b=x=y;; nonsense; =z', 'https://example.org')).to.deep.equal([
       { name: 'a', value: '1', url: 'https://example.org/' },
       { name: 'b', value: 'x=y', url: 'https://example.org/' },

@@ -1,32 +1,32 @@
-/** What the scanner pod reads: its environment, and the file that says what to scan. */
+/** The configuration of the scanner pod: its environment, and the input file with the scan. */
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
 import { Type } from '../platform/configuration.ts';
 import { POD_AUTH_PATH, POD_INPUT_PATH, PodInput } from '../core/protocol/pod-messages.ts';
 
 export const ScannerConfiguration = Type.Object({
-  SCAN_INPUT: Type.String({ default: POD_INPUT_PATH, description: 'the file that says what to scan' }),
+  SCAN_INPUT: Type.String({ default: POD_INPUT_PATH, description: 'the file with the scan to run' }),
   SCAN_AUTH: Type.String({
     default: POD_AUTH_PATH,
-    description: 'a folder with files username and password, or cookie; it may be missing',
+    description: 'the folder with the files username and password, or cookie; optional',
   }),
   POD_NAME: Type.String({ default: 'local', maxLength: 253, description: 'the name of this attempt, at most 253 characters' }),
-  TERMINATION_LOG: Type.String({ default: '/dev/termination-log', description: 'the file that the last message is written to' }),
-  CHROMIUM_PATH: Type.Optional(Type.String({ description: 'the path of a Chromium' })),
-  PATH: Type.String({ default: '/usr/local/bin:/usr/bin:/bin', description: 'where programs are looked for' }),
-  HOME: Type.Optional(Type.String({ description: "the user's folder" })),
+  TERMINATION_LOG: Type.String({ default: '/dev/termination-log', description: 'the file for the termination message' }),
+  CHROMIUM_PATH: Type.Optional(Type.String({ description: 'the path of the Chromium executable' })),
+  PATH: Type.String({ default: '/usr/local/bin:/usr/bin:/bin', description: 'the folders of executables' }),
+  HOME: Type.Optional(Type.String({ description: 'the home folder' })),
   LOG_LEVEL: Type.Union([Type.Literal('debug'), Type.Literal('info'), Type.Literal('warn'), Type.Literal('error')], {
     default: 'info',
     description: 'debug, info, warn or error',
   }),
 });
 
-/** The largest input that is read, in bytes; a Secret holds no more than 1 MiB. */
+/** The largest input file, in bytes. A Secret cannot hold more than 1 MiB. */
 const INPUT_MAX_BYTES = 1024 * 1024;
 
 /**
- * Reads the pod's input.
- * @throws Error that names the file and every mistake in it, without its values: they are secrets
+ * Reads the input file of the pod.
+ * @throws Error that names the file and every mistake in it, without the values, because they are secrets
  */
 export async function readPodInput(file: string): Promise<PodInput> {
   let text: string;
@@ -34,7 +34,7 @@ export async function readPodInput(file: string): Promise<PodInput> {
     text = await readFile(file, 'utf8');
   } catch (error) {
     throw new Error(
-      `The scan's input cannot be read from ${file} (${(error as NodeJS.ErrnoException).code ?? 'unknown'}); SCAN_INPUT must name it.`,
+      `Reading the scan input ${file} failed (${(error as NodeJS.ErrnoException).code ?? 'unknown'}). Set SCAN_INPUT to the path of the file.`,
     );
   }
   if (text.length > INPUT_MAX_BYTES) throw new Error(`${file} is larger than ${INPUT_MAX_BYTES} bytes.`);
@@ -46,9 +46,9 @@ export async function readPodInput(file: string): Promise<PodInput> {
   }
   if (!Value.Check(PodInput, input)) {
     const mistakes = [...Value.Errors(PodInput, input)].map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-    throw new Error(`${file} is not a scan's input: ${mistakes.slice(0, 10).join('; ')}.`);
+    throw new Error(`${file} is not a valid scan input: ${mistakes.slice(0, 10).join('; ')}.`);
   }
-  if (!URL.canParse(input.options.url)) throw new Error(`${file} is not a scan's input: /options/url is no URL.`);
-  if (Number.isNaN(Date.parse(input.deadline))) throw new Error(`${file} is not a scan's input: /deadline is no time.`);
+  if (!URL.canParse(input.options.url)) throw new Error(`${file} is not a valid scan input: /options/url is not a URL.`);
+  if (Number.isNaN(Date.parse(input.deadline))) throw new Error(`${file} is not a valid scan input: /deadline is not a date-time.`);
   return input;
 }

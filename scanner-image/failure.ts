@@ -1,9 +1,9 @@
-/** Why a scan cannot succeed, in words that whoever asked for it can act on. Pure. */
+/** Why a scan cannot succeed, in messages that the caller can act on. Pure. */
 import type { PodFailureReason } from '../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
-import type { Visit } from './browser/tab.ts';
+import type { FailedVisit } from './browser/visit.ts';
 
-/** A scan that is given up for good. */
+/** A scan that can never succeed, so a retry is useless. */
 export class ScanFailed extends Error {
   override readonly name = 'ScanFailed';
   readonly reason: PodFailureReason;
@@ -15,8 +15,8 @@ export class ScanFailed extends Error {
   }
 }
 
-/** What a first page that could not be tested means for the whole scan. */
-export function firstPageFailure(url: URL, visit: Extract<Visit, { loaded: false }>, signedIn: boolean): ScanFailed {
+/** The failure of the whole scan if its first page could not be tested. */
+export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean): ScanFailed {
   const message = `${url.href} could not be tested. ${visit.message}`;
   const failed = (reason: PodFailureReason, more = ''): ScanFailed =>
     new ScanFailed(reason, message + more, { scanned: 0, failed: 1, total: 1 });
@@ -27,15 +27,15 @@ export function firstPageFailure(url: URL, visit: Extract<Visit, { loaded: false
     case 'download':
       return failed('target_not_html', ' Submit the URL of a web page.');
     case 'sign_in_page':
-      return signedIn ? failed('sign_in_failed', ' The given sign-in was not accepted.') : failed('no_page_tested');
+      return signedIn ? failed('sign_in_failed', ' The site did not accept the sign-in.') : failed('no_page_tested');
     case 'http_error':
       if (visit.status === 401)
         return signedIn
-          ? failed('sign_in_failed', ' The given sign-in was not accepted.')
-          : failed('target_unreachable', ' Give the scan a sign-in.');
+          ? failed('sign_in_failed', ' The site did not accept the sign-in.')
+          : failed('target_unreachable', ' To test the page, give the scan a sign-in.');
       return failed('target_unreachable');
     case 'redirected_away':
-      return failed('target_unreachable', ' Submit the URL that it leads to.');
+      return failed('target_unreachable', ' Submit the URL that it redirects to.');
     case 'navigation_failed':
     case 'timeout':
       return failed('target_unreachable');

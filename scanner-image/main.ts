@@ -1,9 +1,10 @@
-/** The scanner pod's process: reads what to scan, scans it, stores the results, says how it ended, and exits. */
+/** The process of the scanner pod: reads its input, runs the scan, stores the results, reports the outcome, and exits. */
 import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfiguration } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
 import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
+import { errorMessage } from '../platform/errors.ts';
 import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
@@ -12,20 +13,20 @@ import { renderPdf } from './report/pdf/render.ts';
 import { CURBCUT_VERSION } from './scan.ts';
 import { readSignIn } from './sign-in.ts';
 
-/** A failure that may pass: the Job tries again. */
-const EXIT_TRY_AGAIN = 1;
-/** Ended from outside, as shells tell it; tried again too. */
+/** A failure that may be transient: the Job retries. */
+const EXIT_RETRY = 1;
+/** The shells' exit code for SIGTERM. The Job retries. */
 const EXIT_TERMINATED = 143;
 
 async function main(): Promise<number> {
   const configuration = readConfiguration(ScannerConfiguration, process.env);
   const log = pino({ level: configuration.LOG_LEVEL }, pino.destination({ sync: true }));
   const terminated = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => terminated.abort(new Error(`ended by ${signal}`)));
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => terminated.abort(new Error(`received ${signal}`)));
 
   const input = await readPodInput(configuration.SCAN_INPUT);
   const signIn = await readSignIn(configuration.SCAN_AUTH);
-  const scanLog = log.child({ scan: input.scanId, requestId: input.requestId, attempt: configuration.POD_NAME });
+  const scanLog = log.child({ scan: input.scanId, request: input.requestId, attempt: configuration.POD_NAME });
   const tracer = await openTracer({
     endpoint: input.tracing?.endpoint,
     service: 'curbcut-scanner',
@@ -53,31 +54,31 @@ async function main(): Promise<number> {
       renderPdf,
       signal: terminated.signal,
     });
-    leaveWord(configuration.TERMINATION_LOG, message);
+    writeTerminationMessage(configuration.TERMINATION_LOG, message);
     span.end(message.kind === 'failed' ? { error: message.reason } : {});
     await Promise.all([messages.end(message), tracer.close()]);
     return exitCode;
   } catch (error) {
-    scanLog.error({ err: error }, terminated.signal.aborted ? 'the scan was ended from outside' : 'the scan broke; it may be tried again');
-    span.end({ error: error instanceof Error ? error.message : String(error) });
+    scanLog.error({ err: error }, terminated.signal.aborted ? 'scan terminated by a signal' : 'scan failed; the Job retries it');
+    span.end({ error: errorMessage(error) });
     await Promise.all([messages.end(null), tracer.close()]);
-    return terminated.signal.aborted ? EXIT_TERMINATED : EXIT_TRY_AGAIN;
+    return terminated.signal.aborted ? EXIT_TERMINATED : EXIT_RETRY;
   }
 }
 
-/** Writes the last message where the kubelet finds it. Its loss is no failure: the message on the bus says the same. */
-function leaveWord(file: string, message: PodStored | PodFailed): void {
+/** Writes the termination message for the kubelet. Its loss is not an error, because the message bus carries the same message. */
+function writeTerminationMessage(file: string, message: PodStored | PodFailed): void {
   try {
     writeFileSync(file, Buffer.from(JSON.stringify(message)).subarray(0, POD_MESSAGE_MAX_BYTES));
   } catch (error) {
-    console.error(`The termination message could not be written to ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    console.error(`writing the termination message to ${file} failed: ${errorMessage(error)}`);
   }
 }
 
 try {
   process.exitCode = await main();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = EXIT_TRY_AGAIN;
+  console.error(errorMessage(error));
+  process.exitCode = EXIT_RETRY;
 }
 process.exit();

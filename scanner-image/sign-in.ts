@@ -1,23 +1,23 @@
-/** A scan's sign-in: what it is, and how it is sent to the one origin that it is for. */
+/** The sign-in of a scan: reads it from files, and sends it to one origin only. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** HTTP basic, or the value of a Cookie header, or both. */
+/** HTTP basic authentication, or the value of a Cookie header, or both. */
 export interface SignIn {
   basic?: { username: string; password: string };
   cookie?: string;
 }
 
 /**
- * Reads a sign-in from the files `username`, `password` and `cookie` of a folder.
- * @returns null where the folder or all of its files are missing
- * @throws Error where only one of `username` and `password` is there
+ * Reads a sign-in from the files `username`, `password` and `cookie` in a folder.
+ * @returns null if the folder or all of its files are missing
+ * @throws Error if only one of `username` and `password` exists
  */
 export async function readSignIn(folder: string): Promise<SignIn | null> {
   const [username, password, cookie] = await Promise.all(['username', 'password', 'cookie'].map((name) => readText(join(folder, name))));
   if ((username == null) !== (password == null))
     throw new Error(
-      `The sign-in has ${username == null ? 'a password but no username' : 'a username but no password'}; give both, or neither.`,
+      `The sign-in has ${username == null ? 'a password but no username' : 'a username but no password'}. Set both, or neither.`,
     );
   if (username == null && cookie == null) return null;
   return {
@@ -35,7 +35,7 @@ async function readText(file: string): Promise<string | null> {
   }
 }
 
-/** The headers that sign a request in; none for any other origin than the sign-in's. */
+/** Returns the function that gives the headers to sign a request in. URLs of other origins get none. */
 export function signInHeaders(signIn: SignIn | null, origin: string): (url: URL) => Record<string, string> {
   const headers: Record<string, string> = {};
   if (signIn?.basic !== undefined)
@@ -44,7 +44,7 @@ export function signInHeaders(signIn: SignIn | null, origin: string): (url: URL)
   return (url) => (url.origin === origin ? headers : {});
 }
 
-/** A Cookie header's value as single cookies for an origin. */
+/** Splits the value of a Cookie header into cookies for an origin. */
 export function cookiesOf(header: string, origin: string): { name: string; value: string; url: string }[] {
   return header.split(';').flatMap((pair) => {
     const at = pair.indexOf('=');

@@ -1,7 +1,7 @@
 /**
- * Runs in our world before axe-core. axe-core gives way to other tasks after every rule by a timer of no delay; here it
- * goes on at once, so that a page cannot change (nor leave) in the middle of its test, a document whose scripts are off
- * (a sandboxed frame) can be tested at all, and the 4 ms that browsers make such timers wait are saved some sixty times.
+ * Runs in our world before axe-core. After every rule axe-core yields to other tasks by a timer of 0 ms. Here it continues
+ * at once, for three reasons: the page cannot change or navigate during its test; documents without scripts (sandboxed
+ * frames) can be tested; and the browsers' minimum of 4 ms per timer is saved about sixty times.
  */
 (() => {
   'use strict';

@@ -1,19 +1,19 @@
 /**
- * Runs beside every document in a world of its own: the page can neither see nor change it, and whatever the page does
- * to Set, Map or JSON does not reach it. Expects `axe` in the same world.
+ * Runs in an isolated world of every document: the page can neither see nor change it, and changes of the page to Set, Map
+ * or JSON have no effect here. Expects `axe` in the same world.
  */
 (() => {
   'use strict';
   const MAX_LINKS = 5000;
   const MAX_URL = 2048;
 
-  // Nothing is asked of frames by messages: each frame is tested by itself, and a page must not talk to the tests.
+  // axe-core must not send messages to frames: each frame is tested separately, and a page could answer in its place.
   axe.frameMessenger({ open: () => () => undefined, post: () => false });
 
   let changed = performance.now();
   let loaded = document.readyState === 'complete' ? changed : null;
   addEventListener('load', () => (loaded = performance.now()), { once: true });
-  // Style is left out: scripted motion would keep the page from ever being quiet.
+  // `style` is not observed, because scripted animations change it all the time.
   new MutationObserver(() => (changed = performance.now())).observe(document, {
     subtree: true,
     childList: true,
@@ -25,8 +25,8 @@
 
   /**
    * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet at once.
-   * It is over before a meta refresh (or a Refresh header, in seconds) takes the document away.
-   * @returns true where the document is about to redirect: a refresh without delay
+   * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
+   * @returns true if the document is about to redirect, by a refresh of zero seconds
    */
   async function settle(quietMs, capMs, refreshHeader) {
     const delays = [refreshDelay(), refreshHeader].filter((seconds) => seconds !== null);
@@ -34,7 +34,7 @@
     if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return false;
     const began = performance.now();
     const end = began + Math.min(capMs, Math.min(...delays) * 500);
-    // What a script asks for when the page has loaded, or when an answer came, must have time to be seen.
+    // Scripts that start requests on load, or after a response, need time to show the result.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2;
     for (;;) {
       const now = performance.now();
@@ -44,19 +44,19 @@
     }
   }
 
-  /** Waits for fonts (contrast and size depend on them) and brings every animation to its end. */
+  /** Waits for fonts, because contrast and size depend on them, and finishes every animation. */
   async function still(capMs) {
     if (document.fonts !== undefined && document.fonts.status !== 'loaded') await Promise.race([document.fonts.ready, later(capMs)]);
     for (const animation of document.getAnimations()) {
       try {
         animation.finish();
       } catch {
-        animation.cancel(); // an endless one has no end to go to
+        animation.cancel(); // an endless animation cannot finish
       }
     }
   }
 
-  /** Every element of the document and its open shadow roots that a selector matches. */
+  /** Every element that matches a selector, in the document and its open shadow roots. */
   function everywhere(selector) {
     const found = [];
     const roots = [document];
@@ -79,7 +79,7 @@
     }
   }
 
-  /** How long a meta refresh waits, in seconds; null where there is none. */
+  /** The delay of a meta refresh in seconds; null if there is none. */
   function refreshDelay() {
     for (const meta of document.querySelectorAll('meta[http-equiv="refresh" i]')) {
       const seconds = parseFloat(meta.getAttribute('content') ?? '');
@@ -88,7 +88,7 @@
     return null;
   }
 
-  /** What the crawl wants to know of a page. */
+  /** The facts about a page that the crawl needs. */
   function facts() {
     const links = [];
     const seen = new Set();
@@ -108,7 +108,7 @@
       contentType: document.contentType,
       canonical: canonical === null ? null : hrefOf(canonical),
       passwordField: everywhere('input[type="password" i]').some((field) => field.checkVisibility()),
-      // A wall is a small page; of a large one nobody asks.
+      // Pages of bot protection are small, so the HTML of large pages is not needed.
       markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
       links,
     };
@@ -137,7 +137,7 @@
       passes: results.passes.map((rule) => ({ id: rule.id, impact: impactOf(rule) })),
     });
 
-  /** Removes what a page keeps for later ones: each page is tested as a first visit, whatever was tested before it. */
+  /** Clears storage, so that each page is tested as a first visit. */
   function forget() {
     try {
       localStorage.clear();
@@ -147,7 +147,7 @@
     }
   }
 
-  /** Options for this document: axe-core waits for media that start by themselves, but for a broken file it would wait in vain. */
+  /** Options for this document. axe-core waits for autoplaying media to load; it is told not to if the media can never load. */
   function optionsFor(options) {
     const waits = [...document.querySelectorAll('audio[autoplay], video[autoplay]')].some(
       ({ readyState, error, networkState, NETWORK_NO_SOURCE }) => readyState === 0 && error === null && networkState !== NETWORK_NO_SOURCE,
@@ -164,14 +164,14 @@
     facts: () => JSON.stringify(facts()),
     /** Tests a document that has no frames. */
     run: async (options) => slim(await axe.run(document, optionsFor(options))),
-    /** Tests one of several documents; `context` is the parent's word on this frame, null for the page itself. */
+    /** Tests one of several documents. `context` comes from the parent of this frame; null for the page itself. */
     partial: async (context, options) => {
       frames = axe.utils.getFrameContexts(context ?? document, options);
       const partial = await axe.runPartial(context ?? document, optionsFor(options));
       return JSON.stringify({ partial, contexts: frames.map(({ frameContext }) => frameContext) });
     },
     frameElement: (index) => axe.utils.shadowSelect(frames[index].frameSelector),
-    /** Puts the parts of all documents together. */
+    /** Merges the partial results of all documents. */
     finish: async (partials, options) => slim(await axe.finishRun(partials, options)),
   };
 })();

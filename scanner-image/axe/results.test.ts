@@ -16,8 +16,8 @@ const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
   nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', failureSummary: 'Fix it' })),
 });
 
-describe('findings', () => {
-  it('come worst first, then by name', () => {
+describe('page findings', () => {
+  it('are sorted by severity, then by rule', () => {
     const { violations } = toPageFindings({
       violations: [rule('b', 'minor'), rule('z', 'serious'), rule('a', 'serious')],
       incomplete: [],
@@ -27,7 +27,7 @@ describe('findings', () => {
     expect(violations[0]).to.deep.include({ wcag: ['1.1.1'], help_url: 'u' });
   });
 
-  it('count a rule as failed where any element failed, and as nothing where it is only unsure', () => {
+  it('count a rule as failed if any element failed, and do not count incomplete rules', () => {
     const { rules, needsReview } = toPageFindings({
       violations: [rule('both', 'serious', 3)],
       incomplete: [rule('unsure', 'critical'), rule('both', 'serious')],
@@ -46,7 +46,7 @@ describe('findings', () => {
     expect(needsReview.map(({ rule: id }) => id)).to.deep.equal(['unsure', 'both']);
   });
 
-  it('leave out what has no element: a rule that broke', () => {
+  it('leave out rules without elements', () => {
     expect(toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal(
       [],
     );
@@ -60,9 +60,9 @@ describe('findings', () => {
     [[], { selector: ':root', frame_path: [], shadow_path: [] }],
   ];
   for (const [target, parts] of targets)
-    it(`at ${JSON.stringify(target)} are split`, () => expect(splitTarget(target)).to.deep.equal(parts));
+    it(`split the target ${JSON.stringify(target)}`, () => expect(splitTarget(target)).to.deep.equal(parts));
 
-  it('hold HTML that is cut, never within a character', () => {
+  it('truncate HTML without splitting characters', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), fc.integer({ min: 1, max: 40 }), (text, length) => {
         const short = cut(text, length);
@@ -77,10 +77,10 @@ describe('findings', () => {
   });
 });
 
-describe('axe-core', () => {
+describe('axe-core options', () => {
   const axe = createRequire(import.meta.url)('axe-core') as { getRules(tags: string[]): { ruleId: string; tags: string[] }[] };
 
-  it('never runs a best practice for any level and version', () => {
+  it('never run best-practice rules, for any level and version', () => {
     for (const level of WCAG_LEVELS)
       for (const version of WCAG_VERSIONS) {
         const rules = axe.getRules(axeOptions(level, version).runOnly.values);
@@ -89,7 +89,7 @@ describe('axe-core', () => {
       }
   });
 
-  it('is given the language of the findings', async () => {
+  it('include the messages of the language', async () => {
     expect(await axeSource('de')).to.include('Alternativtext');
     expect(await axeSource('en')).to.not.include('Alternativtext');
   });

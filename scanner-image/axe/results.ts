@@ -1,10 +1,10 @@
-/** Turns what axe-core says of a page into the report's words. */
+/** Converts the results of axe-core for a page into the fields of the report. */
 import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
 
-/** Where an element is: frames outermost first, then the element; each a selector, or a list through shadow roots. */
+/** The path to an element: frames from the outermost, then the element. Each step is a selector, or a list of selectors through shadow roots. */
 export type AxeTarget = (string | string[])[];
 
 export interface AxeRule {
@@ -17,11 +17,11 @@ export interface AxeRule {
   nodes: { target: AxeTarget; html: string; failureSummary?: string }[];
 }
 
-/** What the script beside the page hands back. */
+/** What the script in the isolated world returns. */
 export interface AxeResults {
   violations: AxeRule[];
   incomplete: AxeRule[];
-  /** A rule passed where it has a passing node; it may have failing ones too. */
+  /** Rules with at least one passing element; some of its elements may fail. */
   passes: { id: string; impact: Impact | null }[];
 }
 
@@ -31,10 +31,10 @@ export interface PageFindings {
   rules: RuleTally;
 }
 
-/** Between the hosts of one step that leads through shadow roots. */
+/** Separates the shadow hosts within one step of a path. */
 const PIERCE = ' >>> ';
 
-/** Splits axe-core's target into the way through frames, the way through shadow roots, and the element itself. */
+/** Splits a target of axe-core into the path through frames, the path through shadow roots, and the element's selector. */
 export function splitTarget(target: AxeTarget): Pick<ReportNode, 'selector' | 'frame_path' | 'shadow_path'> {
   const last = target.at(-1) ?? ':root';
   const within = typeof last === 'string' ? [last] : last;
@@ -45,7 +45,7 @@ export function splitTarget(target: AxeTarget): Pick<ReportNode, 'selector' | 'f
   };
 }
 
-/** Cuts a text without splitting a surrogate pair. */
+/** Truncates a text without splitting a surrogate pair. */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const code = text.charCodeAt(length - 1);
@@ -53,8 +53,8 @@ export function cut(text: string, length: number): string {
 }
 
 /**
- * The findings of one page, rules in order of severity, then name. A rule counts as failed where any of its elements
- * failed, as passed where some passed and none failed; one that is only unsure counts as neither.
+ * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
+ * and as passed if some passed and none failed. A rule with incomplete results only counts as neither.
  */
 export function toPageFindings(results: AxeResults): PageFindings {
   const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));

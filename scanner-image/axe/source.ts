@@ -1,11 +1,11 @@
-/** The script that is put beside every document: axe-core, the findings' language, and our own few functions. */
+/** The script for the isolated world of every document: axe-core, its messages in the scan's language, and our functions. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
 import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
-/** The world's name; the page's own scripts live in another. */
+/** The name of the isolated world. The scripts of the page run in another one. */
 export const WORLD = 'curbcut';
 
 const require = createRequire(import.meta.url);
@@ -13,18 +13,18 @@ const require = createRequire(import.meta.url);
 /** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
-/** The script for one language of findings. Reads axe-core's files; call it once a scan. */
+/** Returns the script for a language of findings. It reads the files of axe-core, so call it once per scan. */
 export async function axeSource(locale: Locale): Promise<string> {
-  const [before, axe, ours, words] = await Promise.all([
+  const [before, axe, ours, messages] = await Promise.all([
     readFile(join(import.meta.dirname, 'before.js'), 'utf8'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     readFile(join(import.meta.dirname, 'in-page.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
   ]);
-  return [before, axe, words === null ? '' : `axe.configure({ locale: ${words} });`, ours].join('\n;');
+  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, ours].join('\n;');
 }
 
-/** What axe-core is asked for. */
+/** Options for axe-core. */
 export interface AxeOptions {
   runOnly: { type: 'tag'; values: string[] };
   resultTypes: string[];
@@ -32,8 +32,8 @@ export interface AxeOptions {
 }
 
 /**
- * Options for a conformance target. Best-practice rules are in none of its tags. Style sheets are not preloaded: only an
- * experimental rule, which no tag runs, reads them.
+ * Options for a conformance target. Its tags contain no best-practice rules. Style sheets are not preloaded, because only
+ * an experimental rule reads them and no tag runs it.
  */
 export function axeOptions(level: WcagLevel, version: WcagVersion): AxeOptions {
   return {

@@ -1,28 +1,28 @@
-/** Finds Chromium and starts it so that it can open anyone's page: every connection through the egress proxy, nothing of its own. */
+/** Finds Chromium and starts it for untrusted pages: all connections go through the egress proxy, and the browser opens none of its own. */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 
-/** What the process that starts the browser knows of its machine. */
+/** Facts about the machine that the browser runs on. */
 export interface Machine {
-  /** A Chromium to take instead of the one that is found. */
+  /** The executable to use instead of searching `PATH`. */
   chromiumPath?: string;
   /** `PATH`. */
   path: string;
   /** `HOME`, if there is one. */
   home?: string;
-  /** True where the process is root: Chromium's sandbox refuses to start then. */
+  /** Whether the process runs as root. Chromium's sandbox does not start then. */
   root: boolean;
 }
 
-/** The quickest first: the headless shell has no window system at all. */
+/** The fastest first: the headless shell has no window system. */
 const NAMES = ['chromium-headless-shell', 'chrome-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** The shared memory that Chromium wants in /dev/shm, in bytes; with less it takes files in /tmp. */
+/** The shared memory that Chromium needs in /dev/shm, in bytes. With less it uses files in /tmp. */
 const SHARED_MEMORY = 256 * 1024 * 1024;
 
-/** @throws Error that says what to install or set */
+/** @throws Error if no Chromium is found; the message says what to install or set */
 export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): string {
   if (machine.chromiumPath !== undefined) return machine.chromiumPath;
   for (const name of NAMES) {
@@ -36,11 +36,11 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): s
       }
     }
   }
-  throw new Error('No Chromium was found. Install Debian\'s "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH to one.');
+  throw new Error('Chromium not found. Install the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.');
 }
 
 const FLAGS = [
-  // Without it a page reaches any address by UDP. Chromium listens to the first name alone, the headless shell to the second.
+  // Without this a page reaches any address over UDP. Chromium reads only the first name, the headless shell only the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
@@ -49,13 +49,13 @@ const FLAGS = [
   '--disable-domain-reliability',
   '--dns-prefetch-disable',
   '--no-pings',
-  // Nothing plays, so media load no more than their first bytes; the rule on sound that starts by itself reads only those.
+  // No media plays, so only its first bytes are loaded; the rule on autoplaying sound needs no more.
   '--autoplay-policy=user-gesture-required',
   '--mute-audio',
-  // The headless shell opens no second window then; Chromium itself blocks those that no person asked for. Closing them
-  // afterwards is no help: while one is closed, frames of the page that opened it may stop loading for good.
+  // Keeps the headless shell from opening more windows; Chromium itself blocks popups without a user gesture. Closing them
+  // afterwards does not help: while one is closed, frames of the page that opened it may stop loading forever.
   '--block-new-web-contents',
-  // A page's own heap: one that wants more crashes by itself, before the pod does.
+  // The heap limit of a page: a page that needs more crashes alone, before the pod runs out of memory.
   '--js-flags=--max-old-space-size=768',
 ];
 
@@ -70,7 +70,7 @@ function sharedMemoryIsTiny(): boolean {
 
 /**
  * Starts Chromium behind a proxy.
- * @param proxy the egress proxy's address; loopback goes through it too (Playwright adds `<-loopback>`)
+ * @param proxy the address of the egress proxy; loopback goes through it too (Playwright adds `<-loopback>`)
  */
 export async function launchChromium(machine: Machine, proxy: string, log: Logger): Promise<Browser> {
   const executablePath = findChromium(machine);
@@ -83,7 +83,7 @@ export async function launchChromium(machine: Machine, proxy: string, log: Logge
       args: FLAGS,
       ignoreDefaultArgs: [
         '--disable-popup-blocking',
-        // Playwright's default; it makes every page go through files where memory is at hand.
+        // Playwright's default makes every page use files although shared memory is available.
         ...(sharedMemoryIsTiny() ? [] : ['--disable-dev-shm-usage']),
       ],
       env: { PATH: machine.path, HOME: machine.home ?? '/tmp', XDG_CONFIG_HOME: '/tmp', XDG_CACHE_HOME: '/tmp' },
@@ -95,12 +95,12 @@ export async function launchChromium(machine: Machine, proxy: string, log: Logge
   if (machine.root) return launch(false);
   try {
     const browser = await launch(true);
-    log.info({}, 'the browser runs in a sandbox of its own');
+    log.info({}, 'browser started with its own sandbox');
     return browser;
   } catch (error) {
-    // A restricted pod may not make user namespaces; there the pod itself is the sandbox.
+    // A restricted pod may not create user namespaces. There the pod itself is the sandbox.
     if (!(error instanceof Error) || !/sandbox/i.test(error.message)) throw error;
-    log.info({}, 'the browser runs without its own sandbox, for this machine allows no user namespaces');
+    log.info({}, 'browser started without its own sandbox, because user namespaces are not allowed');
     return launch(false);
   }
 }

@@ -1,26 +1,37 @@
-/** The scan's browser and its tabs: a worker keeps its tab, a broken tab is replaced, a crashed browser is started again. */
+/** The browser of a scan and its tabs: each worker keeps its tab, a broken tab is replaced, a crashed browser is restarted. */
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
-import { openTab, type Tab, type TabDeps, type Visit, type VisitRequest } from './tab.ts';
+import { openTab, type Tab, type TabDeps } from './tab.ts';
+import type { Visit, VisitRequest } from './visit.ts';
 
 export interface Pool {
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
-  /** The browser's version, once one was started. */
+  /** The version of the browser. Starts one if none runs. */
   version(): Promise<string>;
-  /** Ends tabs and browser. Visits that are under way fail. */
+  /** Closes tabs and browser. Visits in progress fail. */
   close(): Promise<void>;
 }
 
-/** Playwright keeps what it knows of every request until its context is closed, so a tab is not used for ever. */
+/** Playwright keeps data about every request until its context is closed, so a tab is replaced after this many visits. */
 const VISITS_PER_TAB = 300;
-/** How long after a tab's crash the browser's own may show. */
-const LOSS_MS = 300;
+/** How long after the crash of a tab the disconnection of its browser may be reported. */
+const DISCONNECT_MS = 300;
+/** A second visit after a browser crash needs at least this much time. */
+const MIN_RETRY_MS = 1000;
 
-/** @param options.proxy the egress proxy's address */
-export function createPool(options: { machine: Machine; proxy: string; log: Logger; tab: (version: string) => TabDeps }): Pool {
-  const { machine, proxy, log } = options;
+export interface PoolDeps {
+  machine: Machine;
+  /** The address of the egress proxy. */
+  proxy: string;
+  log: Logger;
+  /** What a tab needs, for a browser of this version. */
+  tab: (version: string) => TabDeps;
+}
+
+export function createPool(deps: PoolDeps): Pool {
+  const { machine, proxy, log } = deps;
   let browser: Promise<Browser> | null = null;
   let closed = false;
   const tabs = new Map<number, { tab: Tab; visits: number; browser: Browser }>();
@@ -30,7 +41,7 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
     browser ??= launchChromium(machine, proxy, log).then((started) => {
       started.on('disconnected', () => {
         browser = null;
-        if (!closed) log.warn({}, 'the browser ended; it is started again for the next page');
+        if (!closed) log.warn({}, 'browser exited; the next page starts it again');
       });
       return started;
     });
@@ -46,20 +57,20 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
     }
     await retire(worker);
     const started = await running();
-    const tab = await openTab(started, options.tab(started.version()));
+    const tab = await openTab(started, deps.tab(started.version()));
     tabs.set(worker, { tab, visits: 1, browser: started });
     return tab;
   }
 
-  /** Gives a worker's tab up; a browser that does not let go of it is ended, for it would keep what hangs in it. */
+  /** Closes the tab of a worker. If the browser does not close the tab it is closed itself, because it would keep the hung page. */
   async function retire(worker: number): Promise<void> {
     const known = tabs.get(worker);
     tabs.delete(worker);
     if (known === undefined || !known.browser.isConnected()) return;
     try {
       await known.tab.close();
-    } catch {
-      log.warn({}, 'a tab could not be closed; the browser is started again');
+    } catch (error) {
+      log.warn({ err: error }, 'closing a tab failed; restarting the browser');
       await known.browser.close().catch(() => undefined);
     }
   }
@@ -68,7 +79,7 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
     const tab = await tabOf(worker);
     const used = tabs.get(worker)?.browser;
     const visit = await tab.visit(request);
-    // A tab goes a moment before its browser is known to be gone.
+    // The crash of a tab is reported shortly before the disconnection of its browser.
     const browserLost = !visit.loaded && visit.reason === 'crashed' && used !== undefined && (await isLost(used));
     if (!visit.loaded && visit.broken) await retire(worker);
     return { visit, browserLost };
@@ -77,7 +88,7 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
   function isLost(used: Browser): Promise<boolean> {
     if (!used.isConnected()) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), LOSS_MS);
+      const timer = setTimeout(() => resolve(false), DISCONNECT_MS);
       used.once('disconnected', () => {
         clearTimeout(timer);
         resolve(true);
@@ -90,9 +101,9 @@ export function createPool(options: { machine: Machine; proxy: string; log: Logg
       const started = performance.now();
       const first = await attempt(worker, request);
       if (!first.browserLost || closed) return first.visit;
-      // The whole browser went, perhaps by another tab's page: this page has what is left of its time once more.
+      // The browser crashed, maybe because of the page in another tab: this page gets a second visit in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
-      return left < 1000 ? first.visit : (await attempt(worker, { ...request, budgetMs: left })).visit;
+      return left < MIN_RETRY_MS ? first.visit : (await attempt(worker, { ...request, budgetMs: left })).visit;
     },
     version: async () => (await running()).version(),
     async close() {

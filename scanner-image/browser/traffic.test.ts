@@ -3,15 +3,15 @@ import { expect } from 'chai';
 import type { CDPSession } from 'playwright-core';
 import { watchTraffic } from './traffic.ts';
 
-describe('the traffic of a tab', () => {
-  /** A session whose events are told by hand. */
+describe('traffic of a tab', () => {
+  /** A CDP session whose events the test emits. */
   async function watchedSession() {
     const cdp = Object.assign(new EventEmitter(), { send: () => Promise.resolve({}) });
     let changes = 0;
     let now = 0;
-    const watched = { changed: () => void changes++, until: () => Promise.resolve(true) };
-    const parts = { watched, problemOf: () => undefined, now: () => now };
-    const traffic = await watchTraffic(cdp as unknown as CDPSession, 'main', parts);
+    const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
+    const deps = { changes: condition, egressFailureOf: () => undefined, now: () => now };
+    const traffic = await watchTraffic(cdp as unknown as CDPSession, 'main', deps);
     traffic.begin(() => null);
     const sent = (requestId: string, more: object = {}): void =>
       void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
@@ -25,7 +25,7 @@ describe('the traffic of a tab', () => {
     };
   }
 
-  it('waits for scripts and data until all of them came, or failed', async () => {
+  it('counts scripts and data requests until they have finished or failed', async () => {
     const { traffic, sent, over, changes } = await watchedSession();
     sent('data');
     sent('script', { type: 'Script' });
@@ -38,13 +38,13 @@ describe('the traffic of a tab', () => {
     expect([traffic.pending(1500), changes()]).to.deep.equal([0, 2]);
   });
 
-  it("does not wait for a worker's own script, whose end only the worker is told", async () => {
+  it('ignores the script of a worker, because its end is reported only to the worker', async () => {
     const { traffic, sent } = await watchedSession();
     sent('worker', { type: 'Script', loaderId: '' });
     expect(traffic.pending(1500)).to.equal(0);
   });
 
-  it('waits no longer than it is told, from the first request on, redirects and all', async () => {
+  it('stops counting a request after its maximum age, measured from before its redirects', async () => {
     const { traffic, sent, pass } = await watchedSession();
     sent('poll');
     pass(1000);
@@ -53,7 +53,7 @@ describe('the traffic of a tab', () => {
     expect([traffic.pending(1500), traffic.pending(3000)]).to.deep.equal([0, 1]);
   });
 
-  it('forgets what the page before waited for', async () => {
+  it('forgets the requests of the previous page', async () => {
     const { traffic, sent } = await watchedSession();
     sent('data');
     traffic.begin(() => null);

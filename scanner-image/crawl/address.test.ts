@@ -4,7 +4,7 @@ import { cleanUrl, movedWithin, pageKey, pageOfSite, sameSite, scopeOf } from '.
 
 const url = (text: string): URL => new URL(text);
 
-describe('the address of a page', () => {
+describe('page key', () => {
   const same: [string, string][] = [
     ['https://example.org/a', 'https://example.org/a/'],
     ['https://example.org/a', 'http://www.example.org/a#part'],
@@ -13,7 +13,7 @@ describe('the address of a page', () => {
     ['https://example.org:443/a?', 'https://EXAMPLE.org/a'],
     ['https://example.org/%c3%a4', 'https://example.org/ä'],
   ];
-  for (const [a, b] of same) it(`is one for ${a} and ${b}`, () => expect(pageKey(url(a))).to.equal(pageKey(url(b))));
+  for (const [a, b] of same) it(`is equal for ${a} and ${b}`, () => expect(pageKey(url(a))).to.equal(pageKey(url(b))));
 
   const unlike: [string, string][] = [
     ['https://example.org/a', 'https://example.org/A'],
@@ -22,16 +22,16 @@ describe('the address of a page', () => {
     ['https://example.org/a', 'https://example.org:8443/a'],
     ['https://example.org/a', 'https://shop.example.org/a'],
   ];
-  for (const [a, b] of unlike) it(`is not one for ${a} and ${b}`, () => expect(pageKey(url(a))).to.not.equal(pageKey(url(b))));
+  for (const [a, b] of unlike) it(`differs for ${a} and ${b}`, () => expect(pageKey(url(a))).to.not.equal(pageKey(url(b))));
 
-  it('keeps what it does not know of a query, in its order', () => {
+  it('keeps unknown query parameters in their order', () => {
     expect(cleanUrl(url('https://u:p@example.org/a?z=1&utm_medium=m&a=%20b#c')).href).to.match(
       /^https:\/\/example\.org\/a\?z=1&a=(\+|%20)b$/,
     );
     expect(cleanUrl(url('https://example.org/a?flag&x=%2F')).href).to.equal('https://example.org/a?flag&x=%2F');
   });
 
-  it('does not depend on the order of parameters, whatever they are', () => {
+  it('does not depend on the order of parameters', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 6 }), (pairs) => {
         const forth = url('https://example.org/a');
@@ -44,7 +44,7 @@ describe('the address of a page', () => {
   });
 });
 
-describe('a link', () => {
+describe('links', () => {
   const site = url('https://www.example.org');
   const cases: [string, string | null][] = [
     ['https://www.example.org/a#b', 'https://www.example.org/a'],
@@ -61,9 +61,9 @@ describe('a link', () => {
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
   for (const [link, page] of cases)
-    it(`${link.slice(0, 60)} is ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
+    it(`map ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
 
-  it('that ends the session is not followed where the scan is signed in', () => {
+  it('that sign out are not followed by a signed-in scan', () => {
     for (const path of ['/logout', '/account/sign-out', '/LogOff.aspx', '/user/log_out/']) {
       expect(pageOfSite(`https://example.org${path}`, site, true), path).to.equal(null);
       expect(pageOfSite(`https://example.org${path}`, site, false), path).to.not.equal(null);
@@ -71,7 +71,7 @@ describe('a link', () => {
     expect(pageOfSite('https://example.org/catalogue/outlook', site, true)).to.not.equal(null);
   });
 
-  it('of a first page may lead up or down in the same domain, and nowhere else', () => {
+  it('let the first page redirect to a parent or child domain only', () => {
     expect(sameSite(url('http://www.example.org/'), url('https://example.org/x'))).to.equal(true);
     expect(movedWithin(url('http://example.org/'), url('https://shop.example.org/'))).to.equal(true);
     expect(movedWithin(url('http://shop.example.org/'), url('https://www.example.org/'))).to.equal(true);
@@ -81,7 +81,7 @@ describe('a link', () => {
   });
 });
 
-describe('a glob', () => {
+describe('scope', () => {
   const cases: [string, string, boolean][] = [
     ['/docs/*', '/docs/a', true],
     ['/docs/*', '/docs/a/b', false],
@@ -99,10 +99,10 @@ describe('a glob', () => {
     ['/a+(b)', '/a+(b)', true],
   ];
   for (const [glob, path, matches] of cases)
-    it(`${glob} ${matches ? 'matches' : 'does not match'} ${path}`, () =>
+    it(`${glob} ${matches ? 'includes' : 'does not include'} ${path}`, () =>
       expect(scopeOf({ include: [glob], exclude: [] })(url(`https://example.org${path}`))).to.equal(matches));
 
-  it('in exclude keeps a URL out', () => {
+  it('leaves out what exclude matches', () => {
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/y'))).to.equal(true);
   });

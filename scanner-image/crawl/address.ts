@@ -1,19 +1,19 @@
-/** Which URLs are one page, which belong to the site, and which to the scan. Pure. */
+/** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import { compileGlob, matchesGlob } from './glob.ts';
 
-/** Parameters that say where a visitor came from and never what is shown. */
+/** Query parameters that track visitors and do not change the page. */
 const TRACKING =
   /^(utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok)$/i;
 
-/** Files that are no pages, by their ending: following such a link would only cost a request. */
-const NO_PAGE =
+/** File extensions that are never pages. Links to them are not followed, to save requests. */
+const NOT_A_PAGE =
   /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|msi|dmg|pkg|deb|rpm|apk|iso|jar|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|csv|ics|vcf|png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|mp3|m4a|ogg|oga|wav|flac|mp4|m4v|webm|ogv|mov|avi|mkv|woff2?|ttf|otf|eot|css|m?js|json|xml|rss|atom|txt|md|wasm)$/i;
 
-/** A link that ends a session; a signed-in crawl must not follow it. */
+/** Links that sign out. A signed-in crawl must not follow them. */
 const SIGN_OUT = /(?:^|[/_-])(?:log|sign)[-_]?(?:out|off)(?:$|[/._-])/i;
 
-/** The URL to load: without fragment and tracking parameters. */
+/** The URL to load: without fragment, credentials and tracking parameters. */
 export function cleanUrl(url: URL): URL {
   const clean = new URL(url);
   clean.hash = '';
@@ -25,7 +25,7 @@ export function cleanUrl(url: URL): URL {
   return clean;
 }
 
-/** What two URLs of one page have in common: parameters in order, no trailing slash, one spelling of the host. */
+/** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
   const clean = cleanUrl(url);
   const parameters = [...clean.searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
@@ -34,17 +34,17 @@ export function pageKey(url: URL): string {
   return `${bareHost(clean)}${path}${query === '' ? '' : `?${query}`}`;
 }
 
-/** A host without `www.` and final dot, with its port where that is not the scheme's own. */
+/** The host without `www.` and final dot, with its port unless it is the scheme's default. */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
 }
 
-/** True where two URLs are of one site: the same host and port, `www.` and the scheme aside. */
+/** Whether two URLs belong to one site: the same host and port; `www.` and the scheme do not count. */
 export function sameSite(a: URL, b: URL): boolean {
   return bareHost(a) === bareHost(b);
 }
 
-/** True where a first page may have moved to: the same site, or a host above or below it (example.org, shop.example.org). */
+/** Whether the first page may redirect here: to the same site, or to a parent or child domain (example.org, shop.example.org). */
 export function movedWithin(from: URL, to: URL): boolean {
   if (sameSite(from, to)) return true;
   const [a, b] = [from.hostname.replace(/^www\./, ''), to.hostname.replace(/^www\./, '')];
@@ -52,12 +52,12 @@ export function movedWithin(from: URL, to: URL): boolean {
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
 }
 
-/** A link as a page of the site to load, on the site's own origin; null where it is none. */
+/** The URL to load for a link, on the site's origin; null if the link does not lead to a page of the site. */
 export function pageOfSite(link: string, site: URL, signedIn = false): URL | null {
   if (link.length > 2048 || !URL.canParse(link)) return null;
   const url = new URL(link);
   if ((url.protocol !== 'http:' && url.protocol !== 'https:') || !sameSite(url, site)) return null;
-  if (NO_PAGE.test(url.pathname)) return null;
+  if (NOT_A_PAGE.test(url.pathname)) return null;
   if (signedIn && SIGN_OUT.test(url.pathname)) return null;
   const page = cleanUrl(url);
   page.protocol = site.protocol;

@@ -1,158 +1,75 @@
-/** Walks a site: several workers load pages, and what they find is taken in one after the other, in the frontier's order. */
+/** Crawls a site: several workers load pages, and the results are processed one after the other, in the frontier's order. */
 import type { ReportPage } from '../../core/report/schema.ts';
-import { pageScore, roundScore, countViolations } from '../../core/report/score.ts';
-import type { Visit } from '../browser/tab.ts';
-import { pageKey, pageOfSite } from './address.ts';
-import type { Candidate, End, Frontier } from './frontier.ts';
+import type { Visit } from '../browser/visit.ts';
+import type { Candidate } from './frontier.ts';
+import { createIntake, type IntakeDeps } from './intake.ts';
 
-export interface CrawlDeps {
-  frontier: Frontier;
+export interface CrawlDeps extends IntakeDeps {
   workers: number;
-  /** Loads a page in a worker's tab. */
+  /** Loads a page in the tab of a worker. */
   visit(worker: number, candidate: Candidate): Promise<Visit>;
-  /** The site's origin; known once the first page was loaded. */
-  site(): URL;
-  signedIn: boolean;
-  inScope(url: URL): boolean;
-  /** Called with every page in the scan's order. */
-  onPage(page: ReportPage): void;
-  /** Called after every change of what is known. */
+  /** Called after every processed page. */
   onProgress(): void;
-  /** Called before the first page is taken in; what it throws ends the crawl. */
+  /** Called before the first page is processed. An error that it throws ends the crawl. */
   onFirst(visit: Visit): Promise<void>;
-  /** Called once the first page's links are known, so that other sources may add theirs after them. */
+  /** Called after the links of the first page were queued, so that other sources can add theirs after them. */
   afterFirst(): Promise<void>;
-  /** True when nothing more may be started: the time is over. */
+  /** True if no more pages may be started. */
   timeIsUp(): boolean;
   signal?: AbortSignal;
 }
 
-/** A page that was tested, as later pages may turn out to be the same: by address, or by naming it as their canonical one. */
-interface Known {
-  title: string;
-}
-
-/** @returns every page, in order. @throws what a visit or `onFirst` throws */
-export async function crawl(parts: CrawlDeps): Promise<ReportPage[]> {
-  const { frontier } = parts;
+/** @returns every page, in order. @throws the errors of `visit` and `onFirst`, and the signal's reason */
+export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
+  const { frontier, signal } = deps;
   const pages: ReportPage[] = [];
-  const known = new Map<string, Known>();
-  /** Canonical addresses that tested pages name, which were not seen themselves. */
-  const claimed = new Map<string, Known>();
-  const arrived = new Map<number, { candidate: Candidate; visit: Visit }>();
-  let due = 0;
-  const busy = new Map<number, Promise<number>>();
-
-  function take(candidate: Candidate, visit: Visit): End {
-    if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
-    if (!visit.loaded) {
-      list({
-        url: candidate.url.href,
-        final_url: visit.finalUrl,
-        http_status: visit.status,
-        tested: false,
-        reason: visit.reason,
-        message: visit.message,
-        duration_ms: visit.durationMs,
-      });
-      return 'failed';
-    }
-    const key = pageKey(visit.finalUrl);
-    if (key !== candidate.key) {
-      if (frontier.covered(key)) return 'folded';
-      frontier.cover(key);
-    }
-    const canonical = canonicalOf(visit);
-    if (isKnown(key, canonical, visit.facts.title)) return 'folded';
-    if (canonical !== null && pathOf(pageKey(canonical)) === pathOf(key)) frontier.cover(pageKey(canonical));
-    const itself = { title: visit.facts.title };
-    known.set(key, itself);
-    if (canonical !== null) claimed.set(pageKey(canonical), itself);
-    for (const link of visit.facts.links) {
-      const page = pageOfSite(link, parts.site(), parts.signedIn);
-      if (page !== null && parts.inScope(page)) frontier.add(page, candidate.depth + 1);
-    }
-    const { findings } = visit;
-    if (findings === null) return 'passed_through';
-    if (candidate.depth > 0 && !parts.inScope(visit.finalUrl)) return 'folded';
-    list({
-      url: candidate.url.href,
-      final_url: visit.finalUrl.href,
-      http_status: visit.status,
-      title: visit.facts.title,
-      language: visit.facts.language,
-      tested: true,
-      score: roundScore(pageScore(findings.rules), countViolations(findings.violations).total),
-      rules: findings.rules,
-      duration_ms: visit.durationMs,
-      violations: findings.violations,
-      needs_review: findings.needsReview,
-    });
-    return 'tested';
-  }
-
-  function list(page: ReportPage): void {
-    pages.push(page);
-    parts.onPage(page);
-  }
-
-  /**
-   * The same page under another address. A canonical link is believed where it differs in the query alone, or where the
-   * titles agree too: many a site names its start page as canonical of every page.
-   */
-  function isKnown(key: string, canonical: URL | null, title: string): boolean {
-    const claim = claimed.get(key);
-    if (claim !== undefined && claim.title === title) return true;
-    if (canonical === null) return false;
-    const target = known.get(pageKey(canonical)) ?? claimed.get(pageKey(canonical));
-    return target !== undefined && (target.title === title || pathOf(pageKey(canonical)) === pathOf(key));
-  }
-
-  /** What a page names as its canonical address, if that is another page of the site. */
-  function canonicalOf(visit: Extract<Visit, { loaded: true }>): URL | null {
-    const { canonical } = visit.facts;
-    if (canonical === null) return null;
-    const page = pageOfSite(canonical, parts.site());
-    return page === null || pageKey(page) === pageKey(visit.finalUrl) ? null : page;
-  }
-
-  async function takeIn(): Promise<void> {
-    for (let next = arrived.get(due); next !== undefined; next = arrived.get(due)) {
-      arrived.delete(due);
-      if (due === 0) await parts.onFirst(next.visit);
-      frontier.settle(next.candidate, take(next.candidate, next.visit));
-      if (due === 0) await parts.afterFirst();
-      due += 1;
-      parts.onProgress();
-    }
-  }
-
-  const aborted = new Promise<never>((_resolve, reject) => {
-    parts.signal?.addEventListener('abort', () => reject(parts.signal?.reason as Error), { once: true });
+  const process = createIntake({
+    ...deps,
+    onPage(page) {
+      pages.push(page);
+      deps.onPage(page);
+    },
   });
-  aborted.catch(() => undefined);
-  for (;;) {
-    parts.signal?.throwIfAborted();
-    for (let worker = 0; worker < parts.workers; worker++) {
-      if (busy.has(worker) || parts.timeIsUp()) continue;
+  /** Visits that ended before an earlier one, by turn. */
+  const arrived = new Map<number, { candidate: Candidate; visit: Visit }>();
+  const busy = new Map<number, Promise<number>>();
+  let turn = 0;
+
+  function startIdleWorkers(): void {
+    for (let worker = 0; worker < deps.workers; worker++) {
+      if (busy.has(worker) || deps.timeIsUp()) continue;
       const candidate = frontier.take();
-      if (candidate === null) break;
-      const visiting = parts.visit(worker, candidate).then((visit) => {
+      if (candidate === null) return;
+      const visiting = deps.visit(worker, candidate).then((visit) => {
         arrived.set(candidate.turn, { candidate, visit });
         return worker;
       });
       busy.set(worker, visiting);
-      // The first page says what the site is: nothing else starts before it is known.
-      if (candidate.turn === 0) break;
+      // The first page determines the site, so it is loaded alone.
+      if (candidate.turn === 0) return;
     }
-    if (busy.size === 0) break;
-    busy.delete(await Promise.race([...busy.values(), aborted]));
-    await takeIn();
   }
-  return pages;
-}
 
-/** A page's key without its query. */
-function pathOf(key: string): string {
-  return key.split('?', 1)[0] ?? key;
+  async function processArrived(): Promise<void> {
+    for (let next = arrived.get(turn); next !== undefined; next = arrived.get(turn)) {
+      arrived.delete(turn);
+      if (turn === 0) await deps.onFirst(next.visit);
+      frontier.settle(next.candidate, process(next.candidate, next.visit));
+      if (turn === 0) await deps.afterFirst();
+      turn += 1;
+      deps.onProgress();
+    }
+  }
+
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal?.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+  aborted.catch(() => undefined);
+  for (;;) {
+    signal?.throwIfAborted();
+    startIdleWorkers();
+    if (busy.size === 0) return pages;
+    busy.delete(await Promise.race([...busy.values(), aborted]));
+    await processArrived();
+  }
 }

@@ -1,32 +1,31 @@
-/** What robots.txt and sitemaps say, as text. */
 import { expect } from 'chai';
 import { parseRobots } from './robots.ts';
 import { parseSitemap } from './sitemaps.ts';
 
 describe('robots.txt', () => {
   const location = new URL('https://example.org/robots.txt');
-  it('is read for our own name before everybody else’s', () => {
+  it('prefers the group of our own user agent', () => {
     const robots = parseRobots(
       location,
       'User-agent: *\nDisallow: /\nUser-agent: curbcut\nDisallow: /private\nAllow: /private/open$\nCrawl-delay: 2\nSitemap: /map.xml',
     );
-    expect(robots.forbids(new URL('https://example.org/a'))).to.equal(null);
-    expect(robots.forbids(new URL('https://example.org/private/x'))).to.equal(
-      'https://example.org/robots.txt forbids /private/x (line 4).',
+    expect(robots.refusal(new URL('https://example.org/a'))).to.equal(null);
+    expect(robots.refusal(new URL('https://example.org/private/x'))).to.equal(
+      'https://example.org/robots.txt disallows /private/x (line 4).',
     );
-    expect(robots.forbids(new URL('https://example.org/private/open'))).to.equal(null);
+    expect(robots.refusal(new URL('https://example.org/private/open'))).to.equal(null);
     expect(robots.crawlDelay).to.equal(2);
     expect(robots.sitemaps.map(({ href }) => href)).to.deep.equal(['https://example.org/map.xml']);
   });
-  it('cannot stop a scan by a delay without end', () => {
+  it('limits the crawl delay to 5 s', () => {
     expect(parseRobots(location, 'User-agent: *\nCrawl-delay: 86400').crawlDelay).to.equal(5);
     expect(parseRobots(location, 'User-agent: *\nCrawl-delay: no').crawlDelay).to.equal(0);
   });
-  it('that is no robots.txt forbids nothing', () =>
-    expect(parseRobots(location, '<!doctype html><p>hello').forbids(location)).to.equal(null));
+  it('allows all pages if the file is HTML', () =>
+    expect(parseRobots(location, '<!doctype html><p>hello').refusal(location)).to.equal(null));
 });
 
-describe('a sitemap', () => {
+describe('sitemap parser', () => {
   const cases: [string, string, string[], string[]][] = [
     [
       'one page',
@@ -47,15 +46,15 @@ describe('a sitemap', () => {
       ['a.xml', 'b.xml'],
     ],
     ['text', 'https://a.test/1\r\nnonsense\nhttps://a.test/2\n', ['https://a.test/1', 'https://a.test/2'], []],
-    ['a number as an address', '<urlset><url><loc>42</loc></url><url/></urlset>', ['42'], []],
+    ['a number as a URL', '<urlset><url><loc>42</loc></url><url/></urlset>', ['42'], []],
     ['numeric references', '<urlset><url><loc>https://a.test/&#228;&#x26;</loc></url></urlset>', ['https://a.test/ä&'], []],
     ['an HTML page', '<!doctype html><p>x', [], []],
-    ['entities that grow', '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>', [], []],
+    ['no entities', '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>', [], []],
     ['broken XML', '<urlset><url><loc>https://a.test/', [], []],
-    ['nothing', '', [], []],
+    ['an empty file', '', [], []],
   ];
   for (const [name, text, pages, sitemaps] of cases)
-    it(`of ${name} is read`, () => {
+    it(`reads ${name}`, () => {
       const read = parseSitemap(text);
       if (name !== 'broken XML') expect(read).to.deep.equal({ pages, sitemaps });
       else expect(read.sitemaps).to.deep.equal([]);

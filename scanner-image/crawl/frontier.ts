@@ -1,7 +1,7 @@
-/** Which page is loaded next. The same site gives the same pages in the same order, whatever the number of workers. Pure. */
+/** Decides which page is loaded next. The same site gives the same pages in the same order with any number of workers. Pure. */
 import { pageKey } from './address.ts';
 
-/** A page to load. `turn` is its place in the order in which results are taken in. */
+/** A page to load. `turn` is its place in the order in which results are processed. */
 export interface Candidate {
   url: URL;
   key: string;
@@ -10,37 +10,35 @@ export interface Candidate {
 }
 
 /**
- * What became of a candidate: `tested` counts towards the scan, `failed` is listed, `folded` was another page after all,
- * `passed_through` only gave links, `skipped` would not have been started by a single worker.
+ * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `folded` was a duplicate,
+ * `passed_through` only provided links, `skipped` would not have been started by a single worker.
  */
-export type End = 'tested' | 'failed' | 'folded' | 'passed_through' | 'skipped';
+export type Outcome = 'tested' | 'failed' | 'folded' | 'passed_through' | 'skipped';
 
 export interface Frontier {
-  /** Adds a page, unless it is known. @returns true if it is new */
+  /** Adds a page. Returns false if it is already known. */
   add(url: URL, depth: number): boolean;
-  /** Marks a page as known, so that it is not loaded (any more). */
+  /** Marks a page as known, so that it is not loaded. */
   cover(key: string): void;
   covered(key: string): boolean;
-  /** The next page to load; null where none may be started now: none is left, or those under way may be enough. */
+  /** The next page to load; null if none may start now: none is left, or the pages in progress may be enough. */
   take(): Candidate | null;
-  /** True once nothing more may be started: enough was tested, or too much failed. */
+  /** True after no more pages may start: enough were tested, or too many failed. */
   spent(): boolean;
-  /** Takes a candidate's end in. Must be called in the order of turns. */
-  settle(candidate: Candidate, end: End): void;
-  /** True when nothing is under way and nothing may be started. */
-  finished(): boolean;
-  /** True once no more pages can become known, or as many are known as the scan may test. */
+  /** Records the outcome of a candidate. Must be called in the order of turns. */
+  settle(candidate: Candidate, outcome: Outcome): void;
+  /** True if no more pages can be found, or if as many are known as the scan may test. */
   complete(): boolean;
   counts(): { tested: number; failed: number; total: number };
-  /** Pages that were never started, as many as the scan had still room for. */
+  /** Pages that were never started, up to the number that the scan could still have tested. */
   left(): URL[];
 }
 
 /**
- * Breadth first: pages in the order in which they were found. A page is started only while those tested and those under
- * way are fewer than `maxPages`, so that the pages of a scan are always a prefix of that order.
- * @param options.maxFailed after so many failures nothing more is started: a site of dead links must not be walked for ever
- * @param options.maxFolded likewise for pages that turn out to be others
+ * Breadth first: pages in the order in which they were found. A page starts only while fewer than `maxPages` are tested or
+ * in progress, so that the pages of a scan are always a prefix of that order.
+ * @param options.maxFailed after this many failures no more pages start, so that a site of dead links ends
+ * @param options.maxFolded the same for duplicates
  */
 export function createFrontier(options: { maxPages: number; maxFailed: number; maxFolded: number }): Frontier {
   const { maxPages, maxFailed, maxFolded } = options;
@@ -50,10 +48,10 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
   let at = 0;
   let turns = 0;
   let settled = 0;
-  const ends: Record<End, number> = { tested: 0, failed: 0, folded: 0, passed_through: 0, skipped: 0 };
+  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, folded: 0, passed_through: 0, skipped: 0 };
 
-  const underway = (): number => turns - settled;
-  const spent = (): boolean => ends.tested >= maxPages || ends.failed >= maxFailed || ends.folded >= maxFolded;
+  const inProgress = (): number => turns - settled;
+  const spent = (): boolean => outcomes.tested >= maxPages || outcomes.failed >= maxFailed || outcomes.folded >= maxFolded;
   function waiting(): typeof queue {
     while (at < queue.length && covered.has(queue[at]?.key ?? '')) at += 1;
     return queue.slice(at).filter(({ key }) => !covered.has(key));
@@ -78,27 +76,26 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
     covered: (key) => covered.has(key),
     spent,
     take() {
-      if (spent() || !hasNext() || ends.tested + underway() >= maxPages) return null;
+      if (spent() || !hasNext() || outcomes.tested + inProgress() >= maxPages) return null;
       const next = queue[at];
       if (next === undefined) return null;
       at += 1;
       return { ...next, turn: turns++ };
     },
-    settle(candidate, end) {
-      if (candidate.turn !== settled) throw new RangeError(`turn ${settled} is due, not ${candidate.turn}`);
+    settle(candidate, outcome) {
+      if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
       settled += 1;
-      ends[end] += 1;
+      outcomes[outcome] += 1;
       covered.add(candidate.key);
     },
-    finished: () => underway() === 0 && (spent() || !hasNext()),
-    complete: () => ends.tested + underway() + waiting().length >= maxPages || (underway() === 0 && (spent() || !hasNext())),
+    complete: () => outcomes.tested + inProgress() + waiting().length >= maxPages || (inProgress() === 0 && (spent() || !hasNext())),
     counts() {
-      const total = ends.failed + Math.min(maxPages, ends.tested + underway() + (spent() ? 0 : waiting().length));
-      return { tested: ends.tested, failed: ends.failed, total };
+      const total = outcomes.failed + Math.min(maxPages, outcomes.tested + inProgress() + (spent() ? 0 : waiting().length));
+      return { tested: outcomes.tested, failed: outcomes.failed, total };
     },
     left: () =>
       waiting()
-        .slice(0, Math.max(0, maxPages - ends.tested))
+        .slice(0, Math.max(0, maxPages - outcomes.tested))
         .map(({ url }) => url),
   };
 }

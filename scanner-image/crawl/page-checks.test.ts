@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { botWall, isHtml, isSignInPage, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
+import { botProtection, isHtml, isSignInPage, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
 
 const head = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://example.org/', status, headers });
 
-describe('an answer', () => {
+describe('page checks', () => {
   const types: [string, boolean][] = [
     ['text/html', true],
     ['Text/HTML; charset=utf-8', true],
@@ -12,15 +12,15 @@ describe('an answer', () => {
     ['text/htmlx', false],
     ['application/json', false],
   ];
-  for (const [type, html] of types) it(`of ${type} is ${html ? 'a' : 'no'} web page`, () => expect(isHtml(type)).to.equal(html));
+  for (const [type, html] of types) it(`treat ${type} as ${html ? 'a' : 'no'} web page`, () => expect(isHtml(type)).to.equal(html));
 
-  it('is judged by its head', () => {
+  it('judge a response by its headers', () => {
     expect(judgeHead(head(200, { 'content-type': 'text/html' }))).to.equal(null);
     expect(judgeHead(head(200))).to.equal(null);
     expect(judgeHead(head(204))?.reason).to.equal('not_html');
     expect(judgeHead(head(200, { 'content-type': 'application/pdf' }))).to.deep.equal({
       reason: 'not_html',
-      message: 'The URL is application/pdf, not a web page.',
+      message: 'The URL returns application/pdf, not a web page.',
     });
     expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'Attachment; filename=a' }))?.reason).to.equal(
       'download',
@@ -28,13 +28,13 @@ describe('an answer', () => {
     expect(judgeHead(head(200, { 'content-type': 'text/html', 'content-disposition': 'inline' }))).to.equal(null);
   });
 
-  it('says what its status means', () => {
-    expect(judgeError(head(404), '').message).to.equal('The server answers 404: there is no such page.');
+  it('explain an error status', () => {
+    expect(judgeError(head(404), '').message).to.equal('The server responded with status 404: the page does not exist.');
     expect(judgeError(head(418), '').message).to.include('418');
     expect(judgeError(head(502), '').message).to.include('the server failed');
   });
 
-  const walls: [string, Record<string, string>, string][] = [
+  const challenges: [string, Record<string, string>, string][] = [
     ['Cloudflare', { 'cf-mitigated': 'challenge' }, ''],
     ['Cloudflare', {}, '<title>Just a moment...</title>'],
     ['AWS WAF', { 'x-amzn-waf-action': 'captcha' }, ''],
@@ -43,14 +43,14 @@ describe('an answer', () => {
     ['Imperva', {}, '<iframe src="/_Incapsula_Resource?SWUDNSAI=31">'],
     ['Akamai', {}, '<TITLE>Access Denied</TITLE> You… Reference&#32;&#35;18.2f'],
   ];
-  for (const [name, headers, body] of walls)
-    it(`of ${name}'s wall is told from an error`, () => expect(botWall(headers, body)).to.equal(name));
-  it('of an honest error page, or an article on walls, is none', () => {
-    expect(botWall({ server: 'cloudflare' }, '<title>Forbidden</title>')).to.equal(null);
-    expect(botWall({}, '<title>What "Just a moment..." means</title> Access Denied')).to.equal(null);
+  for (const [name, headers, body] of challenges)
+    it(`recognise bot protection by ${name}`, () => expect(botProtection(headers, body)).to.equal(name));
+  it('do not mistake an error page, or an article about bot protection, for bot protection', () => {
+    expect(botProtection({ server: 'cloudflare' }, '<title>Forbidden</title>')).to.equal(null);
+    expect(botProtection({}, '<title>What "Just a moment..." means</title> Access Denied')).to.equal(null);
   });
 
-  it('asks to wait in seconds or until a date', () => {
+  it('parse Retry-After in seconds and as a date', () => {
     const now = Date.parse('2026-01-01T00:00:00Z');
     expect(retryAfterMs('7', now)).to.equal(7000);
     expect(retryAfterMs('Thu, 01 Jan 2026 00:00:09 GMT', now)).to.equal(9000);
@@ -60,7 +60,7 @@ describe('an answer', () => {
   });
 });
 
-describe('a sign-in page', () => {
+describe('sign-in page check', () => {
   const cases: [string, string, boolean, boolean][] = [
     ['https://a.test/members', 'https://a.test/login', true, true],
     ['https://a.test/members', 'https://a.test/users/sign_in', true, true],
@@ -72,6 +72,6 @@ describe('a sign-in page', () => {
     ['https://a.test/authors', 'https://a.test/en/authors', false, false],
   ];
   for (const [requested, final, password, is] of cases)
-    it(`is ${is ? '' : 'not '}${final} for ${requested}`, () =>
+    it(`${is ? 'recognises' : 'does not report'} ${final} after a request for ${requested}`, () =>
       expect(isSignInPage(new URL(requested), new URL(final), password)).to.equal(is));
 });

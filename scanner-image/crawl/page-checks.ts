@@ -1,4 +1,4 @@
-/** Tells a page that must not be tested from one that may: errors, walls, sign-in pages and what is no page at all. Pure. */
+/** Recognises responses that must not be tested as pages: errors, bot protection, sign-in pages, downloads. Pure. */
 import type { PageFailureReason } from '../../core/report/schema.ts';
 
 export interface WrongPage {
@@ -6,15 +6,15 @@ export interface WrongPage {
   message: string;
 }
 
-/** A document's answer, before anything of it is shown. Header names are in lower case. */
+/** The response of a document, before it is shown. Header names are in lower case. */
 export interface Answer {
   url: string;
   status: number;
   headers: Readonly<Record<string, string>>;
 }
 
-/** Marks of the walls that ask whether a visitor is a person: in headers, and in the text of the page they show. */
-const WALLS: readonly { name: string; headers?: (headers: Answer['headers']) => boolean; body?: RegExp }[] = [
+/** How bot protection products are recognised: by response headers, or by the HTML of the challenge page. */
+const BOT_PROTECTION: readonly { name: string; headers?: (headers: Answer['headers']) => boolean; body?: RegExp }[] = [
   {
     name: 'Cloudflare',
     headers: (headers) => headers['cf-mitigated'] === 'challenge',
@@ -37,13 +37,20 @@ const WALLS: readonly { name: string; headers?: (headers: Answer['headers']) => 
   { name: 'Anubis', body: /id="anubis_challenge"/ },
 ];
 
-/** The wall that an answer is, or null. `body` may be the beginning of it. */
-export function botWall(headers: Answer['headers'], body: string): string | null {
-  const wall = WALLS.find(({ headers: inHeaders, body: inBody }) => inHeaders?.(headers) === true || inBody?.test(body) === true);
-  return wall?.name ?? null;
+/** Returns the product whose challenge page this is, or null. `body` may be truncated. */
+export function botProtection(headers: Answer['headers'], body: string): string | null {
+  const product = BOT_PROTECTION.find(
+    ({ headers: inHeaders, body: inBody }) => inHeaders?.(headers) === true || inBody?.test(body) === true,
+  );
+  return product?.name ?? null;
 }
 
-/** How long a `Retry-After` asks to wait, in milliseconds; null where it asks nothing that can be read. */
+export function botProtectionMessage(product: string, status?: number): string {
+  const detail = status === undefined ? product : `${product}, status ${status}`;
+  return `Bot protection (${detail}) blocks the page. Allow the user agent that contains "Curbcut".`;
+}
+
+/** Parses `Retry-After` into milliseconds; null if it is absent or invalid. */
 export function retryAfterMs(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   if (/^\s*\d{1,6}\s*$/.test(value)) return Number(value) * 1000;
@@ -51,51 +58,47 @@ export function retryAfterMs(value: string | undefined, now: number): number | n
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }
 
-/** True for a type that a browser shows as a web page. */
 export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(contentType);
 }
 
-/** Judges an answer by its head alone; null where the page may be shown. Errors are judged with their body, see `judgeError`. */
+/** Judges a response by its headers; null if the page may be shown. `judgeError` judges error statuses, which needs the body. */
 export function judgeHead({ status, headers }: Answer): WrongPage | null {
-  if (status === 204 || status === 205) return { reason: 'not_html', message: `The server answers ${status}: there is nothing to show.` };
+  if (status === 204 || status === 205)
+    return { reason: 'not_html', message: `The server responded with status ${status}, which has no content.` };
   const disposition = headers['content-disposition'];
   if (disposition !== undefined && /^\s*attachment/i.test(disposition))
     return { reason: 'download', message: 'The URL is a download, not a web page.' };
   const type = headers['content-type'];
-  // Without a type the browser sniffs, and the document's own type is asked afterwards.
+  // Without a type the browser guesses one. The visit checks it after the document has loaded.
   if (type !== undefined && type.trim() !== '' && !isHtml(type))
-    return { reason: 'not_html', message: `The URL is ${type.split(';')[0]?.trim() ?? type}, not a web page.` };
+    return { reason: 'not_html', message: `The URL returns ${type.split(';')[0]?.trim() ?? type}, not a web page.` };
   return null;
 }
 
 const MEANING: Readonly<Record<number, string>> = {
-  401: 'it needs a sign-in',
+  401: 'authentication is required',
   403: 'access is forbidden',
-  404: 'there is no such page',
-  407: 'a proxy wants a sign-in',
-  410: 'the page is gone',
-  429: 'too many requests were made',
-  451: 'it is withheld for legal reasons',
-  503: 'it is not available at the moment',
+  404: 'the page does not exist',
+  407: 'a proxy requires authentication',
+  410: 'the page was removed',
+  429: 'too many requests',
+  451: 'the page is unavailable for legal reasons',
+  503: 'the service is unavailable',
 };
 
-/** Judges an answer that is an error. */
+/** Judges a response with an error status. `body` may be truncated. */
 export function judgeError({ status, headers }: Answer, body: string): WrongPage {
-  const wall = botWall(headers, body);
-  if (wall !== null)
-    return {
-      reason: 'bot_wall',
-      message: `A bot wall (${wall}) stands before the page (status ${status}). Let the user agent that contains "Curbcut" through.`,
-    };
-  const meaning = MEANING[status] ?? (status >= 500 ? 'the server failed' : 'the request was not answered with a page');
-  return { reason: 'http_error', message: `The server answers ${status}: ${meaning}.` };
+  const product = botProtection(headers, body);
+  if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product, status) };
+  const meaning = MEANING[status] ?? (status >= 500 ? 'the server failed' : 'the response is not a page');
+  return { reason: 'http_error', message: `The server responded with status ${status}: ${meaning}.` };
 }
 
 const SIGN_IN_PATH =
   /(?:^|[/._-])(?:log|sign)[-_]?(?:in|on)(?:$|[/.])|(?:^|\/)(?:sso|saml|oauth2?|auth|authorize|openid|adfs|cas|konto|anmelden|connexion|inloggen)(?:$|[/._-])/i;
 
-/** True where a page looks like the sign-in to which somebody else's page redirected: it was asked for at another path, and wants a password. */
+/** Returns true if a request for another page ended at what looks like a sign-in page: by its path, or by a password field. */
 export function isSignInPage(requested: URL, final: URL, passwordField: boolean): boolean {
   if (requested.pathname.replace(/\/+$/, '') === final.pathname.replace(/\/+$/, '') && requested.host === final.host) return false;
   const looksLike = SIGN_IN_PATH.test(final.pathname) || /[?&](?:return|redirect|next|continue|target|goto|back)\w*=/i.test(final.search);

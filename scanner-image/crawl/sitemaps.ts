@@ -1,4 +1,4 @@
-/** Pages that a site's sitemaps name: plain, indexed, compressed or as text, within caps. */
+/** Collects the pages of a site's sitemaps: XML, sitemap indexes, gzip or plain text, within limits. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { XMLParser } from 'fast-xml-parser';
@@ -10,7 +10,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 const MAX_UNPACKED = 50 * 1024 * 1024;
 
 export interface Sitemap {
-  /** URLs of pages, as written. */
+  /** URLs of pages, as they are written. */
   pages: string[];
   /** URLs of further sitemaps. */
   sitemaps: string[];
@@ -18,7 +18,7 @@ export interface Sitemap {
 
 const parser = new XMLParser({
   ignoreAttributes: true,
-  processEntities: false, // a sitemap is a stranger's file: nothing in it may grow
+  processEntities: false, // the file is untrusted, and entities can expand without limit
   parseTagValue: false,
   removeNSPrefix: true,
   isArray: (name) => name === 'url' || name === 'sitemap',
@@ -36,7 +36,7 @@ function unescape(text: string): string {
     .trim();
 }
 
-/** Reads a sitemap: XML (urlset or index) or a URL a line. What is neither is empty. Pure. */
+/** Parses a sitemap: XML (urlset or index), or text with one URL per line. Anything else is empty. Pure. */
 export function parseSitemap(text: string): Sitemap {
   const start = text.trimStart();
   if (!start.startsWith('<')) {
@@ -67,9 +67,10 @@ async function unpack(body: Uint8Array): Promise<Uint8Array> {
 }
 
 /**
- * Collects pages from sitemaps, breadth first, in the order in which they are named. A sitemap that cannot be had or read
- * is passed over: a site is crawled by its links too.
- * @param take says whether a page is wanted; collecting stops after `enough` wanted ones
+ * Collects pages from sitemaps, breadth first, in their order. A sitemap that cannot be fetched or parsed is skipped,
+ * because the site is also crawled by its links.
+ * @param options.take returns the page to collect, or null; collecting stops after `enough` pages
+ * @param options.deadline in milliseconds since the epoch
  */
 export async function collectSitemaps(
   starts: URL[],

@@ -1,64 +1,60 @@
-/** Remembers which targets could not be had and why, so that a page's failure can say "refused" instead of a browser's error code. */
-import type { TargetRefusal } from '../../core/scan/targets.ts';
-import { portOf } from '../../core/scan/targets.ts';
+/** Remembers which targets failed and why, so that the failure of a page can give the reason instead of a browser error code. */
+import { portOf, type TargetRefusal } from '../../core/scan/targets.ts';
 
-/** `refused` by the address rule, `unresolvable` name, `unreachable` host, or `cut` off at a limit. */
-export type ProblemKind = 'refused' | 'unresolvable' | 'unreachable' | 'cut';
+/** `refused` by the target rules, `unresolvable` name, `unreachable` host, or `cut` off at a size limit. */
+export type EgressFailureKind = 'refused' | 'unresolvable' | 'unreachable' | 'cut';
 
-export interface Problem {
-  kind: ProblemKind;
-  host: string;
-  port: number;
+export interface EgressFailure {
+  kind: EgressFailureKind;
   message: string;
-  /** How often it happened in this scan. */
-  count: number;
 }
 
-export interface EgressRecord {
-  /** Notes a problem. @returns true the first time for this host, port and kind */
-  note(host: string, port: number, kind: ProblemKind, message: string): boolean;
-  /** Forgets a target's problem: it was reached after all. */
-  reached(host: string, port: number): void;
-  /** What last went wrong with a URL's host and port, if the last attempt did. */
-  problemOf(url: URL): Problem | undefined;
-  /** Every problem of this scan, in the order of their first time. */
-  problems(): readonly Problem[];
+export interface EgressFailures {
+  /** Records a failure. Returns true the first time for this host, port and kind. */
+  add(url: URL, kind: EgressFailureKind, message: string): boolean;
+  /** Forgets the failure of a target that was reached. */
+  reached(url: URL): void;
+  /** The failure of the last attempt to reach the URL's host and port, if it failed. */
+  failureOf(url: URL): EgressFailure | undefined;
 }
 
-/** A header that the proxy alone may set: the answer is its own and not the site's. Its value is the problem's kind. */
+/** A response header that only the proxy may set: the proxy made the response, not the site. The value is the kind of the failure. */
 export const EGRESS_HEADER = 'x-curbcut-egress';
 
-const MOST = 1000;
+/** Pages can invent host names, so memory is bounded. */
+const MAX_TARGETS = 1000;
 
-/** How a refusal of the vetting is told. */
-export function kindOf(reason: TargetRefusal): ProblemKind {
+/** The kind of failure that a refusal of the target guard is. */
+export function kindOf(reason: TargetRefusal): EgressFailureKind {
   return reason === 'unresolvable' || reason === 'dns_unavailable' ? 'unresolvable' : 'refused';
 }
 
-export function createRecord(): EgressRecord {
-  const all = new Map<string, Problem>();
-  const latest = new Map<string, Problem>();
-  const target = (host: string, port: number): string => `${host.replace(/^\[|\]$/g, '')}:${port}`;
+export function createEgressFailures(): EgressFailures {
+  const reported = new Set<string>();
+  const latest = new Map<string, EgressFailure>();
+  const targetOf = (url: URL): string => `${hostOf(url)}:${portOf(url)}`;
   return {
-    note(host, port, kind, message) {
-      const key = `${kind} ${target(host, port)}`;
-      const known = all.get(key);
-      const problem = known ?? { kind, host, port, message, count: 0 };
-      problem.count += 1;
-      problem.message = message;
-      if (known === undefined && all.size < MOST) all.set(key, problem);
-      if (latest.size < MOST || latest.has(target(host, port))) latest.set(target(host, port), problem);
-      return known === undefined && all.size < MOST;
+    add(url, kind, message) {
+      const target = targetOf(url);
+      if (latest.size < MAX_TARGETS || latest.has(target)) latest.set(target, { kind, message });
+      const key = `${kind} ${target}`;
+      if (reported.has(key) || reported.size >= MAX_TARGETS) return false;
+      reported.add(key);
+      return true;
     },
-    reached(host, port) {
-      latest.delete(target(host, port));
+    reached(url) {
+      latest.delete(targetOf(url));
     },
-    problemOf: (url) => latest.get(target(url.hostname, portOf(url))),
-    problems: () => [...all.values()],
+    failureOf: (url) => latest.get(targetOf(url)),
   };
 }
 
-/** The system's short name of a network error, for a sentence. */
+/** The host of a URL for sockets: without the brackets of IPv6. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '');
+}
+
+/** The code of a network error, such as `ECONNREFUSED`, else its message. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error));

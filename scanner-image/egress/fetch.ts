@@ -1,25 +1,26 @@
-/** Fetches small files (robots.txt, sitemaps) through the egress proxy, with caps on time, size and redirects. */
+/** Fetches small files (robots.txt, sitemaps) through the egress proxy, with limits on time, size and redirects. */
 import { ProxyAgent, request } from 'undici';
+import { errorMessage } from '../../platform/errors.ts';
 import type { Egress } from './proxy.ts';
 
 export interface Fetched {
-  /** Where the last redirect led. */
+  /** The URL after the last redirect. */
   url: URL;
   status: number;
   contentType: string;
   body: Uint8Array;
 }
 
-/** Why nothing was fetched, in a sentence. */
+/** Nothing was fetched; the message says why. */
 export class FetchRefused extends Error {
   override readonly name = 'FetchRefused';
 }
 
 export interface GuardedFetch {
   /**
-   * Gets a URL. Every redirect is vetted before it is followed.
-   * @param options.headersFor extra headers for a URL, asked again at each hop (a sign-in goes to its own origin only)
-   * @throws FetchRefused where the address rule, a cap or the network stands in the way
+   * Gets a URL. Every redirect is judged before it is followed.
+   * @param options.headersFor returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only
+   * @throws FetchRefused if the target rules forbid it, a limit is exceeded, or the network fails
    */
   get(url: URL, options: { maxBytes: number; timeoutMs: number; headersFor?: (url: URL) => Record<string, string> }): Promise<Fetched>;
   close(): Promise<void>;
@@ -27,7 +28,6 @@ export interface GuardedFetch {
 
 const MAX_REDIRECTS = 5;
 
-/** @param userAgent what the fetches call themselves */
 export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge'>, userAgent: string): GuardedFetch {
   const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
 
@@ -45,7 +45,7 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge'>, userAg
       const location = response.headers.location;
       if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
         await response.body.dump({ limit: 64 * 1024 });
-        if (!URL.canParse(location, url.href)) throw new FetchRefused(`${url.href} redirects to something that is no URL.`);
+        if (!URL.canParse(location, url.href)) throw new FetchRefused(`${url.href} redirects to an invalid URL.`);
         url = new URL(location, url);
         continue;
       }
@@ -67,7 +67,7 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge'>, userAg
         return await get(url, options);
       } catch (error) {
         if (error instanceof FetchRefused) throw error;
-        throw new FetchRefused(`${url.href} cannot be fetched: ${error instanceof Error ? error.message : String(error)}`);
+        throw new FetchRefused(`${url.href} fetching failed: ${errorMessage(error)}`);
       }
     },
     close: () => dispatcher.destroy(),

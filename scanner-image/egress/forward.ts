@@ -1,12 +1,19 @@
-/** Passes plain HTTP requests on to vetted addresses, counting what comes back. */
-import { Agent, request as httpRequest, type IncomingMessage, type RequestOptions, type ServerResponse } from 'node:http';
+/** Forwards plain HTTP requests to allowed addresses, with limits on time and bytes. */
+import {
+  Agent,
+  request as httpRequest,
+  type ClientRequest,
+  type IncomingMessage,
+  type RequestOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { TcpNetConnectOpts } from 'node:net';
 import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
-import { vettedLookup } from './dial.ts';
+import { pinnedLookup } from './dial.ts';
+import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
-import { EGRESS_HEADER, codeOf, kindOf, type ProblemKind } from './egress-failures.ts';
 
-/** Headers that belong to one connection (RFC 9110, 7.6.1), and those that only the proxy may set. */
+/** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -20,87 +27,89 @@ const HOP_BY_HOP = new Set([
   EGRESS_HEADER,
 ]);
 
-interface ForwardDeps {
+export interface ForwardDeps {
   limits: EgressLimits;
   judge(url: URL): Promise<TargetJudgement>;
-  note(url: URL, kind: ProblemKind, message: string): void;
+  failed(url: URL, kind: EgressFailureKind, message: string): void;
   reached(url: URL): void;
 }
 
-export function createForward(parts: ForwardDeps): {
+export interface Forward {
   pass(request: IncomingMessage, response: ServerResponse): Promise<void>;
   close(): void;
-} {
-  const { limits, note } = parts;
-  // No time-out here: a socket that is used again would keep the short one that its server's Keep-Alive hint gave it.
+}
+
+export function createForward(deps: ForwardDeps): Forward {
+  const { limits } = deps;
+  // The agent has no timeout: a reused socket would keep the short one from its server's Keep-Alive header.
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 });
 
   async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => response.destroy());
-    const url = absolute(request.url ?? '');
-    if (url === null) return refuse(response, 400, 'refused', 'This proxy takes absolute http URLs only.');
-    const judged = await parts.judge(url);
+    const url = absoluteUrl(request.url ?? '');
+    if (url === null) return refuse(response, 400, 'refused', 'This proxy accepts absolute http URLs only.');
+    const judged = await deps.judge(url);
     if (!judged.ok) {
       const kind = kindOf(judged.reason);
-      note(url, kind, judged.message);
+      deps.failed(url, kind, judged.message);
       return refuse(response, kind === 'unresolvable' ? 502 : 403, kind, judged.message);
     }
+    send(url, requestOptions(url, request, judged.addresses), request, response, isSafe(request));
+  }
+
+  function requestOptions(url: URL, request: IncomingMessage, addresses: readonly string[]): RequestOptions {
     const options: RequestOptions & Pick<TcpNetConnectOpts, 'autoSelectFamily'> = {
-      host: url.hostname.replace(/^\[|\]$/g, ''),
+      host: hostOf(url),
       port: portOf(url),
-      lookup: vettedLookup(judged.addresses),
+      lookup: pinnedLookup(addresses),
       autoSelectFamily: true,
       method: request.method,
       path: url.pathname + url.search,
-      headers: outwards(request.rawHeaders, url.host),
+      headers: forwardedHeaders(request.rawHeaders, url.host),
       maxHeaderSize: limits.headerBytes,
-      insecureHTTPParser: true, // the browser takes sloppy headers too, and it is the one that reads them
+      insecureHTTPParser: true, // browsers accept sloppy headers too, and the browser is what reads them
       timeout: limits.idleMs,
     };
-    const repeatable = isRepeatable(request);
-    // What may be sent only once gets a connection of its own: a kept one may be closed at the moment it is used again.
-    const send = (over: Agent | false): void => {
-      const upstream = httpRequest({ ...options, agent: over });
-      const dialling = setTimeout(() => upstream.destroy(Object.assign(new Error('dial'), { code: 'ETIMEDOUT' })), limits.dialMs);
-      upstream.on('socket', (socket) => {
-        if (!socket.connecting) clearTimeout(dialling);
-        else socket.once('connect', () => clearTimeout(dialling));
-      });
-      upstream.on('timeout', () => upstream.destroy(Object.assign(new Error('idle'), { code: 'ETIMEDOUT' })));
-      upstream.on('error', (error) => {
-        clearTimeout(dialling);
-        if (response.headersSent || response.destroyed) return void response.destroy();
-        if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error))) return send(false);
-        const message = `${url.host} cannot be reached (${codeOf(error)}).`;
-        note(url, 'unreachable', message);
-        refuse(response, 502, 'unreachable', message);
-      });
-      upstream.on('upgrade', (_answer, socket) => socket.destroy());
-      upstream.on('response', (answer) => {
-        parts.reached(url);
-        giveBack(url, answer, response);
-      });
-      response.on('close', () => upstream.destroy());
-      request.on('error', () => upstream.destroy());
-      if (repeatable) upstream.end();
-      else request.pipe(upstream);
-    };
-    send(repeatable ? agent : false);
+    return options;
   }
 
-  function giveBack(url: URL, answer: IncomingMessage, response: ServerResponse): void {
+  /** @param reuse whether a kept connection may be used. It may be closed at this moment, so it is for requests that can be repeated. */
+  function send(url: URL, options: RequestOptions, request: IncomingMessage, response: ServerResponse, reuse: boolean): void {
+    const upstream = httpRequest({ ...options, agent: reuse ? agent : false });
+    const stopDialTimer = limitDial(upstream, limits.dialMs);
+    upstream.on('timeout', () => upstream.destroy(timeoutError('idle')));
+    upstream.on('error', (error) => {
+      stopDialTimer();
+      if (response.headersSent || response.destroyed) return void response.destroy();
+      if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error))) return send(url, options, request, response, false);
+      const message = `${url.host} is unreachable (${codeOf(error)}).`;
+      deps.failed(url, 'unreachable', message);
+      refuse(response, 502, 'unreachable', message);
+    });
+    upstream.on('upgrade', (_answer, socket) => socket.destroy());
+    upstream.on('response', (answer) => {
+      deps.reached(url);
+      respond(url, answer, response);
+    });
+    response.on('close', () => upstream.destroy());
+    request.on('error', () => upstream.destroy());
+    if (isSafe(request)) upstream.end();
+    else request.pipe(upstream);
+  }
+
+  function respond(url: URL, answer: IncomingMessage, response: ServerResponse): void {
     answer.on('error', () => response.destroy());
     try {
-      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders));
+      response.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHopByHop(answer.rawHeaders));
     } catch {
       answer.destroy();
-      return refuse(response, 502, 'unreachable', `${url.host} answered with headers that are not HTTP.`);
+      return refuse(response, 502, 'unreachable', `${url.host} responded with invalid HTTP headers.`);
     }
     let bytes = 0;
     answer.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= limits.responseBytes) return;
-      note(url, 'cut', `${url.href.slice(0, 200)} is larger than ${limits.responseBytes} bytes.`);
+      deps.failed(url, 'cut', `${url.href.slice(0, 200)} is larger than ${limits.responseBytes} bytes.`);
       answer.destroy();
       response.destroy();
     });
@@ -110,19 +119,31 @@ export function createForward(parts: ForwardDeps): {
   return { pass, close: () => agent.destroy() };
 }
 
-/** True for a request that changes nothing and has no body: it may be sent a second time. */
-function isRepeatable({ method, headers }: IncomingMessage): boolean {
+/** Ends a request that gets no connection within `dialMs`. Returns the function that stops the timer. */
+function limitDial(upstream: ClientRequest, dialMs: number): () => void {
+  const timer = setTimeout(() => upstream.destroy(timeoutError('dial')), dialMs);
+  const stop = (): void => clearTimeout(timer);
+  upstream.on('socket', (socket) => {
+    if (!socket.connecting) stop();
+    else socket.once('connect', stop);
+  });
+  return stop;
+}
+
+const timeoutError = (what: string): Error => Object.assign(new Error(what), { code: 'ETIMEDOUT' });
+
+/** Whether a request has a safe method and no body, so that it may be sent twice. */
+function isSafe({ method, headers }: IncomingMessage): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
   return !hasBody && ['GET', 'HEAD', 'OPTIONS'].includes(method ?? '');
 }
 
-/** The URL of an absolute-form request line; null where it is something else. */
-function absolute(text: string): URL | null {
-  if (!/^http:\/\//i.test(text) || !URL.canParse(text)) return null;
-  return new URL(text);
+/** The URL of a request in absolute form; null if it is in another form. */
+function absoluteUrl(text: string): URL | null {
+  return /^http:\/\//i.test(text) ? URL.parse(text) : null;
 }
 
-function withoutHops(raw: readonly string[]): string[] {
+function withoutHopByHop(raw: readonly string[]): string[] {
   const named = new Set<string>();
   for (let at = 0; at < raw.length; at += 2)
     if (raw[at]?.toLowerCase() === 'connection') for (const name of (raw[at + 1] ?? '').split(',')) named.add(name.trim().toLowerCase());
@@ -134,15 +155,15 @@ function withoutHops(raw: readonly string[]): string[] {
   return kept;
 }
 
-/** A request's headers for the site: the host is the URL's, whatever the request says. */
-function outwards(raw: readonly string[], host: string): string[] {
-  const kept = withoutHops(raw);
+/** The headers of a request for the site. The host comes from the URL, not from the request. */
+function forwardedHeaders(raw: readonly string[], host: string): string[] {
+  const kept = withoutHopByHop(raw);
   const headers = ['Host', host];
   for (let at = 0; at < kept.length; at += 2) if (kept[at]?.toLowerCase() !== 'host') headers.push(kept[at] ?? '', kept[at + 1] ?? '');
   return headers;
 }
 
-function refuse(response: ServerResponse, status: number, kind: ProblemKind, message: string): void {
+function refuse(response: ServerResponse, status: number, kind: EgressFailureKind, message: string): void {
   if (response.headersSent) return void response.destroy();
   response.writeHead(status, { [EGRESS_HEADER]: kind, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
   response.end(`${message}\n`);

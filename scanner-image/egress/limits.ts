@@ -1,16 +1,16 @@
-/** How much one scan may take through the egress proxy. */
+/** Limits of the egress proxy for one scan. */
 export interface EgressLimits {
   /** The largest response over plain HTTP, in bytes. */
   responseBytes: number;
-  /** The most that one tunnel may carry inwards, in bytes; tunnels are shared by many requests of many pages. */
+  /** The most bytes that one tunnel may receive. Many requests of many pages share a tunnel. */
   tunnelBytes: number;
-  /** Connections from the browser at once. */
+  /** Concurrent connections from the browser. */
   connections: number;
-  /** Silence after which a connection is closed, in milliseconds. */
+  /** The idle time after which a connection is closed, in milliseconds. */
   idleMs: number;
-  /** How long a dial may take, in milliseconds. */
+  /** The time limit for connecting, in milliseconds. */
   dialMs: number;
-  /** The largest head of a request or response, in bytes. */
+  /** The largest headers of a request or response, in bytes. */
   headerBytes: number;
 }
 

@@ -1,10 +1,17 @@
-/** Judges every target before anything leaves the scanner, and says which addresses may be dialled. */
+/** Judges every target before the scanner connects to it, and returns the addresses that may be dialled. */
 import { judgeTarget, portOf, type Resolver, type TargetJudgement, type TargetRules } from '../../core/scan/targets.ts';
 import { createResolver } from '../../platform/resolver.ts';
 
 export interface TargetGuard {
-  /** Judges a URL's host and port. Never rejects. If it is allowed, exactly the returned addresses may be dialled. */
+  /** Judges the host and port of a URL. Never rejects. If the target is allowed, exactly the returned addresses may be dialled. */
   judge(url: URL): Promise<TargetJudgement>;
+}
+
+export interface TargetGuardDeps {
+  rules: TargetRules;
+  resolver?: Resolver;
+  rememberMs?: number;
+  now?: () => number;
 }
 
 /** The most targets that are remembered: a page that invents names must not fill the memory. */
@@ -13,15 +20,10 @@ const REMEMBERED_MAX = 5_000;
 /**
  * A guard that remembers its answer for each host and port, so that the judged address is the one that is dialled. A
  * name whose address changes (DNS rebinding) is judged again before the new address is used.
- * @param options.rememberMs how long an answer holds; a name that could not be resolved is asked for again after a tenth of it
+ * @param deps.rememberMs how long an answer is kept, in milliseconds; failed lookups are repeated after a tenth of it
  */
-export function createTargetGuard(options: {
-  rules: TargetRules;
-  resolver?: Resolver;
-  rememberMs?: number;
-  now?: () => number;
-}): TargetGuard {
-  const { rules, resolver = createResolver(), rememberMs = 60_000, now = Date.now } = options;
+export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
+  const { rules, resolver = createResolver(), rememberMs = 60_000, now = Date.now } = deps;
   const known = new Map<string, { until: number; answer: Promise<TargetJudgement> }>();
 
   async function ask(url: URL): Promise<TargetJudgement> {

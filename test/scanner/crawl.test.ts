@@ -1,4 +1,4 @@
-/** Which pages a scan finds, in which order, and that it loads each of them once. */
+/** Which pages a scan finds, in which order, and that it loads each page once. */
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
@@ -15,12 +15,12 @@ async function failure(promise: Promise<unknown>): Promise<ScanFailed> {
   return error as ScanFailed;
 }
 
-describe('the crawl', () => {
+describe('crawl', () => {
   let site: Site;
   const open = async (routes: Record<string, Route>): Promise<Site> => (site = await openSite(routes));
   afterEach(() => site.close());
 
-  it('goes breadth first, in the order of links, and loads each page once', async () => {
+  it('visits pages breadth first, in the order of links, and loads each page once', async () => {
     await open({
       '/': links('/b', '/a', 'https://elsewhere.test/', 'mailto:a@b.test'),
       '/a': links('/a1', '/', '/b'),
@@ -35,7 +35,7 @@ describe('the crawl', () => {
     for (const path of paths(pages)) expect(site.hits(path), path).to.equal(1);
   });
 
-  it('gives the same pages in the same order whatever the number of workers', async () => {
+  it('returns the same pages in the same order with any number of workers', async () => {
     const routes: Record<string, Route> = {
       '/sitemap.xml': file('application/xml', '<urlset><url><loc>http://HOST/s1</loc></url></urlset>'),
     };
@@ -43,7 +43,7 @@ describe('the crawl', () => {
     for (let at = 0; at < size; at++) {
       const to = [at * 2 + 1, at * 2 + 2, (at * 7) % size, (at * 3) % size].filter((next) => next < size).map((next) => `/p${next}`);
       const page = links(...to, ...(at % 5 === 0 ? ['/missing' + at, '/old' + at] : []));
-      // Pages take unlike times, so that workers overtake each other.
+      // Pages take different times, so that workers overtake each other.
       routes[`/p${at}`] = (_request, response) =>
         void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), (at * 37) % 60);
       routes[`/old${at}`] = redirect(`/p${(at + 3) % size}`);
@@ -59,7 +59,7 @@ describe('the crawl', () => {
     expect(results[2]).to.deep.equal(results[0]);
   });
 
-  it('folds what is one page: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
+  it('folds duplicates: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
     await open({
       '/': links(
         '/a#x',
@@ -84,7 +84,7 @@ describe('the crawl', () => {
     expect(paths(pages)).to.deep.equal(['/', '/a', '/q?b=2&a=1', '/view?sort=up', '/print']);
   });
 
-  it('does not believe canonical links that name one page for a whole site', async () => {
+  it('ignores canonical links that name one page for a whole site', async () => {
     const head = '<link rel="canonical" href="/">';
     await open({
       '/': html('<a href="/a">a</a><a href="/b">b</a>', { title: 'Home', head }),
@@ -94,7 +94,7 @@ describe('the crawl', () => {
     expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/b']);
   });
 
-  it('obeys robots.txt by its own name, unless it is told not to', async () => {
+  it('obeys the group of its user agent in robots.txt, unless respectRobots is false', async () => {
     await open({
       '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /\n\nUser-agent: Curbcut\nDisallow: /private\nDisallow: /*?secret='),
       '/': links('/a', '/private/b', '/c?secret=1'),
@@ -108,18 +108,18 @@ describe('the crawl', () => {
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/', '/a', '/private/b', '/c?secret=1']);
   });
 
-  it('gives up where robots.txt forbids the first page, or the server cannot say', async () => {
+  it('fails if robots.txt disallows the first page, or responds with a server error', async () => {
     await open({ '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /'), '/': html('') });
     const error = await failure(scan(`${site.origin}/`));
     expect(error.reason).to.equal('robots_disallowed');
-    expect(error.message).to.include('forbids / (line 2)').and.to.include('respectRobots');
+    expect(error.message).to.include('disallows / (line 2)').and.to.include('respectRobots');
     expect(site.hits('/')).to.equal(0);
     await site.close();
     await open({ '/robots.txt': answer(503), '/': html('') });
-    expect((await failure(scan(`${site.origin}/`))).message).to.include('answers 503');
+    expect((await failure(scan(`${site.origin}/`))).message).to.include('status 503');
   });
 
-  it('reads sitemaps: from robots.txt, indexed, compressed, and leaves other sites out', async () => {
+  it('reads sitemaps from robots.txt, indexes and gzip, and ignores other sites', async () => {
     const self: { origin: string } = { origin: '' };
     const map = (...urls: string[]): string =>
       `<?xml version="1.0"?><urlset xmlns="x">${urls.map((url) => `<url><loc>${url}</loc></url>`).join('')}</urlset>`;
@@ -141,7 +141,7 @@ describe('the crawl', () => {
     expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/x?a=1&b=2', '/z']);
   });
 
-  it('keeps to include and exclude, and only passes through a first page that is not included', async () => {
+  it('obeys include and exclude, and reads only the links of a first page that is not included', async () => {
     await open({
       '/': links('/docs/a', '/docs/old/b', '/blog'),
       '/docs/a': links('/docs/c'),
@@ -153,23 +153,23 @@ describe('the crawl', () => {
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/docs/a', '/docs/c']);
   });
 
-  it('counts only tested pages towards the maximum, and lists those that failed', async () => {
+  it('counts only tested pages towards maxPages, and lists failed pages', async () => {
     await open({ '/': links('/gone', '/a', '/b', '/c'), '/a': html('', { title: 'a' }), '/b': html('', { title: 'b' }), '/c': html('') });
-    const told: string[] = [];
+    const progress: string[] = [];
     const { pages } = await scan(
       `${site.origin}/`,
       { maxPages: 3 },
       { workers: 2 },
-      { onProgress: (phase, counts) => told.push(`${phase} ${counts.scanned} ${counts.failed} ${counts.total}`) },
+      { onProgress: (phase, counts) => progress.push(`${phase} ${counts.scanned} ${counts.failed} ${counts.total}`) },
     );
     expect(paths(pages)).to.deep.equal(['/', '/gone', '/a', '/b']);
     expect(testedOf(pages)).to.have.length(3);
     expect(site.hits('/c')).to.equal(0);
-    expect(told[0]).to.equal('crawling 0 0 1');
-    expect(told.at(-1)).to.equal('scanning 3 1 4');
+    expect(progress[0]).to.equal('crawling 0 0 1');
+    expect(progress.at(-1)).to.equal('scanning 3 1 4');
   });
 
-  it('says of a redirect to another site, and never loads it', async () => {
+  it('reports a redirect to another site without loading it', async () => {
     const other = await openSite({ '/': html('') });
     const away = other.origin.replace('127.0.0.1', 'localhost');
     await open({ '/': links('/out'), '/out': redirect(`${away}/`) });
@@ -185,7 +185,7 @@ describe('the crawl', () => {
     }
   });
 
-  it('waits as long as robots.txt asks between two pages', async () => {
+  it('obeys the crawl delay of robots.txt', async () => {
     const times: number[] = [];
     const page =
       (body: string): Route =>

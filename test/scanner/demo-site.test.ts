@@ -1,4 +1,4 @@
-/** A whole scan of the demo site finds exactly the faults that it is known to have, on every page. */
+/** A scan of the whole demo site finds exactly its known faults, on every page. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,23 +11,23 @@ interface Faults {
 }
 const faults = JSON.parse(readFileSync(join(import.meta.dirname, '../../local/demo-site/faults.json'), 'utf8')) as Faults;
 
-describe('the scan of the demo site', () => {
+describe('scan of the demo site', () => {
   let site: DemoSite;
   before(async () => (site = await startDemoSite({ slowMs: 0 })));
   after(() => site.close());
 
-  it('finds what faults.json says, and no more', async () => {
+  it('finds exactly the faults of faults.json', async () => {
     const { pages } = await scan(
       `${site.url}/`,
       { maxPages: 200 },
       { workers: 2, pageBudgetMs: 30_000, deadline: new Date(Date.now() + 240_000).toISOString() },
     );
     const found = Object.fromEntries<unknown>(
-      // It has dead links and pages that fail, which are no page's fault.
+      // The site has dead links and failing pages on purpose.
       pages
         .filter((page) => page.tested || page.reason !== 'http_error')
         .map((page) => [
-          // One page is linked without its last slash too; which of the two addresses is met first is the site's affair.
+          // One page is linked with and without its trailing slash; either may be found first.
           new URL(page.final_url ?? page.url).pathname.replace(/\/?$/, '/'),
           page.tested
             ? page.violations
@@ -36,11 +36,11 @@ describe('the scan of the demo site', () => {
             : `${page.reason}: ${page.message}`,
         ]),
     );
-    // Its robots.txt keeps the two pages that thank for a form out.
+    // robots.txt disallows the two thank-you pages.
     const allowed = Object.entries(faults.pages).filter(([path]) => !/\/(thank-you|danke)\/$/.test(path));
     const listed = Object.fromEntries(allowed.map(([path, page]) => [path, [...page].sort((a, b) => (a.rule < b.rule ? -1 : 1))]));
     const paths = [...new Set([...Object.keys(found), ...Object.keys(listed)])].sort();
-    // Only what differs: the whole of both is too long for mocha to show where.
+    // Only the differences: mocha cannot show them in the whole of both.
     expect(
       paths
         .map((path) => ({ path, found: found[path], listed: listed[path] }))

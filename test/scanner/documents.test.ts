@@ -1,4 +1,4 @@
-/** What is found on a page: the same as axe-core itself finds, through frames, shadow roots and policies. */
+/** The findings equal those of axe-core itself, through frames, shadow roots and content security policies. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
@@ -19,13 +19,13 @@ type Plain = {
   passes: Plain['violations'];
 };
 
-/** What axe-core says in the page's own world, with its own script in every frame. */
+/** The results of axe-core in the page's own world, with its script in every frame. */
 async function plainAxe(browser: Browser, url: string): Promise<Plain> {
   const page = await browser.newPage({ reducedMotion: 'reduce' });
   try {
     await page.goto(url, { waitUntil: 'load' });
     for (const frame of page.frames()) {
-      // Frames of objects that cannot be loaded come and go.
+      // Frames of objects that fail to load disappear.
       await frame.evaluate(`${AXE}; axe.configure({ allowedOrigins: ['<unsafe_all_origins>'] })`).catch(() => undefined);
     }
     await page.evaluate('document.getAnimations().forEach((animation) => animation.cancel())');
@@ -59,7 +59,7 @@ const shadow = `<div id="host"></div><script>
   root.getElementById('inner').attachShadow({ mode: 'open' }).innerHTML = '<input id="deep"><iframe src="/leaf?in-shadow" title="leaf"></iframe>';
 </script>`;
 
-describe('the findings', () => {
+describe('findings', () => {
   let site: Site;
   let browser: Browser;
   before(async () => (browser = await chromium.launch({ executablePath: findChromium(machine) })));
@@ -77,7 +77,7 @@ describe('the findings', () => {
     '/leaf': html('<input id="leaf">'),
   });
 
-  it("are axe-core's own: violations, needs review and the rules that passed", async () => {
+  it('equal those of axe-core: violations, needs review and passed rules', async () => {
     await open({ '/rich': html(rich), '/shadow': html(shadow), '/from-shadow': html(''), '/leaf': html('<input id="leaf">') });
     for (const path of ['/rich', '/shadow']) {
       const { pages } = await scan(site.origin + path, { maxPages: 1 });
@@ -93,7 +93,7 @@ describe('the findings', () => {
     }
   });
 
-  it('go through frames of the same and of other sites, and shadow roots in them', async () => {
+  it('include frames of the same and of other sites, and their shadow roots', async () => {
     await open({});
     const other = site.origin.replace('127.0.0.1', 'localhost');
     await site.close();
@@ -120,7 +120,7 @@ describe('the findings', () => {
       .and.to.include('image-alt #src | #in-srcdoc');
   });
 
-  it('leave lazy, sandboxed and hanging frames from costing the page', async () => {
+  it('stay complete if frames are lazy, sandboxed or hang', async () => {
     await open({
       '/': html(`<img src="/none.png" id="fault"><iframe title="sandboxed" sandbox srcdoc="<title>s</title><img src='/none.png' id='boxed'>"></iframe>
         <iframe title="hangs" id="hangs"></iframe><script>document.getElementById('hangs').srcdoc = '<title>h</title><script>setTimeout(() => { for (let end = Date.now() + 300; Date.now() < end;); }, 50)<\\/script>'</script>
@@ -132,7 +132,7 @@ describe('the findings', () => {
     expect(pages[0]?.duration_ms).to.be.lessThan(10_000);
   });
 
-  it('are split into the ways through frames and shadow roots', async () => {
+  it('give the paths through frames and shadow roots', async () => {
     await open({
       '/shadow': html(shadow),
       '/leaf': html('<input id="leaf">'),
@@ -146,7 +146,7 @@ describe('the findings', () => {
     expect(where).to.deep.include({ frame_path: ['#host >>> #inner >>> iframe'], shadow_path: [], selector: '#leaf' });
   });
 
-  it('are told in the language of the scan, and fit the schema of the export', async () => {
+  it('are in the language of the scan, and match the schema of the export', async () => {
     await open({ '/': html(rich) });
     const helps: string[] = [];
     for (const locale of ['en', 'de', 'fr', 'nl', 'pl'] as const) {
@@ -157,12 +157,12 @@ describe('the findings', () => {
       expect(rule?.wcag).to.deep.equal(['1.1.1']);
       expect([...Value.Errors(Report.properties.pages, pages)]).to.deep.equal([]);
     }
-    // axe-core's Dutch has no more than a first rule; what a language lacks is told in English.
+    // The Dutch translation of axe-core has one rule only. Missing translations are English.
     const [en, de, fr, , pl] = helps;
     expect(new Set([en, de, fr, pl]).size).to.equal(4);
   });
 
-  it('follow the level and version that are asked for, and never hold best practices', async () => {
+  it('follow the requested level and version, and never include best practices', async () => {
     const size =
       '<style>a { display: inline-block; width: 10px; height: 10px; overflow: hidden }</style><a href="/a">x</a><a href="/b">y</a>';
     await open({
@@ -185,7 +185,7 @@ describe('the findings', () => {
     expect(await rules('AAA', '2.1')).to.deep.equal(['color-contrast-enhanced']);
   });
 
-  it('finds sound that starts by itself without letting it play', async () => {
+  it('include autoplaying sound without playing it', async () => {
     const wav = Buffer.alloc(44 + 8000 * 5);
     wav.write('RIFF', 0);
     wav.writeUInt32LE(36 + 8000 * 5, 4);
@@ -200,7 +200,7 @@ describe('the findings', () => {
     wav.write('data', 36);
     wav.writeUInt32LE(8000 * 5, 40);
     await open({ '/': html('<audio autoplay src="/sound.wav" id="sound"></audio>'), '/sound.wav': file('audio/wav', wav) });
-    // axe-core leaves it to a person, and only where it could read how long the sound is.
+    // axe-core reports it as needs review, and only if it could read the duration.
     const { pages } = await scan(`${site.origin}/`, { maxPages: 1 });
     expect(testedOf(pages)[0]?.needs_review.map(({ rule, nodes }) => `${rule} ${nodes[0]?.selector}`)).to.deep.equal([
       'no-autoplay-audio #sound',

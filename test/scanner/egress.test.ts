@@ -1,4 +1,4 @@
-/** Nothing that a page does reaches an address that the rule forbids: an internal server counts every attempt. */
+/** No page reaches an address that the target rules forbid: an internal server counts every attempt. */
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { request as httpRequest } from 'node:http';
 import { createSocket } from 'node:dgram';
@@ -6,9 +6,10 @@ import { expect } from 'chai';
 import { createGuardedFetch } from '../../scanner-image/egress/fetch.ts';
 import { openEgress, type Egress } from '../../scanner-image/egress/proxy.ts';
 import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
-import { html, machine, openSite, quiet, redirect, scan, type Site } from './site.ts';
+import { html, machine, openSite, redirect, scan, type Site } from './site.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
-/** A server that nobody may reach; it counts connections and datagrams. */
+/** An internal server that must never be reached. It counts connections and datagrams. */
 async function internal(): Promise<{ port: number; hits(): number; close(): Promise<void> }> {
   let hits = 0;
   const tcp = createTcpServer((socket) => {
@@ -29,7 +30,7 @@ async function internal(): Promise<{ port: number; hits(): number; close(): Prom
   };
 }
 
-describe('the way out', () => {
+describe('egress of a scan', () => {
   let site: Site;
   let secret: Awaited<ReturnType<typeof internal>>;
   beforeEach(async () => (secret = await internal()));
@@ -38,7 +39,7 @@ describe('the way out', () => {
     await secret.close();
   });
 
-  it('of a hostile page leads nowhere that the rule forbids', async () => {
+  it('does not reach forbidden addresses from a hostile page', async () => {
     const at = `127.0.0.1:${secret.port}`;
     const attempts = `
       const at = '${at}', port = ${secret.port};
@@ -68,7 +69,7 @@ describe('the way out', () => {
     const { pages } = await scan(
       `http://site.test:${site.port}/`,
       {},
-      // The site itself is let through by its address and port; everything else on loopback is private.
+      // Only the site itself is allowed, by host and port. Everything else on loopback is private.
       { allowTargets: [`site.test:${site.port}`] },
       {
         resolver: {
@@ -87,20 +88,20 @@ describe('the way out', () => {
     expect(secret.hits()).to.equal(0);
   });
 
-  it('is counted: the same page without the guard does reach the internal server', async () => {
-    // Shows that the server above counts at all: a test that cannot fail proves nothing.
+  it('reaches the internal server if loopback is allowed', async () => {
+    // Proves that the internal server counts: otherwise the test above could not fail.
     const at = `127.0.0.1:${secret.port}`;
     site = await openSite({ '/': html(`<img alt="" src="http://${at}/image">`) });
     await scan(`${site.origin}/`, { maxPages: 1 });
     expect(secret.hits()).to.be.greaterThan(0);
   });
 
-  it('refuses what a name newly resolves to, and never dials it', async () => {
+  it('judges a name again before its new address is dialled', async () => {
     site = await openSite({ '/': html('') });
     const answers = [['93.184.216.34'], ['127.0.0.1']];
     const egress = await openEgress({
       rules: { allow: [], deny: [] },
-      log: quiet,
+      log: silentLogger,
       resolver: { resolve: () => Promise.resolve({ ok: true, addresses: answers.shift() ?? ['127.0.0.1'] }) },
     });
     try {
@@ -114,7 +115,7 @@ describe('the way out', () => {
   });
 });
 
-describe('the egress proxy', () => {
+describe('egress proxy', () => {
   let egress: Egress;
   let site: Site;
   afterEach(async () => {
@@ -153,7 +154,7 @@ describe('the egress proxy', () => {
       sent.end();
     });
 
-  it('forwards, leaves out what belongs to one connection, and is the only one to speak for itself', async () => {
+  it('forwards requests without hop-by-hop headers, and drops its own header from responses of the site', async () => {
     let seen: Record<string, unknown> = {};
     site = await openSite({
       '/': (request, response) => {
@@ -161,7 +162,7 @@ describe('the egress proxy', () => {
         response.writeHead(200, { 'x-curbcut-egress': 'refused', connection: 'x-hop', 'x-hop': '1', 'x-kept': '2' }).end('hello');
       },
     });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
     const response = await through(`${site.origin}/`, {
       'proxy-connection': 'keep-alive',
       'proxy-authorization': 'x',
@@ -175,7 +176,7 @@ describe('the egress proxy', () => {
       .and.not.have.any.keys('proxy-connection', 'proxy-authorization');
   });
 
-  it('uses a connection to a site again', async () => {
+  it('reuses connections to a site', async () => {
     const ports = new Set<number | undefined>();
     site = await openSite({
       '/': (request, response) => {
@@ -183,18 +184,18 @@ describe('the egress proxy', () => {
         response.end('x'.repeat(100_000));
       },
     });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
     for (let at = 0; at < 5; at++) expect((await through(`${site.origin}/`)).body).to.have.length(100_000);
     expect(ports.size).to.equal(1);
   });
 
-  it('sends again what a site met with the end of a kept connection, and sends once what may be sent only once', async () => {
+  it('repeats a safe request that hit a closed keep-alive connection, and sends a POST once', async () => {
     const served = new WeakSet();
     const bodies: string[] = [];
     let cut = 0;
     site = await openSite({
       '/': (request, response) => {
-        // As a site does whose patience with idle connections is over at this very moment.
+        // Acts like a site whose keep-alive timeout ends at this moment.
         if (served.has(request.socket)) {
           cut += 1;
           return void request.socket.destroy();
@@ -208,7 +209,7 @@ describe('the egress proxy', () => {
         });
       },
     });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
     for (let at = 0; at < 3; at++) expect(await through(`${site.origin}/`)).to.include({ status: 200, body: 'served' });
     expect(cut).to.be.greaterThan(0);
     const before = cut;
@@ -217,7 +218,7 @@ describe('the egress proxy', () => {
     expect(cut).to.equal(before);
   });
 
-  it('does not send again where a new connection is cut: the site is down', async () => {
+  it('does not repeat a request if a new connection is closed', async () => {
     let asked = 0;
     site = await openSite({
       '/': (request) => {
@@ -225,16 +226,16 @@ describe('the egress proxy', () => {
         request.socket.destroy();
       },
     });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
     expect((await through(`${site.origin}/`)).status).to.equal(502);
     expect(asked).to.equal(1);
   });
 
-  it('denies by default, says why, and remembers it', async () => {
+  it('denies by default, and records the reason', async () => {
     site = await openSite({ '/': html('') });
     egress = await openEgress({
       rules: { allow: [], deny: ['203.0.113.0/24'] },
-      log: quiet,
+      log: silentLogger,
       resolver: { resolve: () => Promise.resolve({ ok: true, addresses: ['203.0.113.9'] }) },
     });
     const response = await through(`${site.origin}/`);
@@ -248,39 +249,36 @@ describe('the egress proxy', () => {
     expect((await through('/')).status).to.equal(400);
     expect((await through('ftp://example.com/')).status).to.equal(400);
     expect(site.requests).to.deep.equal([]);
-    expect(egress.problemOf(new URL(site.origin))).to.include({ kind: 'refused', count: 2 });
-    expect(egress.problems().map(({ host, port, kind }) => `${host}:${port} ${kind}`)).to.deep.equal([
-      `127.0.0.1:${site.port} refused`,
-      'cluster.example.com:443 refused',
-      'example.com:25 refused',
-    ]);
+    for (const url of [site.origin, 'https://cluster.example.com/', 'http://example.com:25/'])
+      expect(egress.failureOf(new URL(url)), url).to.include({ kind: 'refused' });
+    expect(egress.failureOf(new URL('http://example.com/'))).to.equal(undefined);
   });
 
-  it('tells a host that cannot be reached from one that is refused', async () => {
+  it('distinguishes unreachable hosts from forbidden ones', async () => {
     site = await openSite({});
     const { port } = site;
     await site.close();
     egress = await openEgress({
       rules: { allow: ['127.0.0.1'], deny: [] },
-      log: quiet,
+      log: silentLogger,
       resolver: { resolve: () => Promise.resolve({ ok: false, reason: 'not_found' }) },
     });
     expect((await through(`http://127.0.0.1:${port}/`)).status).to.equal(502);
     expect(await connect(`127.0.0.1:${port}`)).to.equal(502);
-    expect(egress.problemOf(new URL(`http://127.0.0.1:${port}/`))).to.include({ kind: 'unreachable' });
+    expect(egress.failureOf(new URL(`http://127.0.0.1:${port}/`))).to.include({ kind: 'unreachable' });
     expect((await through('http://nowhere.example/')).headers['x-curbcut-egress']).to.equal('unresolvable');
     site = await openSite({});
   });
 
-  it('cuts a response that is too large', async () => {
+  it('ends a response that exceeds the limit', async () => {
     site = await openSite({ '/': (_request, response) => void response.end(Buffer.alloc(200_000)) });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet, limits: { responseBytes: 100_000 } });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger, limits: { responseBytes: 100_000 } });
     const error: unknown = await through(`${site.origin}/`).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(Error);
-    expect(egress.problems()[0]).to.include({ kind: 'cut' });
+    expect(egress.failureOf(new URL(site.origin))).to.include({ kind: 'cut' });
   });
 
-  it('fetches files with caps, following redirects only where they may lead', async () => {
+  it('fetches files within limits, and judges every redirect', async () => {
     const secret = await internal();
     site = await openSite({
       '/ok': redirect('/file'),
@@ -290,7 +288,7 @@ describe('the egress proxy', () => {
       '/round': redirect('/round'),
       '/slow': () => undefined,
     });
-    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: quiet });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
     const files = createGuardedFetch(egress, 'test');
     const get = (path: string): Promise<unknown> =>
       files.get(new URL(path, site.origin), { maxBytes: 1000, timeoutMs: 2000 }).then(
@@ -304,7 +302,7 @@ describe('the egress proxy', () => {
         .and.to.include('private');
       expect(await get('/large')).to.include('larger than 1000 bytes');
       expect(await get('/round')).to.include('more than 5 times');
-      expect(await get('/slow')).to.include('cannot be fetched');
+      expect(await get('/slow')).to.include('fetching failed');
     } finally {
       await files.close();
       await secret.close();
@@ -312,16 +310,16 @@ describe('the egress proxy', () => {
   });
 });
 
-describe('the browser', () => {
-  it('is found by CHROMIUM_PATH first, and says what to install where there is none', () => {
+describe('browser', () => {
+  it('is found by CHROMIUM_PATH first; the error says what to install', () => {
     expect(findChromium({ chromiumPath: '/opt/chromium', path: '' })).to.equal('/opt/chromium');
     expect(() => findChromium({ path: '/nowhere' })).to.throw('CHROMIUM_PATH');
   });
 
-  it('sends everything through the proxy, loopback too', async () => {
+  it('sends all connections through the proxy, loopback too', async () => {
     const secret = await internal();
-    const egress = await openEgress({ rules: { allow: [], deny: [] }, log: quiet });
-    const browser = await launchChromium(machine, egress.url, quiet);
+    const egress = await openEgress({ rules: { allow: [], deny: [] }, log: silentLogger });
+    const browser = await launchChromium(machine, egress.url, silentLogger);
     try {
       const page = await browser.newPage();
       const response = await page.goto(`http://127.0.0.1:${secret.port}/`);

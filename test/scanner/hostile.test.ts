@@ -1,16 +1,16 @@
-/** Pages that hang, crash, run away or get in the way of the tests cost their own budget and no more. */
+/** Pages that hang, crash, redirect themselves or disturb the tests cost their own budget and no more. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { file, found, html, openSite, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
-/** Kills the renderers, or the first process, of the browser that this process started. */
+/** Kills the renderers, or the main process, of the browser that this process started. */
 function killBrowser(what: 'renderer' | 'browser'): void {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     try {
       parents.set(Number(name), Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${name}/stat`, 'utf8'))?.[1]));
     } catch {
-      continue; // it ended meanwhile
+      continue; // the process has ended
     }
   }
   const ours = (pid: number): boolean => pid === process.pid || (parents.has(pid) && ours(parents.get(pid) ?? 0));
@@ -25,7 +25,7 @@ function killBrowser(what: 'renderer' | 'browser'): void {
 const FAULT = '<img src="/missing.png" id="fault">';
 const script = (code: string): string => `<script>${code}</script>`;
 
-describe('pages that get in the way', () => {
+describe('hostile pages', () => {
   let site: Site;
   const open = async (bodies: Record<string, Route>): Promise<void> => {
     site = await openSite({
@@ -40,7 +40,7 @@ describe('pages that get in the way', () => {
   };
   afterEach(() => site.close());
 
-  it('are tested all the same: own axe, replaced built-ins, CSP, dialogs, popups, printing, closing', async () => {
+  it('are tested despite their own axe, replaced built-ins, CSP, dialogs, popups, printing, closing', async () => {
     const page = (name: string, head: string, body = ''): string => html(FAULT + body, { title: name, head });
     await open({
       '/axe': page('axe', script('window.axe = { run() { throw new Error("not yours") }, _running: true }')),
@@ -81,10 +81,10 @@ describe('pages that get in the way', () => {
       '/_sw.js': file('text/javascript', ''),
     });
     const { pages } = await scan(`${site.origin}/`, {}, { workers: 2 });
-    const told = Object.fromEntries(
+    const results = Object.fromEntries(
       pages.slice(1).map((page) => [new URL(page.url).pathname, page.tested ? found(page).join() : `${page.reason} ${page.message}`]),
     );
-    expect(told).to.deep.equal(
+    expect(results).to.deep.equal(
       Object.fromEntries(
         ['/axe', '/built-ins', '/csp', '/dialogs', '/popups', '/print', '/close', '/permissions', '/download', '/worker'].map((path) => [
           path,
@@ -95,7 +95,7 @@ describe('pages that get in the way', () => {
     expect([site.hits('/_sw.js'), site.hits('/_popup')]).to.deep.equal([0, 0]);
   });
 
-  it('are held still: refreshes, scripted reloads and endless redirects', async () => {
+  it('cannot leave during the test: refreshes, scripted reloads and endless redirects', async () => {
     await open({
       '/refresh': html(FAULT, { title: 'refresh', head: '<meta http-equiv="refresh" content="1;url=/refresh">' }),
       '/refresh-header': file('text/html', html(FAULT, { title: 'refresh header' }), { refresh: '1' }),
@@ -128,7 +128,7 @@ describe('pages that get in the way', () => {
     expect(untested(pages, '/reloads').reason).to.be.oneOf(['navigation_failed', 'timeout']);
   });
 
-  it('cost their own budget: hangs at every stage, and crashes', async () => {
+  it('cost their own budget if they hang at any stage, or crash', async () => {
     await open({
       '/loops': html(script('for (;;);')),
       '/loops-later': html(script('addEventListener("load", () => setTimeout(() => { for (;;); }, 5))')),
@@ -150,12 +150,12 @@ describe('pages that get in the way', () => {
     for (const page of pages) expect(page.duration_ms, page.url).to.be.lessThan(15_000);
   }).timeout(90_000);
 
-  it('that crash their tab, or the whole browser, do not take the scan along', async () => {
+  it('that crash their tab, or the browser, do not fail the scan', async () => {
     let ended = 0;
     await open({
       '/crashes': html('<img alt="" src="/_crash">', { title: 'crashes' }),
       '/_crash': () => killBrowser('renderer'),
-      // Another page's crash took the browser away: this page gets what is left of its time once more.
+      // The browser crashes during this page: the page gets a second visit in the rest of its time.
       '/innocent': (_request, response) => {
         ended += 1;
         if (ended === 1) killBrowser('browser');
@@ -169,7 +169,7 @@ describe('pages that get in the way', () => {
     expect(ended).to.equal(2);
   });
 
-  it('are waited for while their scripts fetch what they show', async () => {
+  it('are tested after their scripts have fetched their content', async () => {
     await open({
       '/app': html(
         `<div id="app"></div>${script('addEventListener("load", async () => { const { show } = await import("/_chunk.js"); show(await (await fetch("/_data")).text()); })')}`,
@@ -191,20 +191,20 @@ describe('pages that get in the way', () => {
     expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/app', '/found-late']);
   });
 
-  it('are waited for until what they fetch is there as a whole, and longer where they are slow', async () => {
+  it('are tested after the whole response has arrived, with more time for slow pages', async () => {
     const showing = (path: string): string =>
       html(
         `<div id="app"></div>${script(`fetch("${path}").then((answer) => answer.text()).then((text) => { document.getElementById("app").innerHTML = text; })`)}`,
         { title: path },
       );
     await open({
-      // The beginning of the answer comes at once, what is shown a while after it.
+      // The start of the response arrives at once, the visible content later.
       '/begun': showing('/_begun'),
       '/_begun': (_request, response) => {
         response.writeHead(200, { 'content-type': 'text/html' }).write('<p>');
         setTimeout(() => response.end(FAULT), 700);
       },
-      // A site that takes its time for the page takes it for the data too.
+      // A site that serves pages slowly serves data slowly too.
       '/slow': (_request, response) =>
         void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(showing('/_slow')), 2500),
       '/_slow': (_request, response) => void setTimeout(() => response.end(FAULT), 2000),
@@ -213,7 +213,7 @@ describe('pages that get in the way', () => {
     expect(pages.slice(1).map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
   });
 
-  it('are each a first visit: nothing that a page keeps is there for the next', async () => {
+  it('are tested as a first visit: cookies and storage of earlier pages are cleared', async () => {
     const body = script(
       'document.cookie = "seen=1; path=/"; const seen = document.cookie.length + localStorage.length; if (localStorage.kept || sessionStorage.kept) document.body.insertAdjacentHTML("beforeend", \'<img src="/x" id="remembered">\'); localStorage.kept = sessionStorage.kept = 1;',
     );

@@ -1,4 +1,4 @@
-/** The pod's process: what it stores, what it says on the bus and in its last word, and how it ends. */
+/** The process of the scanner pod: what it stores, its messages and termination message, and its exit codes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -13,11 +13,12 @@ import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/protocol/p
 import { Report } from '../../core/report/schema.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createBus, type Bus } from '../../stores/nats.ts';
-import { html, inputOf, openSite, quiet, type Site } from './site.ts';
+import { html, inputOf, openSite, type Site } from './site.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 
 const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');
 
-describe('the scanner pod', () => {
+describe('scanner pod', () => {
   let folder: string;
   let messages: Messages;
   let bus: Bus;
@@ -32,7 +33,12 @@ describe('the scanner pod', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-pod-'));
     messages = await startMessages({ dataDir: join(folder, 'messages') });
-    bus = createBus({ url: messages.url, credentialsFile: messages.credentialsFile, signingSeed: messages.signingSeed, logger: quiet });
+    bus = createBus({
+      url: messages.url,
+      credentialsFile: messages.credentialsFile,
+      signingSeed: messages.signingSeed,
+      logger: silentLogger,
+    });
     for (let end = Date.now() + 10_000; !bus.connected && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 20));
     store = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -83,7 +89,7 @@ describe('the scanner pod', () => {
     path: string,
     more: Partial<PodInput> = {},
     environment: Record<string, string> = {},
-  ): Promise<{ child: ChildProcess; ended: Promise<number | null>; log: () => string; lastWord: () => Promise<PodMessage> }> {
+  ): Promise<{ child: ChildProcess; ended: Promise<number | null>; log: () => string; terminationMessage: () => Promise<PodMessage> }> {
     const input: PodInput = {
       ...inputOf(site.origin + path, { maxPages: 5, locale: 'de' }),
       scanId: 'scan-1',
@@ -94,8 +100,8 @@ describe('the scanner pod', () => {
       ...more,
     };
     const file = join(folder, 'scan.json');
-    const lastWord = join(folder, 'last-word');
-    await rm(lastWord, { force: true });
+    const terminationMessage = join(folder, 'termination-message');
+    await rm(terminationMessage, { force: true });
     await writeFile(file, JSON.stringify(input));
     const env = {
       PATH: process.env.PATH,
@@ -103,7 +109,7 @@ describe('the scanner pod', () => {
       SCAN_INPUT: file,
       SCAN_AUTH: join(folder, 'auth'),
       POD_NAME: 'pod-1',
-      TERMINATION_LOG: lastWord,
+      TERMINATION_LOG: terminationMessage,
       ...environment,
     };
     const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -115,7 +121,7 @@ describe('the scanner pod', () => {
       child,
       ended: once(child, 'close').then(([code]) => code as number | null),
       log: () => log,
-      lastWord: async () => Value.Parse(PodMessage, JSON.parse(await readFile(lastWord, 'utf8'))),
+      terminationMessage: async () => Value.Parse(PodMessage, JSON.parse(await readFile(terminationMessage, 'utf8'))),
     };
   }
   const heard = async (kind: PodMessage['kind']): Promise<void> => {
@@ -123,11 +129,11 @@ describe('the scanner pod', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
   };
 
-  it('stores its results, tries again while the store is away, and tells of its way and its end', async () => {
+  it('stores its results, retries while the store is unavailable, and reports progress and outcome', async () => {
     refuse = 1;
     const pod = await run('/');
     expect(await pod.ended, pod.log()).to.equal(0);
-    const last = await pod.lastWord();
+    const last = await pod.terminationMessage();
     await heard('stored');
     expect(said.at(-1)).to.deep.equal(last);
     if (last.kind !== 'stored') throw new Error(last.kind);
@@ -165,22 +171,22 @@ describe('the scanner pod', () => {
     expect(pod.log()).to.not.include('secret');
   });
 
-  it('ends with 42 and a reason where the scan cannot succeed', async () => {
+  it('exits with 42 and a reason if the scan cannot succeed', async () => {
     const pod = await run('/gone');
     expect(await pod.ended, pod.log()).to.equal(EXIT_PERMANENT);
     await heard('failed');
-    expect(said.at(-1)).to.deep.equal(await pod.lastWord());
+    expect(said.at(-1)).to.deep.equal(await pod.terminationMessage());
     expect(said.at(-1)).to.deep.include({ kind: 'failed', reason: 'target_unreachable', pages: { scanned: 0, failed: 1, total: 1 } });
     expect(stored.size).to.equal(0);
   });
 
-  it('ends with 42 when its deadline is over', async () => {
+  it('exits with 42 at its deadline', async () => {
     const pod = await run('/hangs', { deadline: new Date(Date.now() + 4000).toISOString() });
     expect(await pod.ended, pod.log()).to.equal(EXIT_PERMANENT);
-    expect(await pod.lastWord()).to.include({ kind: 'failed', reason: 'deadline_exceeded' });
+    expect(await pod.terminationMessage()).to.include({ kind: 'failed', reason: 'deadline_exceeded' });
   });
 
-  it('ends quickly on SIGTERM, so that it is tried again, and leaves no browser behind', async () => {
+  it('exits with 143 on SIGTERM, so that the Job retries, and closes its browser', async () => {
     const hits = site.hits('/hangs');
     const pod = await run('/hangs');
     for (let end = Date.now() + 15_000; site.hits('/hangs') < hits + 1 && Date.now() < end;)
@@ -188,10 +194,10 @@ describe('the scanner pod', () => {
     pod.child.kill('SIGTERM');
     expect(await pod.ended, pod.log()).to.equal(143);
     expect(stored.size).to.equal(0);
-    expect(pod.log()).to.include('ended from outside');
+    expect(pod.log()).to.include('terminated by a signal');
   });
 
-  it('scans on where the bus is away, and where it has none', async () => {
+  it('continues without a message bus, and if the bus is down', async () => {
     const nowhere = {
       url: 'nats://127.0.0.1:1',
       subject: 'progress.scan-1',
@@ -201,12 +207,12 @@ describe('the scanner pod', () => {
     for (const credential of [nowhere, undefined]) {
       const pod = await run('/a', { messages: credential });
       expect(await pod.ended, pod.log()).to.equal(0);
-      expect((await pod.lastWord()).kind).to.equal('stored');
+      expect((await pod.terminationMessage()).kind).to.equal('stored');
     }
     expect(said).to.deep.equal([]);
   });
 
-  it('signs in by what its folder holds', async () => {
+  it('signs in with the files of its folder', async () => {
     const auth = await mkdtemp(join(folder, 'auth-'));
     await writeFile(join(auth, 'username'), 'ann');
     await writeFile(join(auth, 'password'), 'x');
@@ -214,7 +220,7 @@ describe('the scanner pod', () => {
     expect(await pod.ended, pod.log()).to.equal(0);
   });
 
-  it('says what is wrong with its input, and never shows it', async () => {
+  it('reports mistakes in its input without its values', async () => {
     const pod = await run('/', { workers: 99 });
     expect(await pod.ended).to.equal(1);
     expect(pod.log()).to.include('/workers').and.to.not.include('secret');

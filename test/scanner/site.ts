@@ -1,9 +1,9 @@
-/** Small web sites on loopback for the scanner's tests, and a scan of them with everything else at its default. */
+/** Small web sites on loopback for the scanner's tests, and scans of them with default settings. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Logger } from '../../platform/logger.ts';
 import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanResult } from '../../scanner-image/scan.ts';
 
 export type Route = string | ((request: IncomingMessage, response: ServerResponse) => void);
@@ -12,19 +12,19 @@ export interface Site {
   /** `http://127.0.0.1:<port>` */
   origin: string;
   port: number;
-  /** Requests by path and query, in the order in which they came. */
+  /** Requests by path and query, in order of arrival. */
   requests: string[];
-  /** How often a path and query was asked for. */
+  /** The number of requests for a path and query. */
   hits(path: string): number;
   close(): Promise<void>;
 }
 
-/** A whole document around a body. */
+/** A complete document around a body. */
 export function html(body: string, options: { title?: string; head?: string } = {}): string {
   return `<!doctype html><html lang="en"><head><title>${options.title ?? 'A page'}</title>${options.head ?? ''}</head><body><main><h1>Heading</h1>${body}</main></body></html>`;
 }
 
-/** Serves routes by path and query, then by path. A string is an HTML page; what is missing is a 404. */
+/** Serves routes by path and query, then by path. A string is an HTML page; a missing route is a 404. */
 export async function openSite(routes: Record<string, Route>): Promise<Site> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -56,7 +56,7 @@ export async function openSite(routes: Record<string, Route>): Promise<Site> {
   };
 }
 
-/** Answers with a type of its own. */
+/** Responds with a content type. */
 export function file(contentType: string, body: string | Buffer, headers: Record<string, string> = {}): Route {
   return (_request, response) => response.writeHead(200, { 'content-type': contentType, ...headers }).end(body);
 }
@@ -69,8 +69,6 @@ export function answer(status: number, headers: Record<string, string> = {}, bod
   return (_request, response) => response.writeHead(status, { 'content-type': 'text/html', ...headers }).end(body);
 }
 
-export const quiet: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
-
 export const machine: ScanDeps['machine'] = {
   chromiumPath: process.env.CHROMIUM_PATH,
   path: process.env.PATH ?? '',
@@ -78,7 +76,7 @@ export const machine: ScanDeps['machine'] = {
   root: process.getuid?.() === 0,
 };
 
-/** A scan's input: at most 20 pages, loopback allowed, one worker. */
+/** The input of a scan: at most 20 pages, loopback allowed, one worker. */
 export function inputOf(url: string, options: Partial<ScanOptions> = {}, more: Partial<Omit<ScanInput, 'options'>> = {}): ScanInput {
   return {
     options: {
@@ -104,12 +102,12 @@ export function scan(
   url: string,
   options: Partial<ScanOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
-  parts: Partial<ScanDeps> = {},
+  deps: Partial<ScanDeps> = {},
 ): Promise<ScanResult> {
-  return runScan(inputOf(url, options, more), { machine, log: quiet, ...parts });
+  return runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
 }
 
-/** Paths and queries of the pages of a scan, in its order. */
+/** Paths and queries of pages, in their order. */
 export function paths(pages: readonly ReportPage[]): string[] {
   return pages.map(({ url }) => new URL(url).pathname + new URL(url).search);
 }
@@ -118,7 +116,7 @@ export function testedOf(pages: readonly ReportPage[]): TestedPage[] {
   return pages.filter((page): page is TestedPage => page.tested);
 }
 
-/** The untested page at a path. @throws where it was tested or is not there */
+/** The untested page at a path. @throws if it was tested or is missing */
 export function untested(pages: readonly ReportPage[], path: string): UntestedPage {
   const page = pages.find(({ url }) => new URL(url).pathname === path);
   if (page === undefined || page.tested) throw new Error(`${path} is ${page === undefined ? 'not in the scan' : 'tested'}`);

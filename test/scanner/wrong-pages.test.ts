@@ -1,10 +1,10 @@
-/** A page that is not what was asked for is never tested, never counts as clean, and says what is wrong. */
+/** Responses that are not the requested page are never tested, never count as clean, and are listed with a reason. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
 import { answer, file, html, openSite, redirect, scan, testedOf, untested, type Site } from './site.ts';
 
-describe('wrong pages', () => {
+describe('responses that are not the page', () => {
   let site: Site;
   let first = 0;
   before(async () => {
@@ -56,7 +56,7 @@ describe('wrong pages', () => {
   });
   after(() => site.close());
 
-  it('says of each page why it was not tested', async () => {
+  it('are listed with the reason', async () => {
     const { pages } = await scan(`${site.origin}/`, { maxPages: 20 }, { workers: 2, pageBudgetMs: 5000 });
     const reasons = Object.fromEntries(pages.flatMap((page) => (page.tested ? [] : [[new URL(page.url).pathname, page.reason]])));
     expect(reasons).to.deep.equal({
@@ -76,11 +76,14 @@ describe('wrong pages', () => {
       '/never': 'timeout',
       '/dead': 'navigation_failed',
     });
-    expect(untested(pages, '/404')).to.include({ http_status: 404, message: 'The server answers 404: there is no such page.' });
+    expect(untested(pages, '/404')).to.include({
+      http_status: 404,
+      message: 'The server responded with status 404: the page does not exist.',
+    });
     expect(untested(pages, '/wall').message).to.include('Cloudflare');
     expect(untested(pages, '/members').message).to.include('/account/login');
-    expect(untested(pages, '/never').message).to.equal('The page did not answer within its 5 s.');
-    // A sign-in page that is asked for by its own address is a page like any other, and one polite retry is enough for a 503.
+    expect(untested(pages, '/never').message).to.equal('The page did not answer within 5 s.');
+    // A sign-in page that is requested by its own URL is tested, and a 503 is retried once.
     expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/login', '/later']);
     expect(site.hits('/later')).to.equal(2);
     expect(site.hits('/429')).to.equal(1);
@@ -96,7 +99,7 @@ describe('wrong pages', () => {
     ['/dead', 'target_unreachable', 'could not'],
   ];
   for (const [path, reason, words] of ends) {
-    it(`ends the scan with ${reason} where the first page is ${path}`, async () => {
+    it(`fail the scan with ${reason} if the first page is ${path}`, async () => {
       const error: unknown = await scan(`${site.origin}${path}`).catch((thrown: unknown) => thrown);
       expect(error).to.be.instanceOf(ScanFailed);
       expect((error as ScanFailed).reason).to.equal(reason);
@@ -106,14 +109,14 @@ describe('wrong pages', () => {
     });
   }
 
-  it('says sign_in_failed where a sign-in was given and not taken', async () => {
+  it('fail the scan with sign_in_failed if the site rejects the sign-in', async () => {
     const error: unknown = await scan(`${site.origin}/401`, {}, {}, { signIn: { basic: { username: 'a', password: 'b' } } }).catch(
       (thrown: unknown) => thrown,
     );
     expect((error as ScanFailed).reason).to.equal('sign_in_failed');
   });
 
-  it('says that a private address is refused, and that a name does not resolve', async () => {
+  it('fail the scan if the address is private, or the name does not resolve', async () => {
     const refused: unknown = await scan(`${site.origin}/`, {}, { allowTargets: [] }).catch((thrown: unknown) => thrown);
     expect((refused as ScanFailed).reason).to.equal('target_refused');
     const unresolved: unknown = await scan(
@@ -125,7 +128,7 @@ describe('wrong pages', () => {
     expect(unresolved).to.include({ reason: 'target_unreachable', message: 'nowhere.example cannot be resolved.' });
   });
 
-  it('tells of the pages for which the time was not enough', async () => {
+  it('list the pages that the deadline left untested', async () => {
     const slow = await openSite({
       '/': html('<a href="/a">a</a><a href="/b">b</a>'),
       '/a': () => undefined,
@@ -135,21 +138,21 @@ describe('wrong pages', () => {
       const { pages } = await scan(`${slow.origin}/`, {}, { deadline: new Date(Date.now() + 9000).toISOString(), pageBudgetMs: 30_000 });
       expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/']);
       expect(untested(pages, '/a').reason).to.equal('timeout');
-      expect(untested(pages, '/b').message).to.include("scan's time was over");
+      expect(untested(pages, '/b').message).to.include('reached its deadline');
     } finally {
       await slow.close();
     }
   });
 });
 
-describe('a sign-in', () => {
+describe('sign-in of a scan', () => {
   let site: Site;
   let other: Site;
-  const told: string[] = [];
+  const received: string[] = [];
   before(async () => {
     other = await openSite({
       '/pixel.png': (request, response) => {
-        told.push(`other ${request.headers.authorization ?? '-'} ${request.headers.cookie ?? '-'}`);
+        received.push(`other ${request.headers.authorization ?? '-'} ${request.headers.cookie ?? '-'}`);
         response.writeHead(401, { 'www-authenticate': 'Basic realm="other"' }).end();
       },
     });
@@ -174,12 +177,12 @@ describe('a sign-in', () => {
     ['HTTP basic', { basic: { username: 'ann', password: 's:cret' } }],
     ['a cookie', { cookie: 'session=abc; theme=dark' }],
   ] as const) {
-    it(`by ${name} goes to the site's own origin only, and is not signed out`, async () => {
-      told.length = 0;
+    it(`sends ${name} to the origin of the site only, and never signs out`, async () => {
+      received.length = 0;
       const { pages } = await scan(`${site.origin}/`, {}, {}, { signIn });
       expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/in']);
-      expect(told.length).to.be.greaterThan(0);
-      expect(new Set(told)).to.deep.equal(new Set(['other - -']));
+      expect(received.length).to.be.greaterThan(0);
+      expect(new Set(received)).to.deep.equal(new Set(['other - -']));
       expect(site.hits('/logout')).to.equal(0);
     });
   }

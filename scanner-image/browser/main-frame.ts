@@ -1,0 +1,56 @@
+/** Follows the document that the main frame of a tab shows, and detects the loss of the tab. */
+import type { CDPSession, Page } from 'playwright-core';
+import { withTimeLimit } from '../../platform/time-limits.ts';
+import type { ConditionVariable } from './condition-variable.ts';
+import { VisitEnded } from './visit.ts';
+
+/** The document that is shown now. */
+export interface ShownDocument {
+  /** The number of documents that the frame has shown so far. */
+  documents: number;
+  loaderId: string;
+  url: string;
+  parsed: boolean;
+  loaded: boolean;
+}
+
+export interface MainFrame {
+  readonly id: string;
+  readonly shown: ShownDocument;
+  /** Why the tab was lost; null while it is usable. */
+  lost(): string | null;
+  /**
+   * Waits for a promise as long as the tab lives.
+   * @throws TimeLimitExceeded after `ms` milliseconds, VisitEnded if the tab is lost
+   */
+  whileAlive<T>(promise: Promise<T>, ms: number, what: string): Promise<T>;
+}
+
+export async function watchMainFrame(page: Page, cdp: CDPSession, changes: ConditionVariable): Promise<MainFrame> {
+  const shown: ShownDocument = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
+  let lost: string | null = null;
+  const { promise: loss, reject } = Promise.withResolvers<never>();
+  loss.catch(() => undefined);
+  const lose = (why: string): void => {
+    lost ??= why;
+    reject(new VisitEnded('crashed', why, true));
+    changes.notify();
+  };
+  page.on('crash', () => lose('The page crashed its tab.'));
+  page.on('close', () => lose('The tab was closed.'));
+
+  const { id } = (await cdp.send('Page.getFrameTree')).frameTree.frame;
+  cdp.on('Page.frameNavigated', ({ frame }) => {
+    if (frame.id === id)
+      Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url: frame.url, parsed: false, loaded: false });
+    changes.notify();
+  });
+  cdp.on('Page.lifecycleEvent', (event) => {
+    if (event.frameId !== id || event.loaderId !== shown.loaderId) return;
+    if (event.name === 'DOMContentLoaded') shown.parsed = true;
+    else if (event.name === 'load') shown.parsed = shown.loaded = true;
+    else return;
+    changes.notify();
+  });
+  return { id, shown, lost: () => lost, whileAlive: (promise, ms, what) => withTimeLimit(Promise.race([promise, loss]), ms, what) };
+}

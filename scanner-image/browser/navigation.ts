@@ -1,0 +1,208 @@
+/**
+ * Controls where the main frame goes. It judges each document by its response before the document is shown, and keeps
+ * the frame where it is during the test.
+ */
+import type { CDPSession } from 'playwright-core';
+import { withTimeLimit } from '../../platform/time-limits.ts';
+import type { EgressFailure } from '../egress/egress-failures.ts';
+import { EGRESS_HEADER } from '../egress/egress-failures.ts';
+import { judgeError, judgeHead, retryAfterMs, type Answer, type WrongPage } from '../crawl/page-checks.ts';
+
+/** HTTP basic authentication for one origin. */
+export interface BasicSignIn {
+  origin: string;
+  username: string;
+  password: string;
+}
+
+/** Why a document was stopped before it was shown. */
+export interface Stopped extends WrongPage {
+  url: string;
+  status: number | null;
+  /** The delay that the server asks for before a retry, in milliseconds. */
+  retryAfterMs: number | null;
+}
+
+/** The parameters of `Fetch.requestPaused` that are used here. */
+export interface PausedRequest {
+  requestId: string;
+  request: { url: string };
+  frameId: string;
+  resourceType: string;
+  responseStatusCode?: number;
+  responseErrorReason?: string;
+  responseHeaders?: { name: string; value: string }[];
+}
+
+export interface Navigation {
+  /** Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop. */
+  begin(mayGoTo: (url: URL) => WrongPage | null): void;
+  /** From now on the main frame stays where it is. */
+  hold(): void;
+  /** True while the main frame is on its way to another document. */
+  leaving(): boolean;
+  /** Why the last document was stopped. */
+  stopped(): Stopped | null;
+  /** The response of the document that is shown. */
+  answer(): Answer | null;
+  /** When a navigation that the shown document started was last stopped. The browser may never report such a document as loaded. */
+  keptAt(): number | null;
+}
+
+export interface NavigationControl extends Navigation {
+  /** Handles a paused request for a document of the main frame. */
+  onRequest(event: PausedRequest): void;
+  /** Handles its paused response. */
+  onAnswer(event: PausedRequest): Promise<void>;
+  /** Must be called when the main frame shows a new document. */
+  onShown(): void;
+}
+
+export interface NavigationDeps {
+  cdp: CDPSession;
+  egressFailureOf: (url: URL) => EgressFailure | undefined;
+  now: () => number;
+}
+
+/** How long the body of an error response may take. It only serves to tell bot protection from an error. */
+const BODY_MS = 3000;
+
+/** The state of one visit. */
+interface VisitState {
+  held: boolean;
+  leaving: boolean;
+  /** True after a document of this visit was shown. */
+  shown: boolean;
+  keptAt: number | null;
+  mayGoTo: (url: URL) => WrongPage | null;
+  stopped: Stopped | null;
+  answer: Answer | null;
+}
+
+const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
+  held: false,
+  leaving: false,
+  shown: false,
+  keptAt: null,
+  mayGoTo,
+  stopped: null,
+  answer: null,
+});
+
+export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps): NavigationControl {
+  let state: VisitState = { ...newVisit(() => null), held: true };
+
+  function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
+    state.stopped = { ...wrong, url: event.request.url, status, retryAfterMs: waitMs };
+    state.leaving = false;
+    abortRequest(cdp, event);
+  }
+
+  return {
+    begin(mayGoTo) {
+      state = newVisit(mayGoTo);
+    },
+    hold() {
+      state.held = true;
+    },
+    leaving: () => state.leaving,
+    stopped: () => state.stopped,
+    answer: () => state.answer,
+    keptAt: () => state.keptAt,
+    onShown() {
+      state.leaving = false;
+      state.shown = true;
+    },
+    onRequest(event) {
+      if (state.held) return abortRequest(cdp, event);
+      const wrong = state.mayGoTo(new URL(event.request.url));
+      if (wrong !== null) return stop(event, wrong, null);
+      state.leaving = true;
+      continueRequest(cdp, event);
+    },
+    async onAnswer(event) {
+      const previous = state.answer;
+      const answer = answerOf(event);
+      state.answer = answer;
+      if (state.held) return abortRequest(cdp, event);
+      const decision = judgeAnswer(event, answer, state.shown, egressFailureOf);
+      switch (decision.action) {
+        case 'continue':
+          return continueRequest(cdp, event);
+        case 'let_fail':
+          state.leaving = false;
+          return continueRequest(cdp, event);
+        case 'keep_shown':
+          state.leaving = false;
+          state.answer = previous;
+          state.keptAt = now();
+          return abortRequest(cdp, event);
+        case 'stop':
+          return stop(event, decision.wrong, decision.status);
+        case 'read_error': {
+          const wrong = judgeError(answer, await readBody(cdp, event));
+          return stop(event, wrong, answer.status, retryAfterMs(answer.headers['retry-after'], now()));
+        }
+      }
+    },
+  };
+}
+
+type Decision =
+  | { action: 'continue' }
+  /** The browser reports the network error itself. */
+  | { action: 'let_fail' }
+  /** The response is not a page, and the document that is shown stays. */
+  | { action: 'keep_shown' }
+  | { action: 'stop'; wrong: WrongPage; status: number | null }
+  /** An error status. Its body says whether bot protection sent it. */
+  | { action: 'read_error' };
+
+function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
+  const { status, headers } = answer;
+  if (event.responseErrorReason !== undefined) {
+    const failure = egressFailureOf(new URL(event.request.url));
+    return failure === undefined ? { action: 'let_fail' } : { action: 'stop', wrong: pageFailureOf(failure), status: null };
+  }
+  if (status >= 300 && status < 400 && headers.location !== undefined) return { action: 'continue' };
+  const fromProxy = headers[EGRESS_HEADER];
+  if (fromProxy !== undefined) {
+    const message = egressFailureOf(new URL(event.request.url))?.message ?? 'The page is unreachable.';
+    return { action: 'stop', wrong: { reason: fromProxy === 'refused' ? 'refused' : 'navigation_failed', message }, status: null };
+  }
+  if (status >= 400) return { action: 'read_error' };
+  const wrong = judgeHead(answer);
+  if (wrong === null) return { action: 'continue' };
+  if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) return { action: 'keep_shown' };
+  return { action: 'stop', wrong, status };
+}
+
+async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<string> {
+  return withTimeLimit(cdp.send('Fetch.getResponseBody', { requestId }), BODY_MS, 'reading an error response').then(
+    ({ body, base64Encoded }) => (base64Encoded ? Buffer.from(body.slice(0, 400_000), 'base64').toString() : body).slice(0, 200_000),
+    () => '',
+  );
+}
+
+// The tab may be closed before the command is sent. The visit learns of that from the main frame.
+const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => undefined);
+
+export function continueRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
+  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId }));
+}
+
+/** Aborts a request. `Aborted` keeps the document that is shown; any other reason would replace it by an error page. */
+function abortRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
+  ignoreClosedTab(cdp.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }));
+}
+
+function answerOf(event: PausedRequest): Answer {
+  const headers: Record<string, string> = {};
+  for (const { name, value } of event.responseHeaders ?? []) headers[name.toLowerCase()] = value;
+  return { url: event.request.url, status: event.responseStatusCode ?? 0, headers };
+}
+
+/** Translates a failure of the egress proxy into the failure of a page. */
+export function pageFailureOf(failure: EgressFailure): WrongPage {
+  return { reason: failure.kind === 'refused' ? 'refused' : 'navigation_failed', message: failure.message };
+}

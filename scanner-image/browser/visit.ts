@@ -1,0 +1,70 @@
+/** What one visit to a page is asked to do, and what it returns. */
+import type { PageFailureReason } from '../../core/report/schema.ts';
+import type { PageFindings } from '../axe/results.ts';
+import type { WrongPage } from '../crawl/page-checks.ts';
+
+/** Facts that the script in the page reports. */
+export interface PageFacts {
+  title: string;
+  language: string | null;
+  contentType: string;
+  canonical: string | null;
+  passwordField: boolean;
+  /** The HTML of a small page, to recognise bot protection; empty for a large page. */
+  markup: string;
+  /** Absolute links of the document and its open shadow roots, in document order. */
+  links: string[];
+}
+
+export interface VisitRequest {
+  url: URL;
+  /** False if only the links are needed. */
+  test: boolean;
+  /** Called for every redirect and navigation. Returns null if the page may go to this URL. */
+  mayGoTo: (url: URL) => WrongPage | null;
+  /** The time limit of the whole visit, in milliseconds. */
+  budgetMs: number;
+}
+
+export type Visit =
+  | { loaded: true; finalUrl: URL; status: number; facts: PageFacts; findings: PageFindings | null; durationMs: number }
+  | {
+      loaded: false;
+      reason: PageFailureReason;
+      message: string;
+      finalUrl: string | null;
+      status: number | null;
+      retryAfterMs: number | null;
+      durationMs: number;
+      /** The tab must not be used again. */
+      broken: boolean;
+    };
+
+export type FailedVisit = Extract<Visit, { loaded: false }>;
+
+/** Ends a visit early. */
+export class VisitEnded extends Error {
+  override readonly name = 'VisitEnded';
+  readonly reason: PageFailureReason;
+  /** The tab must not be used again. */
+  readonly broken: boolean;
+  constructor(reason: PageFailureReason, message: string, broken = false) {
+    super(message);
+    this.reason = reason;
+    this.broken = broken;
+  }
+}
+
+/** The time of one visit, in milliseconds. */
+export interface VisitClock {
+  spent(): number;
+  left(): number;
+}
+
+export function startVisitClock(budgetMs: number): VisitClock {
+  const started = performance.now();
+  return {
+    spent: () => Math.round(performance.now() - started),
+    left: () => budgetMs - (performance.now() - started),
+  };
+}

@@ -1,0 +1,97 @@
+/** The site of a scan: its origin, its robots.txt and its sitemaps. All three change if the first page redirects to another host. */
+import type { CrawlRules } from '../../core/scan/options.ts';
+import type { GuardedFetch } from '../egress/fetch.ts';
+import { ScanFailed } from '../failure.ts';
+import { movedWithin, pageOfSite, sameSite, scopeOf } from './address.ts';
+import type { WrongPage } from './page-checks.ts';
+import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
+import { collectSitemaps } from './sitemaps.ts';
+
+export interface SiteDeps {
+  start: URL;
+  crawl: CrawlRules;
+  maxPages: number;
+  signedIn: boolean;
+  /** Headers that sign in, for a URL. */
+  headersFor: (url: URL) => Record<string, string>;
+  files: GuardedFetch;
+  /** When the scan stops starting pages, in milliseconds since the epoch. */
+  softDeadline: number;
+}
+
+export interface Site {
+  origin(): URL;
+  crawlDelayMs(): number;
+  /** Whether a page belongs to the scan, by include, exclude and robots.txt. */
+  inScope(url: URL): boolean;
+  /** Whether the first page is tested, or only its links are read. */
+  startInScope: boolean;
+  /** Why a page may not redirect to a URL; null if it may. */
+  refusal(url: URL, isFirst: boolean): WrongPage | null;
+  /** Adopts the origin at which the first page arrived. @throws ScanFailed if its robots.txt disallows the page */
+  moveTo(finalUrl: URL): Promise<void>;
+  sitemapPages(): Promise<URL[]>;
+}
+
+/** The sitemaps of a scan may take this long in all, in milliseconds. */
+const SITEMAPS_MS = 20_000;
+
+/** @throws ScanFailed if robots.txt disallows the first page */
+export async function openSite(deps: SiteDeps): Promise<Site> {
+  const { start, crawl, files, headersFor } = deps;
+  const scope = scopeOf(crawl);
+  let origin = start;
+  let robots = await robotsOf(start);
+  refuseDisallowed(robots, start);
+  let sitemapPages = readSitemaps();
+
+  function robotsOf(site: URL): Promise<Robots> {
+    return crawl.respectRobots ? fetchRobots(site, files, headersFor) : Promise.resolve(NO_ROBOTS);
+  }
+  function inScope(url: URL): boolean {
+    return scope(url) && robots.refusal(url) === null;
+  }
+  function readSitemaps(): Promise<URL[]> {
+    if (!crawl.sitemap || deps.maxPages === 1) return Promise.resolve([]);
+    return collectSitemaps(robots.sitemaps.length > 0 ? robots.sitemaps : [new URL('/sitemap.xml', origin)], files, {
+      enough: deps.maxPages * 2 + 20,
+      take: (text) => {
+        const page = pageOfSite(text, origin, deps.signedIn);
+        return page !== null && inScope(page) ? page : null;
+      },
+      deadline: Math.min(Date.now() + SITEMAPS_MS, deps.softDeadline),
+      headersFor,
+    });
+  }
+
+  return {
+    origin: () => origin,
+    crawlDelayMs: () => robots.crawlDelay * 1000,
+    inScope,
+    startInScope: scope(start),
+    refusal(url, isFirst) {
+      if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))
+        return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
+      const message = isFirst ? null : robots.refusal(url);
+      return message === null ? null : { reason: 'refused', message };
+    },
+    async moveTo(finalUrl) {
+      origin = new URL(finalUrl.origin);
+      if (finalUrl.origin === start.origin) return;
+      await sitemapPages;
+      robots = await robotsOf(origin);
+      refuseDisallowed(robots, finalUrl);
+      sitemapPages = readSitemaps();
+    },
+    sitemapPages: () => sitemapPages,
+  };
+}
+
+function refuseDisallowed(robots: Robots, url: URL): void {
+  const message = robots.refusal(url);
+  if (message !== null)
+    throw new ScanFailed(
+      'robots_disallowed',
+      `${message} Allow the user agent Curbcut in robots.txt, or scan without it (respectRobots: false).`,
+    );
+}

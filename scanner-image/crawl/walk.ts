@@ -1,0 +1,112 @@
+/** Walks the site of a scan: connects the crawl with the browser, the site's rules and the scan's deadline. */
+import type { ReportPage } from '../../core/report/schema.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
+import type { Pool } from '../browser/pool.ts';
+import { ScanFailed, firstPageFailure } from '../failure.ts';
+import { crawl } from './crawl.ts';
+import { createFrontier, type Frontier } from './frontier.ts';
+import { createPacer, visitPolitely } from './politeness.ts';
+import type { Site } from './site.ts';
+
+export interface WalkDeps {
+  start: URL;
+  site: Site;
+  pool: Pool;
+  maxPages: number;
+  workers: number;
+  pageBudgetMs: number;
+  signedIn: boolean;
+  /** When the scan stops starting pages, in milliseconds since the epoch. */
+  softDeadline: number;
+  signal?: AbortSignal;
+  onProgress(phase: 'crawling' | 'scanning', pages: PageProgress): void;
+  onPage(page: ReportPage): void;
+  traced<T>(step: string, work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * Tests the pages of a site.
+ * @returns tested and untested pages in the scan's order; at least one was tested
+ * @throws ScanFailed
+ */
+export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
+  const { start, site, pool, maxPages, signedIn, softDeadline } = deps;
+  // Dead links and duplicates are limited too: a site may have any number of them.
+  const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
+  frontier.add(start, 0);
+  const timeIsUp = (): boolean => Date.now() >= softDeadline;
+  const waitForTurn = createPacer(site.crawlDelayMs);
+  let phase: 'crawling' | 'scanning' = 'crawling';
+  deps.onProgress(phase, progressOf(frontier));
+
+  const pages = await crawl({
+    frontier,
+    workers: deps.workers,
+    signedIn,
+    site: site.origin,
+    inScope: site.inScope,
+    signal: deps.signal,
+    timeIsUp,
+    onProgress() {
+      if (frontier.complete()) phase = 'scanning';
+      deps.onProgress(phase, progressOf(frontier));
+    },
+    onPage: deps.onPage,
+    async visit(worker, candidate) {
+      await waitForTurn();
+      const isFirst = candidate.turn === 0;
+      const request = {
+        url: candidate.url,
+        test: candidate.depth > 0 || site.startInScope,
+        mayGoTo: (url: URL) => site.refusal(url, isFirst),
+        budgetMs: Math.min(deps.pageBudgetMs, softDeadline - Date.now()),
+      };
+      return deps.traced('page', () => visitPolitely(pool, worker, isFirst, request));
+    },
+    async onFirst(visit) {
+      if (!visit.loaded) throw timeIsUp() ? outOfTime(progressOf(frontier)) : firstPageFailure(start, visit, signedIn);
+      await site.moveTo(visit.finalUrl);
+    },
+    async afterFirst() {
+      for (const page of await site.sitemapPages()) frontier.add(page, 1);
+    },
+  });
+
+  const progress = progressOf(frontier);
+  if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
+  if (timeIsUp()) for (const url of frontier.left()) pages.push(outOfTimePage(url));
+  return pages;
+}
+
+function progressOf(frontier: Frontier): PageProgress {
+  const { tested, failed, total } = frontier.counts();
+  return { scanned: tested, failed, total };
+}
+
+function nothingTested(site: URL, pages: readonly ReportPage[], progress: PageProgress): ScanFailed {
+  const first = pages.find((page) => !page.tested);
+  const why =
+    first === undefined
+      ? 'No page of the site matches the include and exclude rules.'
+      : `${first.url}: ${first.tested ? '' : first.message}`;
+  return new ScanFailed('no_page_tested', `No page of ${site.origin} could be tested. ${why}`, progress);
+}
+
+const outOfTime = (pages: PageProgress): ScanFailed =>
+  new ScanFailed(
+    'deadline_exceeded',
+    'The scan reached its deadline before a page was tested. The site is too slow, or the deadline is too short.',
+    pages,
+  );
+
+function outOfTimePage(url: URL): ReportPage {
+  return {
+    url: url.href,
+    final_url: null,
+    http_status: null,
+    tested: false,
+    reason: 'timeout',
+    message: 'The scan reached its deadline before this page was tested.',
+    duration_ms: 0,
+  };
+}

@@ -1,0 +1,94 @@
+/** `CONNECT` tunnels (TLS and WebSockets) to allowed addresses, with limits on time and bytes. */
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
+import { dial } from './dial.ts';
+import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
+import type { EgressLimits } from './limits.ts';
+
+export interface TunnelDeps {
+  limits: EgressLimits;
+  judge(url: URL): Promise<TargetJudgement>;
+  failed(url: URL, kind: EgressFailureKind, message: string): void;
+  reached(url: URL): void;
+}
+
+export interface Tunnels {
+  open(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void>;
+  close(): void;
+}
+
+export function createTunnels(deps: TunnelDeps): Tunnels {
+  const { limits } = deps;
+  const sockets = new Set<Duplex>();
+
+  function keep(socket: Duplex): void {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()); // a reset ends this connection only
+    socket.once('close', () => sockets.delete(socket));
+  }
+
+  async function open(request: IncomingMessage, client: Duplex, head: Buffer): Promise<void> {
+    keep(client);
+    const url = targetOf(request.url ?? '');
+    if (url === null) return refuse(client, 400, 'refused');
+    const judged = await deps.judge(url);
+    if (!judged.ok) {
+      const kind = kindOf(judged.reason);
+      deps.failed(url, kind, judged.message);
+      return refuse(client, 403, kind);
+    }
+    let server: Socket;
+    try {
+      server = await dial(hostOf(url), portOf(url), judged.addresses, limits.dialMs);
+    } catch (error) {
+      deps.failed(url, 'unreachable', `${url.hostname}:${portOf(url)} is unreachable (${codeOf(error)}).`);
+      return refuse(client, 502, 'unreachable');
+    }
+    keep(server);
+    if (client.destroyed) return void server.destroy();
+    deps.reached(url);
+    limitBytes(url, server, client);
+    client.write('HTTP/1.1 200 Connection established\r\n\r\n');
+    if (head.length > 0) server.write(head);
+    join(server, client, limits.idleMs);
+  }
+
+  function limitBytes(url: URL, server: Socket, client: Duplex): void {
+    let bytes = 0;
+    server.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= limits.tunnelBytes) return;
+      deps.failed(url, 'cut', `${url.hostname} sent more than ${limits.tunnelBytes} bytes over one connection.`);
+      server.destroy();
+      client.destroy();
+    });
+  }
+
+  return {
+    open,
+    close() {
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function join(server: Socket, client: Duplex, idleMs: number): void {
+  server.setTimeout(idleMs, () => server.destroy());
+  // Each end closes the other: a half-open tunnel would occupy its connection forever.
+  server.once('close', () => client.destroy());
+  client.once('close', () => server.destroy());
+  client.pipe(server);
+  server.pipe(client);
+}
+
+/** The target of a `CONNECT` request as a URL; null if it is invalid. */
+function targetOf(authority: string): URL | null {
+  if (!/^(\[[0-9a-fA-F:.]+\]|[^\s/?#@:]+):\d{1,5}$/.test(authority)) return null;
+  return URL.parse(`https://${authority}`);
+}
+
+function refuse(client: Duplex, status: number, kind: EgressFailureKind): void {
+  client.end(`HTTP/1.1 ${status} Refused\r\n${EGRESS_HEADER}: ${kind}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+}
