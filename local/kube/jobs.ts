@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './resources/catalogue.ts';
 import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures } from './job-plan.ts';
-import type { Objects } from './registry/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import { openRecorder } from './controllers/recorder.ts';
 import { StatusError } from './status.ts';
 import type { Store } from './storage/store.ts';
@@ -22,7 +22,7 @@ const ownerOf = (pod: KubeObject): { kind: string; name: string; uid: string } |
 /** Starts it. @returns how to stop it */
 export function startJobController(parts: {
   store: Store;
-  objects: Objects;
+  objects: Registry;
   catalogue: Catalogue;
   now: () => Date;
   /** The wait after a first failure. */

@@ -9,10 +9,10 @@ import { dirname, join } from 'node:path';
 import type { Logger } from '../../platform/logger.ts';
 import { openCatalogue } from './resources/catalogue.ts';
 import { readDefinitions } from './resources/crd.ts';
-import { kubeconfigOf, loadCredentials } from './api-server/credentials.ts';
+import { kubeconfigOf, loadCredentials } from './credentials/credentials.ts';
 import { createApiServer } from './api-server/http.ts';
 import { memoryJournal, openJournal } from './storage/journal.ts';
-import { openObjects, type Objects } from './registry/registry.ts';
+import { openRegistry, type Registry } from './registry/registry.ts';
 import { openRequests } from './api-server/requests.ts';
 import { openapiDocument } from './api-server/openapi.ts';
 import { startGarbageCollector } from './controllers/garbage-collector.ts';
@@ -63,13 +63,13 @@ const SILENT: Logger = {
 };
 
 /** Makes the namespace unless it is there. */
-function ensureNamespace(objects: Objects, catalogue: Catalogue, store: Store, name: string): void {
+function ensureNamespace(objects: Registry, catalogue: Catalogue, store: Store, name: string): void {
   if (store.get('/namespaces', '', name) !== undefined) return;
   objects.create(catalogue.named('', 'namespaces'), '', { metadata: { name } });
 }
 
 /** Creates a definition, or brings the stored one up to what the file says. */
-function applyDefinition(objects: Objects, catalogue: Catalogue, store: Store, definition: KubeObject): void {
+function applyDefinition(objects: Registry, catalogue: Catalogue, store: Store, definition: KubeObject): void {
   const resource = catalogue.named('apiextensions.k8s.io', 'customresourcedefinitions');
   const { name } = definition.metadata;
   if (store.get(resource.storage, '', name) === undefined) objects.create(resource, '', definition as unknown as Json);
@@ -92,14 +92,14 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
   const now = (): Date => new Date();
   const store = openStore(dataDir === undefined ? memoryJournal() : openJournal(dataDir));
   const catalogue = openCatalogue(store);
-  const objects = openObjects(store, now);
-  const requests = openRequests(store, objects, now);
+  const objects = openRegistry(store, now);
+  const requests = openRequests({ store, objects, now });
   for (const name of new Set(['default', 'kube-system', namespace])) ensureNamespace(objects, catalogue, store, name);
   for (const path of crds) for (const definition of readDefinitions(path)) applyDefinition(objects, catalogue, store, definition);
 
   const credentials = loadCredentials(dataDir, [...new Set([host, '127.0.0.1', '::1', 'localhost'])], now());
   const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-kube-'));
-  const stopCollector = startGarbageCollector(store, objects, catalogue, now, logger);
+  const stopCollector = startGarbageCollector({ store, objects, catalogue, now, logger });
   const stopJobs = startJobController({ store, objects, catalogue, now, backoffBaseMs: jobBackoffMs, logger });
   const kubelet = startKubelet({ store, objects, catalogue, images, now, folder, logger });
   const pods = catalogue.named('', 'pods');

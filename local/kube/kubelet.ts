@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './resources/catalogue.ts';
-import type { Objects } from './registry/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import type { ReadData } from './kubelet/volumes.ts';
-import { runPod, type Images, type PodRun } from './kubelet/pod-run.ts';
+import type { Images } from './kubelet/container-run.ts';
+import { runPod, type PodRun } from './kubelet/pod-run.ts';
 import { lostStatus, nodeStatus, withConditions } from './kubelet/pod-status.ts';
 import { endLeftover } from './kubelet/processes.ts';
 import { openRecorder } from './controllers/recorder.ts';
@@ -30,7 +31,7 @@ export interface Kubelet {
 
 export function startKubelet(parts: {
   store: Store;
-  objects: Objects;
+  objects: Registry;
   catalogue: Catalogue;
   images: Images;
   now: () => Date;

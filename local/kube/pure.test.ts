@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { X509Certificate } from 'node:crypto';
-import { makeCertificate } from './api-server/certificate.ts';
+import { makeCertificate } from './credentials/certificate.ts';
 import { humanDuration } from './printing/durations.ts';
 import { policyVerdict } from './job-plan.ts';
 import { jsonPath } from './printing/json-path.ts';
-import { jsonPatch, mergePatch, strategicPatch } from './api-server/patch.ts';
+import { jsonPatch, mergePatch, strategicPatch } from './api-server/bodies/patch.ts';
 import { rewritten } from './kubelet/volumes.ts';
 import { unschedulable } from './kubelet/scheduling.ts';
 import { labelSelector } from './api-server/selectors.ts';

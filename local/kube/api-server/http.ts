@@ -6,7 +6,8 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import * as discovery from './discovery.ts';
 import { noSuchResource, StatusError } from '../status.ts';
-import type { Answer, Requests, ResourceRequest } from './requests.ts';
+import type { Requests } from './requests.ts';
+import type { Answer, ResourceRequest } from './resource-request.ts';
 import type { Json, Resource } from '../types.ts';
 
 export interface ServerDeps {

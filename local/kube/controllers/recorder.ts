@@ -1,7 +1,7 @@
 /** Events as the controllers and the kubelet write them, repeated ones counted up. */
 import { timestamp } from '../printing/durations.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
-import type { Objects } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
 import type { Json, KubeObject } from '../types.ts';
 
 export interface Recorder {
@@ -12,7 +12,7 @@ export interface Recorder {
 const REMEMBERED = 1000;
 
 /** @param component who reports, as in `kubectl describe` */
-export function openRecorder(objects: Objects, catalogue: Catalogue, now: () => Date, component: string, host?: string): Recorder {
+export function openRecorder(objects: Registry, catalogue: Catalogue, now: () => Date, component: string, host?: string): Recorder {
   const names = new Map<string, string>();
   let sequence = 0;
   const events = catalogue.named('', 'events');

@@ -8,7 +8,7 @@ import * as status from '../status.ts';
 import type { Store } from '../storage/store.ts';
 import type { Json, KubeObject, Meta, Resource } from '../types.ts';
 
-export interface Objects {
+export interface Registry {
   get(resource: Resource, namespace: string, name: string): KubeObject;
   create(resource: Resource, namespace: string, body: Json, options?: WriteOptions): KubeObject;
   /**
@@ -61,7 +61,7 @@ const withoutMeta = (object: KubeObject, ...also: string[]): Record<string, unkn
   return rest;
 };
 
-export function openObjects(store: Store, now: () => Date): Objects {
+export function openRegistry(store: Store, now: () => Date): Registry {
   function get(resource: Resource, namespace: string, name: string): KubeObject {
     const found = store.get(resource.storage, resource.namespaced ? namespace : '', name);
     if (found === undefined) throw status.notFound(resource, name);

@@ -2,7 +2,7 @@
  * Reads the Protobuf bodies that `kubectl create configmap|secret|namespace|serviceaccount` sends: those commands use
  * typed clients, which do not fall back to JSON. Nothing else of Protobuf is known here.
  */
-import type { Json, JsonObject } from '../types.ts';
+import type { Json, JsonObject } from '../../types.ts';
 
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 

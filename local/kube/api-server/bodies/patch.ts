@@ -1,7 +1,7 @@
 /** The three patches that are taken: JSON Patch, JSON Merge Patch and, for built-in kinds, strategic merge. */
 import { isDeepStrictEqual } from 'node:util';
-import { badRequest, StatusError } from '../status.ts';
-import type { Json, JsonObject, Schema } from '../types.ts';
+import { badRequest, StatusError } from '../../status.ts';
+import type { Json, JsonObject, Schema } from '../../types.ts';
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 

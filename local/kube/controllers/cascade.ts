@@ -1,0 +1,100 @@
+/** What the garbage collector does to objects: collect, orphan, delete in the foreground, empty a namespace. */
+import type { Registry } from '../registry/registry.ts';
+import type { Catalogue } from '../resources/catalogue.ts';
+import type { Store } from '../storage/store.ts';
+import type { Json, KubeObject, OwnerReference, Resource } from '../types.ts';
+import type { Dependents, Place } from './dependents.ts';
+
+export interface CascadeDeps {
+  store: Store;
+  objects: Registry;
+  catalogue: Catalogue;
+  dependents: Dependents;
+}
+
+export interface Cascade {
+  /** Deletes an object if all its owners are gone. */
+  collect(place: Place): void;
+  /** Removes the owner references of an owner that is deleted with `Orphan`. */
+  orphan(place: Place, uid: string): void;
+  /** Foreground deletion: deletes the dependents first, then the owner. */
+  deleteInForeground(place: Place): void;
+  /** Deletes everything in a namespace that is terminating, then the namespace. */
+  emptyNamespace(name: string): void;
+}
+
+export function openCascade({ store, objects, catalogue, dependents }: CascadeDeps): Cascade {
+  const resourceAt = (storage: string): Resource | undefined => catalogue.all().find((resource) => resource.storage === storage);
+  const objectAt = ({ storage, namespace, name }: Place): KubeObject | undefined => store.get(storage, namespace, name);
+
+  function ownerExists(owner: OwnerReference, namespace: string): boolean {
+    const resource = catalogue.ofKind(owner.apiVersion, owner.kind);
+    // An owner of an unknown kind may exist elsewhere.
+    if (resource === undefined) return true;
+    return store.get(resource.storage, resource.namespaced ? namespace : '', owner.name)?.metadata.uid === owner.uid;
+  }
+
+  function remove(place: Place, propagationPolicy = 'Background'): void {
+    const resource = resourceAt(place.storage);
+    if (resource !== undefined && objectAt(place) !== undefined)
+      objects.remove(resource, place.namespace, place.name, { propagationPolicy });
+  }
+
+  function edit(place: Place, change: (old: KubeObject) => KubeObject): void {
+    const resource = resourceAt(place.storage);
+    if (resource !== undefined && objectAt(place) !== undefined)
+      objects.update(resource, place.namespace, place.name, (old) => change(old) as unknown as Json);
+  }
+
+  const withoutFinalizer = (place: Place, finalizer: string): void =>
+    edit(place, (old) => ({
+      ...old,
+      metadata: { ...old.metadata, finalizers: old.metadata.finalizers?.filter((name) => name !== finalizer) },
+    }));
+
+  return {
+    collect(place) {
+      const owners = objectAt(place)?.metadata.ownerReferences ?? [];
+      if (owners.length > 0 && !owners.some((owner) => ownerExists(owner, place.namespace))) remove(place);
+    },
+
+    orphan(place, uid) {
+      for (const dependent of dependents.of(uid)) {
+        edit(dependent, (old) => ({
+          ...old,
+          metadata: { ...old.metadata, ownerReferences: old.metadata.ownerReferences?.filter((owner) => owner.uid !== uid) },
+        }));
+      }
+      withoutFinalizer(place, 'orphan');
+    },
+
+    deleteInForeground(place) {
+      const object = objectAt(place);
+      if (object?.metadata.finalizers?.includes('foregroundDeletion') !== true) return;
+      const { uid } = object.metadata;
+      const blocks = (dependent: Place): boolean =>
+        objectAt(dependent)?.metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.blockOwnerDeletion === true) === true;
+      for (const dependent of dependents.of(uid)) {
+        const { metadata } = objectAt(dependent) ?? {};
+        if (metadata === undefined || metadata.deletionTimestamp !== undefined) continue;
+        const others = metadata.ownerReferences?.some((owner) => owner.uid !== uid && ownerExists(owner, dependent.namespace));
+        if (others !== true) remove(dependent, dependents.of(metadata.uid).length > 0 ? 'Foreground' : 'Background');
+      }
+      if (!dependents.of(uid).some(blocks)) withoutFinalizer(place, 'foregroundDeletion');
+    },
+
+    emptyNamespace(name) {
+      const namespace = store.get('/namespaces', '', name);
+      if (namespace?.metadata.deletionTimestamp === undefined) return;
+      const namespaced = catalogue.all().filter((resource) => resource.namespaced);
+      let left = 0;
+      for (const storage of new Set(namespaced.map((resource) => resource.storage))) {
+        for (const object of store.list(storage, name)) {
+          if (object.metadata.deletionTimestamp === undefined) remove({ storage, namespace: name, name: object.metadata.name });
+          if (store.get(storage, name, object.metadata.name) !== undefined) left += 1;
+        }
+      }
+      if (left === 0 && (namespace.metadata.finalizers?.length ?? 0) === 0) store.remove('/namespaces', namespace);
+    },
+  };
+}
