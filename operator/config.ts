@@ -18,7 +18,7 @@ import {
 } from '../platform/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
-import type { OperatorSettings } from './operator.ts';
+import type { OperatorSettings } from './settings.ts';
 
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
 const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';

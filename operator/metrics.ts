@@ -1,9 +1,10 @@
 /** Counts what the operator does, for Prometheus. Labels are bounded: reasons and phases, never names or ids. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import type { QueueLoad } from './queue/admission.ts';
 import type { RuntimeMetrics } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';
-import type { StageMove } from './scan/phase-metrics.ts';
+import type { PhaseChange } from './scan/phase-metrics.ts';
 import type { SweepResult } from './maintenance/sweeper.ts';
 
 const PREFIX = 'curbcut_';
@@ -13,19 +14,19 @@ export interface OperatorMetrics {
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
   /** A scan came to another stage of its life. */
-  moved(move: StageMove): void;
+  phaseChanged(change: PhaseChange): void;
   /** A scan ended. `passed` is its verdict, if thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
   /** What became of the pages of a scan whose results were accepted. */
-  visited(visits: readonly PageVisit[]): void;
+  pagesVisited(visits: readonly PageVisit[]): void;
   /** A pod's message came: `news`, `repeat`, `refused`, or `unknown` where no living scan has its id. */
-  heard(result: string): void;
-  queue(look: { queued: number; running: number; live: number; paused: boolean; oldestWaitSeconds: number }): void;
+  podMessage(result: string): void;
+  queue(load: QueueLoad): void;
   /** A pod's results were looked at. */
   ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
   swept(result: SweepResult | null): void;
   /** This replica leads no more: what it knows of the scans is another's to tell. */
-  resigned(): void;
+  stoppedLeading(): void;
 }
 
 export function createOperatorMetrics(): OperatorMetrics {
@@ -63,7 +64,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60],
     ['outcome'],
   );
-  const heard = counter('pod_messages_total', 'Messages of scanner pods on the bus, by what became of them.', ['result']);
+  const podMessages = counter('pod_messages_total', 'Messages of scanner pods on the bus, by what became of them.', ['result']);
   const live = gauge('scans_live', 'Scans that have not ended.');
   const running = gauge('scans_running', 'Scans that have their place among the running.');
   const queued = gauge('scans_queued', 'Scans that wait for their place.');
@@ -90,7 +91,7 @@ export function createOperatorMetrics(): OperatorMetrics {
       listed: (resource, _objects, seconds) => lists.observe({ resource }, seconds),
       leading: (lease, value) => leads.set({ lease }, value ? 1 : 0),
     },
-    moved({ from, to, seconds }) {
+    phaseChanged({ from, to, seconds }) {
       if (from !== null) stages.dec({ phase: from });
       if (to !== null) stages.inc({ phase: to });
       if (from !== null && seconds !== null) stageTook.observe({ phase: from }, seconds);
@@ -100,26 +101,26 @@ export function createOperatorMetrics(): OperatorMetrics {
       took.observe({ phase }, seconds);
       if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
     },
-    visited(visits) {
+    pagesVisited(visits) {
       for (const { outcome, seconds } of visits) {
         pages.inc({ outcome });
         pageTook.observe({ outcome: outcome === 'tested' ? outcome : 'untested' }, seconds);
       }
     },
-    heard: (result) => heard.inc({ result }),
-    queue(look) {
-      live.set(look.live);
-      running.set(look.running);
-      queued.set(look.queued);
-      oldest.set(look.oldestWaitSeconds);
-      paused.set(look.paused ? 1 : 0);
+    podMessage: (result) => podMessages.inc({ result }),
+    queue(load) {
+      live.set(load.live);
+      running.set(load.running);
+      queued.set(load.queued);
+      oldest.set(load.oldestWaitSeconds);
+      paused.set(load.paused ? 1 : 0);
     },
     ingested: (result, seconds) => ingested.observe({ result }, seconds),
     swept(result) {
       sweeps.inc({ result: result === null ? 'error' : 'done' });
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) mended.inc({ what }, count as number);
     },
-    resigned() {
+    stoppedLeading() {
       for (const told of [stages, live, running, queued, oldest, paused, depth]) told.reset();
     },
   };

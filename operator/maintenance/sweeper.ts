@@ -15,14 +15,14 @@ import type { ScanClient } from '../scan/scan-client.ts';
 
 export interface SweeperDeps {
   connection: KubernetesConnection;
-  scanClient: ScanClient;
+  scanClient: Pick<ScanClient, 'get'>;
   scans: Scans;
   credits: Credits;
   organisations: Organisations;
   reports: Pick<Reports, 'remove'>;
   mirror: Pick<Mirror, 'change'>;
-  /** Has a scan looked at again, and its row with it. */
-  lookAgain: (scan: AccessibilityScan) => void;
+  /** Reconciles a scan again and writes its row. */
+  reconcileAgain: (scan: AccessibilityScan) => void;
   apiNamespace: string;
   /** How long the reports of an ended scan are kept, in days. */
   retentionDays: number;
@@ -77,7 +77,7 @@ export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
     for (const row of await scans.stale(new Date(now().getTime() - parts.staleForMs), STALE_MAX)) {
       const scan = await resourceOf(row);
       if (scan !== null) {
-        parts.lookAgain(scan);
+        parts.reconcileAgain(scan);
         continue;
       }
       // Its finalizer was taken off by force, or the cluster was lost.

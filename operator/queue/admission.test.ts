@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { lookAtQueue } from './admission.ts';
+import { decideAdmission } from './admission.ts';
 
 const waiting = (name: string, seconds: number, spec: object = {}): AccessibilityScan =>
   scanWith(
@@ -24,7 +24,7 @@ const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) 
 
 describe('admission', () => {
   it('lets in who came first, as many as there are places', () => {
-    const look = lookAtQueue([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
+    const look = decideAdmission([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
     expect(names(look.admit)).to.deep.equal(['a']);
     expect(look.waiting.map(({ scan, message }) => [scan.metadata.name, message])).to.deep.equal([
       ['b', 'Next in line; waiting for a running scan to end.'],
@@ -34,28 +34,28 @@ describe('admission', () => {
   });
 
   it('lets nobody in while it is paused, and says so', () => {
-    const look = lookAtQueue([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
+    const look = decideAdmission([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
     expect(look.admit).to.deep.equal([]);
     expect(look.waiting[0]).to.include({ reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' });
     expect(look).to.include({ queued: 1, running: 1, paused: true });
   });
 
   it("goes by the queue's size where it has one", () => {
-    expect(names(lookAtQueue([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal(['a']);
-    expect(names(lookAtQueue([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal([]);
+    expect(names(decideAdmission([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal(['a']);
+    expect(names(decideAdmission([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal([]);
   });
 
   it('passes over who is canceled, deleted or not looked at yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
-    const look = lookAtQueue([waiting('a', 9, { cancel: true }), deleted, fresh('c')], null, 5, NOW);
+    const look = decideAdmission([waiting('a', 9, { cancel: true }), deleted, fresh('c')], null, 5, NOW);
     expect(look).to.deep.include({ admit: [], waiting: [], queued: 0, live: 3 });
   });
 
   it('tells those far back only roughly, so that one who leaves does not have all written again', () => {
     const line = Array.from({ length: 250 }, (_, index) => waiting(`s${String(index).padStart(3, '0')}`, 1000 - index));
-    const before = lookAtQueue([running('x'), ...line], null, 1, NOW).waiting;
-    const after = lookAtQueue([running('x'), ...line.slice(1)], null, 1, NOW).waiting;
+    const before = decideAdmission([running('x'), ...line], null, 1, NOW).waiting;
+    const after = decideAdmission([running('x'), ...line.slice(1)], null, 1, NOW).waiting;
     const changed = after.filter(({ message }, index) => message !== before[index + 1]!.message);
     expect(changed.length).to.be.at.most(22);
     expect(before[150]!.message).to.equal('More than 100 scans are ahead of it.');
@@ -74,7 +74,7 @@ describe('admission', () => {
                 ? over(`s${index}`)
                 : fresh(`s${index}`),
         );
-        const look = lookAtQueue(scans, queue({ maxRunning: places, paused }), 1, NOW);
+        const look = decideAdmission(scans, queue({ maxRunning: places, paused }), 1, NOW);
         const had = kinds.filter(([, kind]) => kind === 'running').length;
         const line = kinds.filter(([, kind]) => kind === 'waiting').length;
         const expected = paused ? 0 : Math.min(line, Math.max(0, places - had));

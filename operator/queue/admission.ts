@@ -1,48 +1,64 @@
-/** Decides which scans get a place among the running, and what those that wait are told: first come, first served. Pure. */
+/** Decides which scans are admitted, and what those that wait report: first come, first served. Pure. */
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 
-export interface QueueLook {
-  /** Those that get a place now, in order. */
-  admit: AccessibilityScan[];
-  /** What those that go on waiting are told, in order. */
-  waiting: { scan: AccessibilityScan; reason: string; message: string }[];
-  /** How full the queue is once that is done. */
+export interface QueueLoad {
+  /** Scans that wait. */
   queued: number;
+  /** Scans that were admitted and have not ended. */
   running: number;
+  /** How long the first waiting scan has waited. */
   oldestWaitSeconds: number;
-  /** Scans that have not ended, those included that have not been looked at yet: what the front door counts. */
+  /** Scans that have not ended, those included that were not vetted yet. The API compares it with its limit. */
   live: number;
   paused: boolean;
 }
 
-/** True while a scan waits for its place: it has its credits, and nobody has ended it. */
+/** `queued`, `running` and `oldestWaitSeconds` are as they will be after the admissions. */
+export interface QueueDecision extends QueueLoad {
+  /** The scans to admit, in order. */
+  admit: AccessibilityScan[];
+  /** The scans that keep waiting, in order, and why. */
+  waiting: Waiting[];
+}
+
+export interface Waiting {
+  scan: AccessibilityScan;
+  reason: string;
+  message: string;
+}
+
+/** A scan waits if it was vetted, is not admitted, and is not being ended. */
 export function isWaiting(scan: AccessibilityScan): boolean {
   const ending = scan.spec.cancel === true || scan.metadata.deletionTimestamp !== undefined;
   return scan.status?.phase !== undefined && !hasEnded(scan) && !isAdmitted(scan) && !ending;
 }
 
 /**
- * One look at the queue.
- * @param scans all of them, the operator's own writes included: a place that was just given must not be given again
- * @param queue null where there is none: then it is open, with the default size
+ * @param scans all scans, with the operator's own writes: a place that was just given must not be given again
+ * @param queue null if there is none: the queue is then open and has the default size
  */
-export function lookAtQueue(scans: readonly AccessibilityScan[], queue: ScanQueue | null, defaultMaxRunning: number, now: Date): QueueLook {
-  const living = scans.filter((scan) => !hasEnded(scan));
-  const running = living.filter(isAdmitted).length;
-  const line = living.filter(isWaiting).toSorted(byArrival);
+export function decideAdmission(
+  scans: readonly AccessibilityScan[],
+  queue: ScanQueue | null,
+  defaultMaxRunning: number,
+  now: Date,
+): QueueDecision {
+  const live = scans.filter((scan) => !hasEnded(scan));
+  const running = live.filter(isAdmitted).length;
+  const queued = live.filter(isWaiting).toSorted(byCreation);
   const paused = queue?.spec.paused ?? false;
   const free = paused ? 0 : Math.max(0, (queue?.spec.maxRunning ?? defaultMaxRunning) - running);
-  const rest = line.slice(free);
-  const oldest = rest[0] === undefined ? 0 : (now.getTime() - arrival(rest[0])) / 1000;
+  const rest = queued.slice(free);
+  const oldest = rest[0] === undefined ? 0 : (now.getTime() - createdAt(rest[0])) / 1000;
   return {
-    admit: line.slice(0, free),
+    admit: queued.slice(0, free),
     waiting: rest.map((scan, ahead) => ({ scan, ...(paused ? PAUSED : whyWaiting(ahead)) })),
     queued: rest.length,
-    running: running + Math.min(free, line.length),
+    running: running + Math.min(free, queued.length),
     oldestWaitSeconds: Math.max(0, Math.floor(oldest)),
-    live: living.length,
+    live: live.length,
     paused,
   };
 }
@@ -50,8 +66,8 @@ export function lookAtQueue(scans: readonly AccessibilityScan[], queue: ScanQueu
 const PAUSED = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
 
 /**
- * What a scan is told of its place. Far back only roughly: otherwise every scan that leaves would have every one behind it
- * written again.
+ * The position is exact only near the front. If it were exact everywhere, each scan that leaves the queue would cause a
+ * status write for every scan behind it.
  */
 function whyWaiting(ahead: number): { reason: string; message: string } {
   const reason = 'Queued';
@@ -62,9 +78,9 @@ function whyWaiting(ahead: number): { reason: string; message: string } {
   return { reason, message: `More than ${Math.floor((ahead - 1) / step) * step} scans are ahead of it.` };
 }
 
-const arrival = (scan: AccessibilityScan): number => Date.parse(scan.metadata.creationTimestamp!);
+const createdAt = (scan: AccessibilityScan): number => Date.parse(scan.metadata.creationTimestamp!);
 
-/** Creation times are whole seconds; two of the same second always come in the same order. */
-function byArrival(a: AccessibilityScan, b: AccessibilityScan): number {
-  return arrival(a) - arrival(b) || a.metadata.uid!.localeCompare(b.metadata.uid!);
+/** Creation times are whole seconds; the uid orders scans of the same second, always in the same way. */
+function byCreation(a: AccessibilityScan, b: AccessibilityScan): number {
+  return createdAt(a) - createdAt(b) || a.metadata.uid!.localeCompare(b.metadata.uid!);
 }

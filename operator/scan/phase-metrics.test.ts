@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
 import { ago, condition, NOW, scanWith } from '../../test/support/scan-samples.ts';
-import { createPhaseTracker, type StageMove } from './phase-metrics.ts';
+import { createPhaseTracker, type PhaseChange } from './phase-metrics.ts';
 
 describe('stages', () => {
   const admitted: AccessibilityScanStatus = { phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted', 30)] };
   const in_ = (phase: AccessibilityScanStatus['phase']): AccessibilityScanStatus => ({ ...admitted, phase });
 
   function follow() {
-    const moves: StageMove[] = [];
+    const moves: PhaseChange[] = [];
     let at = NOW.getTime();
-    const stages = createPhaseTracker({ now: () => new Date(at), onMove: (move) => moves.push(move) });
+    const stages = createPhaseTracker({ now: () => new Date(at), onChange: (change) => moves.push(change) });
     return { ...stages, moves, later: (seconds: number) => void (at += seconds * 1000) };
   }
 

@@ -7,7 +7,7 @@ import { hasEnded, phaseOf } from './policy/status.ts';
 /** A phase that is no end; `starting` is the part of `queued` in which the scan has its place and waits for its pod. */
 export type Stage = Exclude<Phase, 'done' | 'failed' | 'canceled'> | 'starting';
 
-export interface StageMove {
+export interface PhaseChange {
   /** Null where the scan was not known. */
   from: Stage | null;
   /** Null where the scan has ended or is gone. */
@@ -16,7 +16,7 @@ export interface StageMove {
   seconds: number | null;
 }
 
-export interface Stages {
+export interface PhaseTracker {
   seen(scan: AccessibilityScan): void;
   gone(scan: AccessibilityScan): void;
 }
@@ -33,7 +33,7 @@ function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
   return stage === 'starting' ? admittedAt(scan) : null;
 }
 
-export function createPhaseTracker({ now, onMove }: { now: () => Date; onMove: (move: StageMove) => void }): Stages {
+export function createPhaseTracker({ now, onChange }: { now: () => Date; onChange: (move: PhaseChange) => void }): PhaseTracker {
   const known = new Map<string, { stage: Stage; since: Date | null }>();
 
   function move(scan: AccessibilityScan, to: Stage | null): void {
@@ -44,7 +44,7 @@ export function createPhaseTracker({ now, onMove }: { now: () => Date; onMove: (
     if (to === null) known.delete(uid);
     else known.set(uid, { stage: to, since: before === undefined ? sinceOf(scan, to) : at });
     const since = before?.since ?? null;
-    onMove({ from: before?.stage ?? null, to, seconds: since === null ? null : Math.max(0, at.getTime() - since.getTime()) / 1000 });
+    onChange({ from: before?.stage ?? null, to, seconds: since === null ? null : Math.max(0, at.getTime() - since.getTime()) / 1000 });
   }
 
   return { seen: (scan) => move(scan, stageOf(scan)), gone: (scan) => move(scan, null) };

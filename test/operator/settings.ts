@@ -1,5 +1,5 @@
 /** How the tests' operators are set. */
-import type { OperatorSettings } from '../../operator/operator.ts';
+import type { OperatorSettings } from '../../operator/settings.ts';
 
 /** How the tests' scanners run. */
 export const SCANNER: OperatorSettings['scanner'] = {

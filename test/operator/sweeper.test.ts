@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
-import { createScanClient } from '../../operator/scan/scan-client.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
 import { noBus } from '../../stores/nats.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
@@ -25,11 +24,11 @@ describe('operator: the sweeper', function () {
     const { connection, stores } = context;
     return createSweeper({
       connection,
-      scanClient: createScanClient(connection, { get: () => undefined, list: () => [] }),
+      scanClient: { get: () => undefined },
       ...stores,
       reports: context.reports,
       mirror: createMirror({ ...stores, bus: noBus() }),
-      lookAgain: (scan) => looked.push(scan.metadata.name),
+      reconcileAgain: (scan) => looked.push(scan.metadata.name),
       apiNamespace: context.namespace,
       retentionDays: 90,
       pendingForMs: 120_000,

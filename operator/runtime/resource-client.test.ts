@@ -1,0 +1,134 @@
+import { expect } from 'chai';
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
+import type { CacheEvent } from './cache.ts';
+import { createResourceClient } from './resource-client.ts';
+
+interface Widget extends KubernetesObject {
+  spec: { size: number };
+  status?: { phase?: string };
+}
+
+const WIDGETS = { group: 'example.test', version: 'v1', plural: 'widgets' };
+
+/** A server that accepts every write, and a cache that falls behind it. */
+function lagging() {
+  let server: Widget = {
+    apiVersion: 'example.test/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'ns', uid: 'uid-1', resourceVersion: '1' },
+    spec: { size: 1 },
+    status: { phase: 'new' },
+  };
+  let cached: Widget | null = server;
+  let listener: (event: CacheEvent<Widget>) => void = () => undefined;
+  const requests: { verb: string; path: string; body: unknown }[] = [];
+  let failure: KubernetesError | null = null;
+  const connection = {
+    path: (_type: object, namespace?: string, name?: string, subresource?: string) => `/${[namespace, name, subresource].join('/')}`,
+    async request(verb: string, path: string, { body }: RequestOptions = {}) {
+      requests.push({ verb, path, body });
+      if (failure) throw failure;
+      const { status } = body as { status?: Widget['status'] };
+      const resourceVersion = String(Number(server.metadata.resourceVersion) + 1);
+      server = { ...server, metadata: { ...server.metadata, resourceVersion }, status: { ...server.status, ...status } };
+      return server;
+    },
+  };
+  const client = createResourceClient<Widget>({
+    connection: connection as never,
+    resource: WIDGETS,
+    cache: {
+      get: () => cached ?? undefined,
+      list: () => (cached ? [cached] : []),
+      byIndex: () => (cached ? [cached] : []),
+      onChange(added) {
+        listener = added;
+        return () => undefined;
+      },
+    },
+  });
+  return {
+    client,
+    requests,
+    /** The phase as each way of reading shows it. */
+    phases: () => [client.get('ns', 'w'), client.list()[0], client.byIndex('size', '1')[0]].map((widget) => widget?.status?.phase),
+    write: (phase: string) => client.patchStatus(client.get('ns', 'w')!, { phase }),
+    /** The cache receives this version. */
+    catchUp(widget: Widget = server) {
+      cached = widget;
+      listener({ type: 'modified', object: widget });
+    },
+    foreignWrite(phase: string) {
+      server = { ...server, metadata: { ...server.metadata, resourceVersion: '9' }, status: { phase } };
+      this.catchUp();
+    },
+    /** The object is deleted, and another one of the same name created. */
+    replace(phase: string) {
+      listener({ type: 'deleted', object: server });
+      server = { ...server, metadata: { ...server.metadata, uid: 'uid-2', resourceVersion: '20' }, status: { phase } };
+      cached = server;
+      listener({ type: 'added', object: server });
+    },
+    fail: (code: number) => void (failure = new KubernetesError(code, 'Failed', 'failed')),
+  };
+}
+
+const all = (phase: string) => [phase, phase, phase];
+
+describe('resource client', () => {
+  it('shows its own writes before the cache has them', async () => {
+    const { phases, write, catchUp } = lagging();
+    const first = await write('first');
+    expect(phases()).to.deep.equal(all('first'));
+    await write('second');
+    expect(phases()).to.deep.equal(all('second'));
+    catchUp(first);
+    expect(phases()).to.deep.equal(all('second'));
+    catchUp();
+    expect(phases()).to.deep.equal(all('second'));
+  });
+
+  it("gives way to another writer's later write", async () => {
+    const world = lagging();
+    await world.write('own');
+    world.foreignWrite('foreign');
+    expect(world.phases()).to.deep.equal(all('foreign'));
+  });
+
+  it('never shows a write to a deleted object on its successor', async () => {
+    const { phases, write, replace } = lagging();
+    await write('own');
+    replace('successor');
+    expect(phases()).to.deep.equal(all('successor'));
+  });
+
+  it('sends the version that it read with every patch', async () => {
+    const { client, requests } = lagging();
+    await client.patchStatus(client.get('ns', 'w')!, { phase: null });
+    await client.patchMetadata(client.get('ns', 'w')!, { finalizers: [] });
+    expect(requests).to.deep.equal([
+      { verb: 'PATCH', path: '/ns/w/status', body: { metadata: { resourceVersion: '1' }, status: { phase: null } } },
+      { verb: 'PATCH', path: '/ns/w/', body: { metadata: { resourceVersion: '2', finalizers: [] } } },
+    ]);
+  });
+
+  it('removes the object that it read and no other, and accepts that it is gone', async () => {
+    for (const code of [404, 409]) {
+      const { client, requests, fail } = lagging();
+      fail(code);
+      await client.remove(client.get('ns', 'w')!);
+      expect(requests[0]).to.deep.include({
+        verb: 'DELETE',
+        body: { propagationPolicy: 'Background', preconditions: { uid: 'uid-1' } },
+      });
+    }
+  });
+
+  it('rejects if a removal fails for another reason', async () => {
+    const { client, fail } = lagging();
+    fail(403);
+    const error: unknown = await client.remove(client.get('ns', 'w')!).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(KubernetesError).and.have.property('code', 403);
+  });
+});

@@ -1,0 +1,72 @@
+/** Reads and writes the objects of one custom resource kind: reads come from a cache and see own writes at once. */
+import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import type { Cache } from './cache.ts';
+import { createOwnWrites } from './own-writes.ts';
+
+export type CustomResource = KubernetesObject & { status?: object };
+
+/** A merge patch of an object: null removes a field. */
+export type MergePatch<T> = { [K in keyof T]?: T[K] | null };
+
+/** What a controller may change of an object's metadata. */
+export type MetadataPatch = Pick<ObjectMeta, 'finalizers' | 'labels' | 'annotations'>;
+
+export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'> {
+  /** @throws KubernetesError 409 if an object of this name exists */
+  create(object: T, signal?: AbortSignal): Promise<T>;
+  /** Writes a part of the status. @throws KubernetesError 409 if the object has changed since it was read */
+  patchStatus(object: T, status: MergePatch<NonNullable<T['status']>>, signal?: AbortSignal): Promise<T>;
+  /** @throws KubernetesError 409 if the object has changed since it was read */
+  patchMetadata(object: T, metadata: MetadataPatch, signal?: AbortSignal): Promise<T>;
+  /** Deletes the object; garbage collection deletes its children. No error if it is gone. */
+  remove(object: T, signal?: AbortSignal): Promise<void>;
+}
+
+export interface ResourceClientDeps<T extends CustomResource> {
+  connection: Pick<KubernetesConnection, 'path' | 'request'>;
+  resource: ResourceType;
+  /** Not started yet: the client follows it to know when an own write has arrived. */
+  cache: Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'>;
+}
+
+export function createResourceClient<T extends CustomResource>({ connection, resource, cache }: ResourceClientDeps<T>): ResourceClient<T> {
+  const ownWrites = createOwnWrites<T>();
+  cache.onChange(({ type, object }) => ownWrites.observe(object, type === 'deleted'));
+
+  const pathOf = ({ metadata }: T, subresource?: string) => connection.path(resource, metadata.namespace, metadata.name, subresource);
+
+  async function patch(path: string, object: T, body: object, signal?: AbortSignal): Promise<T> {
+    const options = { contentType: 'application/merge-patch+json', body, signal };
+    return ownWrites.record(object, await connection.request<T>('PATCH', path, options));
+  }
+
+  return {
+    get(namespace, name) {
+      const cached = cache.get(namespace, name);
+      return cached && ownWrites.newest(cached);
+    },
+    list: () => cache.list().map(ownWrites.newest),
+    byIndex: (name, value) => cache.byIndex(name, value).map(ownWrites.newest),
+    onChange: (listener) => cache.onChange(listener),
+    create: (object, signal) =>
+      connection.request<T>('POST', connection.path(resource, object.metadata.namespace), { body: object, signal }),
+    patchStatus(object, status, signal) {
+      const { resourceVersion } = object.metadata;
+      return patch(pathOf(object, 'status'), object, { metadata: { resourceVersion }, status }, signal);
+    },
+    patchMetadata(object, metadata, signal) {
+      const { resourceVersion } = object.metadata;
+      return patch(pathOf(object), object, { metadata: { resourceVersion, ...metadata } }, signal);
+    },
+    async remove(object, signal) {
+      // By uid, because another object of this name may have been created meanwhile.
+      const body = { propagationPolicy: 'Background', preconditions: { uid: object.metadata.uid } };
+      try {
+        await connection.request('DELETE', pathOf(object), { body, signal });
+      } catch (error) {
+        if (!(error instanceof KubernetesError && (error.code === 404 || error.code === 409))) throw error;
+      }
+    },
+  };
+}

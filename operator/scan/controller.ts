@@ -1,0 +1,177 @@
+/** The controller of AccessibilityScans: what it watches, and how it gathers, plans and acts. */
+import { SCAN_ID_LABEL, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Resolver } from '../../core/scan/targets.ts';
+import { NO_TRACER, type Tracer } from '../../platform/tracing.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import type { Bus } from '../../stores/nats.ts';
+import type { Reports } from '../../stores/reports.ts';
+import type { AllStores } from '../../stores/stores.ts';
+import type { OperatorMetrics } from '../metrics.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { fromKey, keyOf } from '../runtime/key.ts';
+import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
+import type { Watched } from '../runtime/multi-namespace-cache.ts';
+import type { Recorder } from '../runtime/recorder.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { createActions, type RunActions } from './actions.ts';
+import { createBusUptime } from './bus-uptime.ts';
+import { createExecute } from './execute.ts';
+import { createGather } from './gather.ts';
+import { JOBS, PODS, essentialJob, essentialPod, type Job, type Pod } from './kube-types.ts';
+import { createChildren, type Children } from './launch/children.ts';
+import { createPreflight } from './launch/preflight.ts';
+import type { Mirror } from './mirror.ts';
+import { createPhaseTracker } from './phase-metrics.ts';
+import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
+import { hasEnded } from './policy/status.ts';
+import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
+import { createIngestion } from './results/ingest.ts';
+import { instrumentIngestion } from './results/instrumented.ts';
+import { createPodMessageLog, type PodMessageLog } from './results/pod-message-log.ts';
+import { scanById, type ScanClient } from './scan-client.ts';
+import { createScanTraces } from './traces.ts';
+
+export interface ScanControllerDeps {
+  manager: Pick<Manager, 'watch'>;
+  connection: KubernetesConnection;
+  scanClient: ScanClient;
+  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations'>;
+  reports: Reports;
+  bus: Bus;
+  mirror: Mirror;
+  resolver: Resolver;
+  recorder: Recorder;
+  settings: OperatorSettings;
+  metrics: OperatorMetrics;
+  /** Absent: nothing is traced. */
+  tracer?: Tracer;
+  logger: Logger;
+  clock: Clock;
+}
+
+export interface ScanController extends ControllerDefinition<Facts, Action> {
+  /** Makes the next reconcile write the scan's row again. */
+  forgetMirrored(scan: AccessibilityScan): void;
+}
+
+/** Scans that are reconciled at the same time. */
+const WORKERS = 8;
+
+const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
+  lostPodMs: 60_000,
+  lingerMs: 60_000,
+  lateNewsMs: 5_000,
+  statusEveryMs: 5_000,
+  mirrorEveryMs: 500,
+};
+
+/** What the parts of the controller share. */
+interface Shared {
+  jobs: Watched<Job>;
+  pods: Watched<Pod>;
+  children: Children;
+  podMessages: PodMessageLog;
+  states: ReconcileStates;
+  now: () => Date;
+}
+
+export function createScanController(deps: ScanControllerDeps): ScanController {
+  const { scanClient, bus, settings, logger, clock } = deps;
+  const shared: Shared = {
+    ...watchChildren(deps.manager, settings.watchNamespaces),
+    children: createChildren(deps.connection),
+    podMessages: createPodMessageLog(),
+    states: createReconcileStates(),
+    now: () => new Date(clock.now()),
+  };
+  const uptime = createBusUptime(bus, shared.now);
+  const gather = createGather({ ...shared, apiNamespace: settings.namespace, busSince: uptime.since });
+  const timeouts = { ...TIMEOUTS, ...settings.timeouts };
+  trackChanges(deps, shared);
+
+  return {
+    name: 'scan',
+    queueName: 'scans',
+    workers: WORKERS,
+    sources: [
+      watch(scanClient, ({ object }) => [keyOf(object)]),
+      watch(shared.jobs, ({ object }) => scanKeysOf(object, scanClient)),
+      watch(shared.pods, ({ object }) => scanKeysOf(object, scanClient)),
+      podMessageSource(deps, shared),
+      () => uptime.start(),
+    ],
+    async gather(key) {
+      const { namespace, name } = fromKey(key);
+      const scan = scanClient.get(namespace, name);
+      return scan === undefined ? null : gather(scan);
+    },
+    plan: (facts) => plan(facts, timeouts),
+    execute: createExecute({ scanClient, runActions: createScanActions(deps, shared), podMessages: shared.podMessages, logger }),
+    forgetMirrored(scan) {
+      shared.states.of(scan.metadata.uid!).mirrored = null;
+    },
+  };
+}
+
+/** Jobs and pods of scans; pods are indexed by the uid of their Job. */
+function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): { jobs: Watched<Job>; pods: Watched<Pod> } {
+  const owner = ({ metadata }: Pod) => metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
+  return {
+    jobs: manager.watch<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
+    pods: manager.watch<Pod>({ resource: PODS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialPod, indexes: { owner } }),
+  };
+}
+
+function scanKeysOf(child: KubernetesObject, scanClient: ScanClient): string[] {
+  return scanClient.byIndex('id', child.metadata.labels?.[SCAN_ID_LABEL] ?? '').map(keyOf);
+}
+
+/** Follows each scan for the phase metrics, and drops what is remembered of deleted scans. */
+function trackChanges({ scanClient, metrics, settings }: ScanControllerDeps, { states, podMessages, now }: Shared): void {
+  const phases = createPhaseTracker({ now, onChange: metrics.phaseChanged });
+  scanClient.onChange(({ type, object }) => {
+    if (type !== 'deleted') return phases.seen(object);
+    phases.gone(object);
+    states.forget(object.metadata.uid!);
+    podMessages.forget(scanIdOf(object, settings.namespace));
+  });
+}
+
+/** Messages of scanner pods on the bus enqueue their scan. */
+function podMessageSource({ bus, scanClient, metrics }: ScanControllerDeps, { podMessages, now }: Shared): Source {
+  return (enqueue) =>
+    bus.followProgress((scanId, payload) => {
+      const scan = scanById(scanClient, scanId);
+      if (scan === undefined || hasEnded(scan)) return metrics.podMessage('unknown');
+      const result = podMessages.take(scanId, payload, now());
+      metrics.podMessage(result);
+      if (result === 'news') enqueue(keyOf(scan));
+    });
+}
+
+function createScanActions(deps: ScanControllerDeps, { children, states, now }: Shared): RunActions {
+  const { scanClient, stores, reports, bus, settings, metrics } = deps;
+  const { maxPagesLimit, targets, namespace: apiNamespace } = settings;
+  return createActions({
+    scanClient,
+    children,
+    states,
+    preflight: createPreflight({ ...stores, resolver: deps.resolver, apiNamespace, maxPagesLimit, targets, now }),
+    ingestion: instrumentIngestion(
+      createIngestion({ reports, bounds: settings.ingest, onPages: metrics.pagesVisited }),
+      metrics,
+      deps.clock,
+    ),
+    mirror: deps.mirror,
+    scans: stores.scans,
+    reports,
+    bus,
+    recorder: deps.recorder,
+    scanner: settings.scanner,
+    pod: settings.pod,
+    runTime: settings.runTime,
+    traces: createScanTraces(deps.tracer ?? NO_TRACER),
+    onEnd: metrics.ended,
+  });
+}

@@ -1,0 +1,53 @@
+/** Executes what the plan decided for a scan, logs it, and says whether the scan is planned again at once. */
+import { requestOf } from '../../core/protocol/custom-resources.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { conditionOf } from '../runtime/conditions.ts';
+import { keyOf } from '../runtime/key.ts';
+import type { Next, Planned } from '../runtime/planned-reconcile.ts';
+import type { RunActions } from './actions.ts';
+import type { Action, Facts } from './policy/plan.ts';
+import { phaseOf } from './policy/status.ts';
+import type { PodMessageLog } from './results/pod-message-log.ts';
+import type { ScanClient } from './scan-client.ts';
+
+export interface ExecuteDeps {
+  scanClient: ScanClient;
+  runActions: RunActions;
+  podMessages: PodMessageLog;
+  logger: Logger;
+}
+
+/** Actions that happen many times in a scan's life and say little about it. */
+const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
+
+export function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execute'] {
+  const { scanClient, runActions, podMessages, logger } = deps;
+
+  return async ({ actions }, facts, signal) => {
+    const { scan, scanId } = facts;
+    const started = performance.now();
+    await runActions(actions, facts, signal);
+    const after = scanClient.get(scan.metadata.namespace!, scan.metadata.name) ?? scan;
+    const names = actions.map((action) => action.do);
+    logger[names.every((name) => FREQUENT.has(name)) ? 'debug' : 'info'](
+      {
+        scan: scanId,
+        request: requestOf(scan),
+        key: keyOf(scan),
+        phase: phaseOf(after),
+        reason: conditionOf(after.status?.conditions, 'Succeeded')?.reason,
+        actions: names,
+        durationMs: Math.round((performance.now() - started) * 10) / 10,
+      },
+      'reconciled',
+    );
+    if (names.includes('release')) podMessages.forget(scanId);
+    return nextOf(names, scan.metadata.deletionTimestamp !== undefined);
+  };
+}
+
+/** The cache still holds a scan for a moment after this operator let it go; it must not be planned again meanwhile. */
+function nextOf(names: readonly Action['do'][], beingDeleted: boolean): Next {
+  const gone = names.includes('expire') || (beingDeleted && names.includes('release'));
+  return gone ? {} : 'again';
+}
