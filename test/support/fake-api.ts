@@ -1,0 +1,100 @@
+/** As much of a Kubernetes API as controllers ask for: objects of any kind in memory, with lists, watches and status patches. */
+import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import {
+  KubernetesError,
+  type KubernetesConnection,
+  type RequestOptions,
+  type ResourceType,
+  type WatchEvent,
+} from '../../platform/kubernetes/kubernetes.ts';
+
+export interface FakeApi {
+  connection: KubernetesConnection;
+  /** Creates or replaces an object; every open watch of its kind and namespace sees it. */
+  put(type: ResourceType, object: KubernetesObject): void;
+  get(type: ResourceType, namespace: string, name: string): KubernetesObject | undefined;
+  /** Lists of these namespaces are refused. */
+  forbidden: Set<string>;
+  /** Open watches. */
+  readonly watches: number;
+  /** Writes in order: `verb path`. */
+  writes: string[];
+}
+
+/** Paths are `plural/namespace/name/subresource`. */
+export function createFakeApi(): FakeApi {
+  const objects = new Map<string, KubernetesObject>();
+  const watchers = new Set<{ prefix: string; send: (event: WatchEvent<KubernetesObject>) => void }>();
+  const forbidden = new Set<string>();
+  const writes: string[] = [];
+  let version = 100;
+
+  function store(path: string, object: KubernetesObject): KubernetesObject {
+    const type = objects.has(path) ? 'MODIFIED' : 'ADDED';
+    const { uid = `uid-of-${object.metadata.name}` } = object.metadata;
+    const stored = { ...structuredClone(object), metadata: { ...object.metadata, uid, resourceVersion: String(++version) } };
+    objects.set(path, stored);
+    for (const { prefix, send } of watchers) if (path.startsWith(prefix)) send({ type, object: structuredClone(stored) });
+    return structuredClone(stored);
+  }
+
+  async function request(verb: string, path: string, { body, signal }: RequestOptions = {}): Promise<unknown> {
+    signal?.throwIfAborted();
+    // The answer comes in a later turn, as it would from a network.
+    await Promise.resolve();
+    if (verb === 'GET') {
+      if (forbidden.has(path.split('/')[1]!)) throw new KubernetesError(403, 'Forbidden', 'forbidden');
+      const items = [...objects].filter(([key]) => key.startsWith(path)).map(([, object]) => structuredClone(object));
+      return { apiVersion: 'v1', kind: 'WidgetList', metadata: { resourceVersion: String(version) }, items };
+    }
+    writes.push(`${verb} ${path}`);
+    const [plural, namespace, name] = path.split('/') as [string, string, string];
+    const key = `${plural}/${namespace}/${name}`;
+    const current = objects.get(key) as (KubernetesObject & { status?: object }) | undefined;
+    if (current === undefined) throw new KubernetesError(404, 'NotFound', 'not found');
+    const { metadata, status } = body as { metadata: { resourceVersion: string }; status?: object };
+    if (metadata.resourceVersion !== current.metadata.resourceVersion) throw new KubernetesError(409, 'Conflict', 'changed');
+    return store(key, { ...current, status: { ...current.status, ...status } } as KubernetesObject);
+  }
+
+  async function* watch(path: string, { signal }: { signal: AbortSignal }): AsyncGenerator<WatchEvent<KubernetesObject>> {
+    const queue: WatchEvent<KubernetesObject>[] = [];
+    let wake = Promise.withResolvers<void>();
+    const watcher = {
+      prefix: path,
+      send(event: WatchEvent<KubernetesObject>) {
+        queue.push(event);
+        wake.resolve();
+      },
+    };
+    watchers.add(watcher);
+    signal.addEventListener('abort', () => wake.resolve(), { once: true });
+    try {
+      while (!signal.aborted) {
+        await wake.promise;
+        wake = Promise.withResolvers();
+        yield* queue.splice(0);
+      }
+    } finally {
+      watchers.delete(watcher);
+    }
+  }
+
+  return {
+    connection: {
+      namespace: 'default',
+      path: ({ plural }: ResourceType, namespace = '', name = '', subresource = '') =>
+        [plural, namespace, name, subresource].filter((part) => part !== '').join('/'),
+      request,
+      watch,
+      close: async () => undefined,
+    } as unknown as KubernetesConnection,
+    put: (type, object) => void store(`${type.plural}/${object.metadata.namespace}/${object.metadata.name}`, object),
+    get: (type, namespace, name) => objects.get(`${type.plural}/${namespace}/${name}`),
+    forbidden,
+    get watches() {
+      return watchers.size;
+    },
+    writes,
+  };
+}
