@@ -8,29 +8,22 @@
  * before the last good renewal was sent, not from its answer; the lease is kept while a stop lets running work finish;
  * and a process that lost the lease campaigns again once its work has come to rest, where client-go's users exit.
  */
+import type { V1Lease } from '@kubernetes/client-node';
 import type { Logger } from '../../platform/logger.ts';
-import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import {
   KubernetesError,
   type KubernetesConnection,
   type RequestOptions,
   type ResourceType,
 } from '../../platform/kubernetes/kubernetes.ts';
+import type { ObjectOf } from '../../platform/kubernetes/models.ts';
 import { sleep, type Clock } from './clock.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 
 export const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
 
 /** coordination.k8s.io/v1 Lease. Times are MicroTimes: `2026-01-01T00:00:00.000000Z`. */
-export interface Lease extends KubernetesObject {
-  spec?: {
-    holderIdentity?: string;
-    leaseDurationSeconds?: number;
-    acquireTime?: string;
-    renewTime?: string;
-    leaseTransitions?: number;
-  };
-}
+export type Lease = ObjectOf<V1Lease>;
 
 export interface LeadOptions {
   connection: KubernetesConnection;

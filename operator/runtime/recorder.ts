@@ -7,9 +7,11 @@
  * then one in five minutes. Differs: repeats that are not sent yet are counted into one request; at most 1,000 wait;
  * what the server refuses is dropped. An Event is a courtesy: losing one is never worth an error.
  */
+import type { CoreV1Event } from '@kubernetes/client-node';
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import type { ObjectOf } from '../../platform/kubernetes/models.ts';
 import { sleep, systemClock, timestamp, type Clock } from './clock.ts';
 
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
@@ -93,23 +95,22 @@ export function createRecorder(options: RecorderOptions): Recorder {
     const namespace = metadata.namespace ?? 'default';
     const name = `${metadata.name.slice(0, 220)}.${told.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
     const { uid, resourceVersion } = metadata;
-    await connection.request('POST', connection.path(EVENTS, namespace), {
-      body: {
-        apiVersion: 'v1',
-        kind: 'Event',
-        metadata: { name, namespace },
-        involvedObject: { apiVersion, kind, namespace: metadata.namespace, name: metadata.name, uid, resourceVersion },
-        type: told.type,
-        reason: told.reason,
-        message: told.message,
-        count: told.times,
-        firstTimestamp: time(told.first),
-        lastTimestamp: time(told.last),
-        source: { component },
-        reportingComponent: component,
-        reportingInstance: instance,
-      },
-    });
+    const body: ObjectOf<CoreV1Event> = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      involvedObject: { apiVersion, kind, namespace: metadata.namespace, name: metadata.name, uid, resourceVersion },
+      type: told.type,
+      reason: told.reason,
+      message: told.message,
+      count: told.times,
+      firstTimestamp: time(told.first),
+      lastTimestamp: time(told.last),
+      source: { component },
+      reportingComponent: component,
+      reportingInstance: instance,
+    };
+    await connection.request('POST', connection.path(EVENTS, namespace), { body });
     known.set(identity, { namespace, name, count: told.times });
   }
 

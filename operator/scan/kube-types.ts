@@ -1,8 +1,10 @@
-/** Jobs and pods as the API server gives them, as far as a scan needs them, and the questions that are asked of them. */
+/** The Kubernetes resources that the operator works with, and the questions that it asks of Jobs, pods and scans. */
+import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
+import type { Wire } from '../../platform/kubernetes/models.ts';
 
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 export const QUEUES: ResourceType = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };
@@ -11,44 +13,22 @@ export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
-interface StatusCondition {
-  type: string;
-  status: string;
-  reason?: string;
-  message?: string;
-  lastTransitionTime?: string;
-}
-
-/** batch/v1 Job. */
+/** batch/v1 Job: the fields that a scan needs, which are all that the caches hold. */
 export interface Job extends KubernetesObject {
-  spec?: { activeDeadlineSeconds?: number };
-  status?: { conditions?: StatusCondition[] };
+  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds'>;
+  status?: Pick<Wire<V1JobStatus>, 'conditions'>;
 }
 
-interface ContainerStatus {
-  name: string;
-  image?: string;
-  state?: {
-    waiting?: { reason?: string; message?: string };
-    running?: { startedAt?: string };
-    terminated?: { exitCode: number; reason?: string; message?: string; finishedAt?: string };
-  };
-}
+type ContainerStatus = Pick<Wire<V1ContainerStatus>, 'name' | 'image' | 'state'>;
 
-/** core/v1 Pod. */
+/** core/v1 Pod, likewise. */
 export interface Pod extends KubernetesObject {
-  status?: {
-    phase?: string;
-    reason?: string;
-    message?: string;
-    conditions?: StatusCondition[];
-    containerStatuses?: ContainerStatus[];
-  };
+  status?: Pick<Wire<V1PodStatus>, 'phase' | 'reason' | 'message' | 'conditions'> & { containerStatuses?: ContainerStatus[] };
 }
 
 /**
- * What is worth holding of a Job: of a thousand, the rest is the most of the operator's memory. Nobody may write such an
- * object back.
+ * The fields of a Job that the caches hold. With a thousand scans, the others would be most of the operator's memory.
+ * Never write such an object back.
  */
 export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job): Job {
   return {
@@ -60,7 +40,7 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
   };
 }
 
-/** Likewise of a pod. */
+/** The fields of a pod that the caches hold. */
 export function essentialPod({ apiVersion, kind, metadata, status }: Pod): Pod {
   if (status === undefined) return { apiVersion, kind, metadata: essentialMeta(metadata) };
   const { phase, reason, message, conditions } = status;
@@ -82,21 +62,21 @@ function essentialMeta(metadata: ObjectMeta): ObjectMeta {
   };
 }
 
-/** A scan without the API server's notes on who wrote which of its fields: they are as long as the rest. */
+/** A scan without `managedFields`, which are as long as the rest of it. */
 export function withoutFieldOwners(scan: AccessibilityScan): AccessibilityScan {
   const { managedFields: _, ...metadata } = scan.metadata as ObjectMeta & { managedFields?: unknown };
   return { ...scan, metadata };
 }
 
-/** The name of the one container of a scanner's pod. */
+/** The name of the one container of a scanner pod. */
 export const CONTAINER = 'scanner';
 
-/** True if the object is owned, as its controller, by what has this uid. */
+/** Whether the object with this uid is the controller of the given one. */
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
 }
 
-/** How a Job ended, if it did. `active == 0` does not say so: a Job between two pods has none. */
+/** How a Job ended; null while it runs. `active == 0` does not mean that it ended: a Job between two pods has none. */
 export function jobEnd(job: Job): { succeeded: boolean; reason: string; message: string; at: Date | null } | null {
   for (const type of ['Complete', 'Failed'] as const) {
     const condition = conditionOf(job.status?.conditions, type);
@@ -107,22 +87,22 @@ export function jobEnd(job: Job): { succeeded: boolean; reason: string; message:
   return null;
 }
 
-/** True once a pod has run to its end, well or not. */
+/** Whether a pod has ended, successfully or not. */
 export function isOver(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** True while a pod has been taken on but does not run: its image, its volumes or its node are missing. */
+/** Whether a pod exists but does not run yet: it waits for its node, image or volumes. */
 export function isPending(pod: Pod): boolean {
   return !isOver(pod) && pod.status?.phase !== 'Running';
 }
 
-/** The scanner container's state. */
-export function scannerState(pod: Pod): NonNullable<ContainerStatus['state']> {
+/** The state of the scanner container; empty if it has none yet. */
+export function scannerState(pod: Pod): Wire<V1ContainerState> {
   return scannerOf(pod)?.state ?? {};
 }
 
-/** The image that the scanner container is made from, as soon as a node has the pod. */
+/** The image of the scanner container; undefined before a node has the pod. */
 export function scannerImage(pod: Pod): string | undefined {
   return scannerOf(pod)?.image || undefined;
 }
@@ -131,18 +111,18 @@ function scannerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
 }
 
-/** Pods from the first attempt to the last. Two of the same second are told apart by name, always the same way. */
+/** Sorts pods from the first attempt to the last; by name if they were created in the same second, so that the order is stable. */
 export function byAge<T extends KubernetesObject>(objects: readonly T[]): T[] {
   const age = (object: T) => object.metadata.creationTimestamp ?? '';
   return objects.toSorted((a, b) => age(a).localeCompare(age(b)) || a.metadata.name.localeCompare(b.metadata.name));
 }
 
-/** True once the scan has its place among the running. */
+/** Whether the queue has admitted the scan. */
 export function isAdmitted(scan: AccessibilityScan): boolean {
   return admitted(scan)?.status === 'True';
 }
 
-/** Since when the scan has its place; null while it has none. */
+/** When the queue admitted the scan; null if it has not. */
 export function admittedAt(scan: AccessibilityScan): Date | null {
   const condition = admitted(scan);
   return condition?.status === 'True' ? new Date(condition.lastTransitionTime) : null;

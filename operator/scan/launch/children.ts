@@ -1,19 +1,13 @@
 /** Makes, looks up and removes what a scan owns: its Job, its Secret, its pods. Each step may be repeated. */
+import type { CoreV1Event } from '@kubernetes/client-node';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
+import type { Wire } from '../../../platform/kubernetes/models.ts';
 import { EVENTS, JOBS, PODS, SECRETS, essentialJob, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
-
-interface ClusterEvent {
-  involvedObject?: { uid?: string };
-  reason?: string;
-  message?: string;
-  lastTimestamp?: string | null;
-  eventTime?: string | null;
-}
 
 /** The cluster would not have an object: another's has its name, or the request itself is refused. It will not do so later either. */
 export class ChildRefused extends Error {
@@ -114,10 +108,10 @@ export function createChildren(connection: KubernetesConnection): Children {
     async trouble(job) {
       try {
         const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
-        const { items } = await connection.request<{ items: ClusterEvent[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
+        const { items } = await connection.request<{ items: Wire<CoreV1Event>[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
           query,
         });
-        const at = (event: ClusterEvent) => event.lastTimestamp ?? event.eventTime ?? '';
+        const at = (event: Wire<CoreV1Event>) => event.lastTimestamp ?? event.eventTime ?? '';
         const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
         return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
       } catch {

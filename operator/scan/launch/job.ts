@@ -1,4 +1,5 @@
 /** Builds the Job that runs a scan: one for each scan, its name derived from the scan's id. Pure. */
+import type { V1Container, V1Job, V1PodSpec } from '@kubernetes/client-node';
 import {
   API_VERSION,
   ORGANISATION_LABEL,
@@ -10,7 +11,8 @@ import {
   type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, POD_AUTH_PATH, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
-import { CONTAINER, type Job } from '../kube-types.ts';
+import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
+import { CONTAINER } from '../kube-types.ts';
 import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
 
 /** How this installation runs its scanners. */
@@ -90,7 +92,7 @@ const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachab
 const INPUT_FOLDER = POD_INPUT_PATH.slice(0, POD_INPUT_PATH.lastIndexOf('/'));
 const TERMINATION_LOG = '/dev/termination-log';
 
-function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, unknown> {
+function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container> {
   const { resources } = scan.spec.podTemplate ?? {};
   const auth = scan.spec.auth !== undefined;
   return {
@@ -131,7 +133,7 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Record<string, un
   };
 }
 
-function podSpec(launch: Launch, settings: ScannerSettings): Record<string, unknown> {
+function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
   const { auth, podTemplate = {} } = launch.scan.spec;
   const { nodeSelector, affinity, priorityClassName = settings.priorityClassName } = podTemplate;
   // A wall that the installation asks for is not a scan's to take down.
@@ -161,7 +163,7 @@ function podSpec(launch: Launch, settings: ScannerSettings): Record<string, unkn
 }
 
 /** The whole Job. Kubernetes tries it again after a crash, and without counting after an eviction or a lost node; never after `EXIT_PERMANENT`. */
-export function buildJob(launch: Launch, settings: ScannerSettings): Job {
+export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const { labels, annotations } = scan.spec.podTemplate ?? {};
   return {
@@ -190,5 +192,5 @@ export function buildJob(launch: Launch, settings: ScannerSettings): Job {
         spec: podSpec(launch, settings),
       },
     },
-  } as Job;
+  };
 }

@@ -1,16 +1,13 @@
 /** Builds the Secret that tells a scan's pod what to do. It holds only what this one scan may do, and only until its deadline. Pure. */
-import { requestOf, secretNameOf, type KubernetesObject } from '../../../core/protocol/custom-resources.ts';
+import type { V1Secret } from '@kubernetes/client-node';
+import { requestOf, secretNameOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
+import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { ownedMeta, type Launch } from './job.ts';
 import { reservedPages } from '../policy/run-time.ts';
 
-export interface InputSecret extends KubernetesObject {
-  type: string;
-  immutable: boolean;
-  /** Base64. */
-  data: Record<string, string>;
-}
+export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
 /** How this installation's scanners work. */
 export interface PodSettings {
