@@ -88,7 +88,12 @@ export function podWith(name: string, status: Pod['status'], seconds = 50, metad
 export const pendingPod = (name: string, seconds = 50): Pod =>
   podWith(name, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes are available' }] }, seconds);
 export const runningPod = (name: string, seconds = 50, metadata: object = {}): Pod =>
-  podWith(name, { phase: 'Running', containerStatuses: [{ name: 'scanner', image: 'scanner:1', state: { running: {} } }] }, seconds, metadata);
+  podWith(
+    name,
+    { phase: 'Running', containerStatuses: [{ name: 'scanner', image: 'scanner:1', state: { running: {} } }] },
+    seconds,
+    metadata,
+  );
 export const endedPod = (name: string, exitCode: number, message?: object | string, seconds = 50): Pod =>
   podWith(
     name,
