@@ -1,5 +1,5 @@
-/** Which room may import which (see docs/architecture.md). */
-const rooms = {
+/** Which package may import which (docs/architecture.md). Type imports count; there are no exceptions. */
+const packages = {
   core: [],
   platform: ['core'],
   stores: ['core', 'platform'],
@@ -13,24 +13,24 @@ const tests = '[.]test[.]ts$|^local/tests/';
 
 module.exports = {
   forbidden: [
-    ...Object.entries(rooms).map(([room, allowed]) => ({
-      name: `${room}-imports`,
+    ...Object.entries(packages).map(([name, allowed]) => ({
+      name: `${name}-imports`,
       severity: 'error',
-      comment: `${room}/ may import ${allowed.length ? allowed.join(', ') : 'no other room'}.`,
-      from: { path: `^${room}/`, pathNot: tests },
-      to: { path: `^(${Object.keys(rooms).join('|')}|test|bench)/`, pathNot: `^(${[room, ...allowed].join('|')})/` },
+      comment: `${name}/ may import ${allowed.length ? allowed.join(', ') : 'no other package'}.`,
+      from: { path: `^${name}/`, pathNot: tests },
+      to: { path: `^(${Object.keys(packages).join('|')}|test|bench)/`, pathNot: `^(${[name, ...allowed].join('|')})/` },
     })),
     {
       name: 'no-cycles',
       severity: 'error',
-      comment: 'Two files that import each other are one file.',
+      comment: 'Files that import each other, directly or through others, cannot be understood or tested alone.',
       from: {},
       to: { circular: true },
     },
     {
       name: 'runtime-knows-no-scans',
       severity: 'error',
-      comment: 'The controller runtime serves any resource.',
+      comment: 'The controller runtime must not depend on scans: it serves any resource.',
       from: { path: '^operator/runtime/', pathNot: tests },
       to: { path: '^(operator/(?!runtime/)|core/(?!protocol/custom-resources))' },
     },
@@ -38,7 +38,7 @@ module.exports = {
       name: 'unit-tests-use-test-support',
       severity: 'error',
       comment: 'Unit tests beside the code share helpers through test/support/ only.',
-      from: { path: `^(${Object.keys(rooms).join('|')})/.*[.]test[.]ts$` },
+      from: { path: `^(${Object.keys(packages).join('|')})/.*[.]test[.]ts$` },
       to: { path: '^test/(?!support/)' },
     },
     {
@@ -72,15 +72,15 @@ module.exports = {
     {
       name: 'one-metrics-module',
       severity: 'error',
-      comment: 'One module a process imports the metrics library.',
+      comment: 'Only metrics modules import the metrics library.',
       from: { pathNot: '^(api|operator)/metrics[.]ts$|(^|/)[^/]*metrics[.]ts$' },
       to: { path: '@prometheus-io/' },
     },
     {
       name: 'no-dev-dependencies',
       severity: 'error',
-      comment: 'Production code must run without dev dependencies.',
-      from: { path: `^(${Object.keys(rooms).join('|')})/`, pathNot: tests },
+      comment: 'Production code must run without development dependencies.',
+      from: { path: `^(${Object.keys(packages).join('|')})/`, pathNot: tests },
       to: { dependencyTypes: ['npm-dev'] },
     },
   ],
