@@ -1,4 +1,4 @@
-/** Writes the pages of docs/ that are made from the code: every setting, every error of the API, every metric. */
+/** Writes the pages of docs/ that are generated from the code: every setting, every error of the API, every metric. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
@@ -31,7 +31,7 @@ function settingsTable(schema: Settings): string {
         : property.default === ''
           ? 'empty'
           : `\`${String(property.default)}\``;
-    return `| \`${name}\` | ${cell(property.description ?? '')}${property.secret ? ' (secret: never shown)' : ''} | ${fallback} |`;
+    return `| \`${name}\` | ${cell(property.description ?? '')}${property.secret ? ' (secret: never printed)' : ''} | ${fallback} |`;
   });
   return ['| variable | must be | default |', '|---|---|---|', ...rows].join('\n');
 }
@@ -51,7 +51,7 @@ interface Registered {
   labelNames?: readonly string[];
 }
 
-/** Every metric of each process but those of Node.js itself. */
+/** The metrics of each process, without those of Node.js itself. */
 export function metrics(): { api: Metric[]; operator: Metric[] } {
   const of = (registry: { getMetricsAsArray(): unknown }): Metric[] =>
     (registry.getMetricsAsArray() as Registered[])
@@ -64,18 +64,19 @@ function metricsTable(list: readonly Metric[]): string {
   const rows = list.map(
     ({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${cell(help)} |`,
   );
-  return ['| metric | type | labels | what |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| metric | type | labels | meaning |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** The pages by file name. */
+/** The generated pages by file name. */
 export function pages(): Record<string, string> {
   return {
     'configuration.md': `# Configuration
 
-Each process reads its environment once, when it starts. A mistake ends it with exit code 1 and a list that names every
-variable that is wrong, what it holds (secrets masked) and what is allowed. An empty variable counts as absent.
+Set these environment variables for each process. A process reads its environment once, when it starts. If variables are
+invalid, it exits with code 1 and lists all of them, with their value (secrets masked) and the allowed values. An empty
+variable counts as absent. With the chart, use its values instead ([install.md](install.md)).
 
-This page is made from the code by \`make docs\`; a test sees that it is up to date.
+This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
 ## API (\`api/main.ts\`)
 
@@ -87,27 +88,27 @@ ${settingsTable(OperatorEnvironment as unknown as Settings)}
 
 ## Scanner (\`scanner-image/main.ts\`)
 
-Set by the operator on the pods that it makes.
+The operator sets them on scanner pods.
 
 ${settingsTable(ScannerConfiguration as unknown as Settings)}
 
 ## \`make run\`
 
-Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\` and \`S3_ENDPOINT\`: a part whose address is set is not started but used.
-\`PORT\` is the API's port (default 8080, else any free one). \`ALLOW_TARGETS\` is loopback where it is not set. It writes
-\`.curbcut/env\`, shell lines for \`CURBCUT_URL\`, \`CURBCUT_API_KEY\` and \`KUBECONFIG\` of what is running.
+Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\` and \`S3_ENDPOINT\`: if one is set, the service at that address is used
+instead of the embedded one. \`PORT\` is the API's port (default 8080, or any free one). \`ALLOW_TARGETS\` defaults to
+loopback. Writes \`.curbcut/env\`, shell lines with \`CURBCUT_URL\`, \`CURBCUT_API_KEY\` and \`KUBECONFIG\`.
 `,
     'metrics.md': `# Metrics
 
-API (port 8080) and operator (port 9090) answer Prometheus at \`/metrics\`. Times are in seconds. Labels are bounded: route
-patterns, phases, reasons and outcomes, never an id, a name or a URL. What concerns single scans is in their status, in
-Kubernetes events and in the logs.
+Scrape the API on port 8080 and the operator on port 9090, both at \`/metrics\`. The chart provides a ServiceMonitor
+(\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`; [runbooks](runbooks.md)) and a Grafana dashboard
+(\`metrics.dashboard.enabled\`). Without the Prometheus operator and Grafana's sidecar, load \`helm/alerts/curbcut.yaml\` and
+\`helm/dashboards/curbcut.json\` directly.
 
-The chart has a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`;
-[runbooks](runbooks.md)) and a Grafana dashboard (\`metrics.dashboard.enabled\`). Without their operators, Prometheus reads
-\`helm/alerts/curbcut.yaml\` and Grafana \`helm/dashboards/curbcut.json\` as they are.
+Times are in seconds. Label values are bounded: route patterns, phases, reasons and outcomes, never an ID, a name or a URL.
+For single scans, see their status, Kubernetes events and logs.
 
-This page is made from the code by \`make docs\`; a test sees that it is up to date.
+This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
 ## API
 
@@ -115,23 +116,24 @@ ${metricsTable(metrics().api)}
 
 ## Operator
 
-Every replica answers, but only the one that leads knows of scans: take the \`max\` of gauges and the \`sum\` of counters
-over replicas. Counters of scans and pages are told once a scan, or again where the operator was killed in between; the
-credits' truth is the ledger in MongoDB.
+Scrape every replica. Only the leader has values for scans: take the \`max\` of gauges and the \`sum\` of counters over
+replicas. Counters of scans and pages increase once per scan, or twice if the operator was killed in between. For exact
+charges, use the ledger in MongoDB.
 
 ${metricsTable(metrics().operator)}
 
 ## Both processes
 
 \`curbcut_process_*\` and \`curbcut_nodejs_*\`: CPU, memory, open files, event loop lag and garbage collection of the
-process, as the Prometheus client for Node.js tells them.
+process, from the Prometheus client for Node.js.
 `,
     'errors.md': `# Errors
 
-Every error body is \`{"detail": …}\`. For validation errors (422) \`detail\` is a list of \`{loc, msg, type}\`; for all others
-it is a stable code, and \`message\` beside it says what to do. Every response carries \`X-Request-Id\`.
+Look up what an error of the API means and what to do. Every error body is \`{"detail": …}\`. For validation errors (422)
+\`detail\` is a list of \`{loc, msg, type}\`. For all other errors it is a stable code, and \`message\` explains what to do.
+Every response has an \`X-Request-Id\`.
 
-This page is made from the code by \`make docs\`; a test sees that it is up to date.
+This page is generated from the code by \`make docs\`; a test fails if it is out of date.
 
 | status | \`detail\` | \`message\` |
 |---|---|---|
@@ -140,9 +142,9 @@ ${Object.entries(ERRORS)
   .map(([code, { status, message }]) => `| ${status} | \`${code}\` | ${cell(message)} |`)
   .join('\n')}
 
-\`type\` of a validation error's items is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
+The \`type\` of a validation error is one of ${VALIDATION_TYPES.map((type) => `\`${type}\``).join(', ')}.
 
-A 422 of \`GET /v1/ci/scans/{id}\` with a scan result as its body is no error but a verdict: a threshold was missed.
+If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is not an error: a threshold was missed.
 `,
   };
 }
