@@ -1,0 +1,87 @@
+/** Writes the scan options and phases into the custom resource definition, between marker comments. The rest of that file is written by hand. */
+import { Document, isScalar, visit } from 'yaml';
+import { ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { PHASES } from '../core/scan/phases.ts';
+
+/** What only Kubernetes needs, by option. */
+const OVERLAYS: Partial<Record<OptionName, object>> = {
+  url: {
+    minLength: 1,
+    'x-kubernetes-validations': [
+      { rule: "self.matches('^[hH][tT][tT][pP][sS]?://')", message: 'url must begin with http:// or https://' },
+      {
+        rule: "!self.matches('^[a-zA-Z]+://[^/?#]*@')",
+        message: 'url must not contain a user name or password; use auth.secretRef',
+      },
+      {
+        rule: "self.matches('^[a-zA-Z]+://[^/?#]') && !self.matches('[ \\\\t\\\\r\\\\n]')",
+        message: 'url must name a host and must not contain white space',
+      },
+    ],
+  },
+};
+
+interface Schema {
+  type: string;
+  maximum?: number;
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  [key: string]: unknown;
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/** A JSON schema as Kubernetes writes it: integers have a format, and a field with a default is not required. */
+function structural({ type, description, properties, items, required: _, ...rest }: Schema): Schema {
+  return {
+    type,
+    ...(type === 'integer' && { format: (rest.maximum ?? Infinity) <= INT32_MAX ? 'int32' : 'int64' }),
+    ...rest,
+    ...(description !== undefined && { description }),
+    ...(items && { items: structural(items) }),
+    ...(properties && { properties: structuralAll(properties) }),
+  };
+}
+
+const structuralAll = (properties: Record<string, Schema>): Record<string, Schema> =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, structural(schema)]));
+
+/** `spec.properties` of every option. */
+export function optionSchemas(): Record<string, Schema> {
+  const all = structuralAll(JSON.parse(JSON.stringify(ScanOptions.properties)) as Record<string, Schema>);
+  return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, { ...schema, ...OVERLAYS[name as OptionName] }]));
+}
+
+/** One CEL rule per option: a scan cannot be changed after it was submitted. */
+function immutabilityRules(): { rule: string; message: string }[] {
+  return Object.entries(optionSchemas()).map(([name, schema]) => {
+    const alwaysThere = name === 'url' || schema['default'] !== undefined;
+    const same = `self.${name} == oldSelf.${name}`;
+    return {
+      rule: alwaysThere ? same : `has(self.${name}) == has(oldSelf.${name}) && (has(self.${name}) ? ${same} : true)`,
+      message: `${name} cannot be changed; apply another AccessibilityScan`,
+    };
+  });
+}
+
+/** YAML in the style of the file: lists of plain values on one line. */
+function yamlLines(value: unknown): string[] {
+  const document = new Document(value);
+  visit(document, { Seq: (_, list) => void (list.flow = list.items.every(isScalar)) });
+  return document.toString({ lineWidth: 0, singleQuote: true, flowCollectionPadding: false }).trimEnd().split('\n');
+}
+
+/** Replaces the lines between the markers `# begin NAME` and `# end NAME`, with the markers' indentation. */
+function replaceBlock(text: string, name: string, value: unknown): string {
+  const pattern = new RegExp(`^( *)# begin ${name}\\b.*\\n[^]*?^ *# end ${name}$`, 'm');
+  const match = pattern.exec(text);
+  if (match === null) throw new Error(`there is no block "${name}"`);
+  const lines = [`# begin ${name} (make docs)`, ...yamlLines(value), `# end ${name}`];
+  return text.replace(pattern, () => lines.map((line) => `${match[1]}${line}`.trimEnd()).join('\n'));
+}
+
+/** The definition of AccessibilityScan with today's options and phases. */
+export function withOptions(definition: string): string {
+  const blocks = { 'immutable options': immutabilityRules(), 'scan options': optionSchemas(), phases: { enum: PHASES } };
+  return Object.entries(blocks).reduce((text, [name, value]) => replaceBlock(text, name, value), definition);
+}
