@@ -1,7 +1,8 @@
 /** HTTP client of the service. Retries with one idempotency key, and waits as long as `Retry-After` says. */
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
-import type { Impact } from '../core/scan/impacts.ts';
+import { snakeKeys } from '../core/schemas.ts';
+import type { Thresholds } from '../core/scan/thresholds.ts';
 import type { WcagLevel, WcagVersion } from '../core/scan/wcag.ts';
 import { CliError, ServiceUnavailable, printable } from './errors.ts';
 import { Accepted, Link, ScanResult, readRefusal, type RefusalBody } from './messages.ts';
@@ -9,11 +10,10 @@ import { Accepted, Link, ScanResult, readRefusal, type RefusalBody } from './mes
 /** Options of a scan. The service fills in its default for an absent one. */
 export interface Submission {
   url: string;
-  minScore?: number;
-  maxViolations?: number;
-  failOn?: Impact;
+  thresholds: Thresholds;
   maxPages?: number;
-  wcag?: { version: WcagVersion; level: WcagLevel };
+  wcagVersion?: WcagVersion;
+  wcagLevel?: WcagLevel;
   /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
 }
@@ -131,17 +131,8 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function bodyOf(submission: Submission): Record<string, unknown> {
-  return {
-    url: submission.url,
-    min_score: submission.minScore,
-    max_violations: submission.maxViolations,
-    fail_on_severity: submission.failOn,
-    max_pages: submission.maxPages,
-    wcag_version: submission.wcag?.version,
-    wcag_level: submission.wcag?.level,
-    ...(submission.partial === true && { fail_on_truncation: false }),
-  };
+function bodyOf({ thresholds, partial, ...options }: Submission): Record<string, unknown> {
+  return { ...snakeKeys({ ...options, ...thresholds }), ...(partial === true && { fail_on_truncation: false }) };
 }
 
 /** Reads a whole response. */

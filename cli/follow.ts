@@ -1,6 +1,6 @@
 /** Follows a scan to its end through the event stream, or by polling if streams do not work. */
 import { Value } from 'typebox/value';
-import { isTerminal, type Phase } from '../core/scan/phases.ts';
+import { isTerminal } from '../core/scan/phases.ts';
 import { readAnswer, reasonOf, refusal, retryAfterOf, causeOf, type Client } from './client.ts';
 import { CliError } from './errors.ts';
 import { Complete, Progress, type ScanResult } from './messages.ts';
@@ -8,7 +8,8 @@ import { readEvents } from './sse.ts';
 
 /** The progress of a scan. `pages` is null after a poll, which has no page counts. */
 export interface Step {
-  phase: Phase;
+  /** May be a phase that this command does not know. */
+  phase: string;
   pages: { scanned: number; total: number } | null;
 }
 

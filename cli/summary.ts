@@ -43,6 +43,7 @@ function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: 
   if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);
   if (result.status === 'failed')
     return paint(terminal, 'red', `${bad} the scan failed${result.passed === false ? ', so it did not pass' : ''}`);
+  if (result.status !== 'done') return `${dash} the scan ended as ${printable(result.status)}`;
   if (result.passed === null) return `${dash} none: no thresholds were set`;
   return result.passed ? paint(terminal, 'green', `${good} passed`) : paint(terminal, 'red', `${bad} did not pass`);
 }

@@ -1,5 +1,10 @@
 /** The texts of --help. */
 
+import { SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../options.ts';
+
+const rows = (options: readonly OptionHelp[]): string =>
+  options.map(({ option, meaning }) => `  ${option.padEnd(20)} ${meaning}`).join('\n');
+
 const OUTPUT = `Output:
   --pdf FILE           save the PDF report
   --export FILE        save the JSON export
@@ -36,15 +41,10 @@ export const SCAN_HELP = `Usage: curbcut scan URL [options]
 Crawls the site of URL, tests each page, and reports whether the thresholds are met.
 
 Thresholds (without any, every completed scan exits with 0):
-  --min-score N        minimum score (0 to 100)
-  --max-violations N   maximum number of violations
-  --fail-on SEVERITY   allow no violation of this severity or worse: critical, serious, moderate, minor
+${rows(THRESHOLD_HELP)}
 
 Scan:
-  --max-pages N        maximum number of pages, one credit each (default 5)
-  --wcag TARGET        2.1-A, 2.1-AA (default), 2.1-AAA, 2.2-A, 2.2-AA or 2.2-AAA
-  --partial            if there are not enough credits, scan as many pages as there are credits
-  --idempotency-key K  for 24 hours, the same key and options return the same scan and are charged once
+${rows(SCAN_OPTION_HELP)}
 
 ${OUTPUT}
 

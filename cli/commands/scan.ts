@@ -1,17 +1,14 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import { createClient, type Submission } from '../client.ts';
 import { UsageError } from '../errors.ts';
-import { IMPACTS } from '../../core/scan/impacts.ts';
-import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/wcag.ts';
+import { THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../options.ts';
 import { checkFiles } from '../reports.ts';
 import { readEnvironment } from '../config.ts';
 import { SCAN_HELP } from './help.ts';
 import { OUTPUT_OPTIONS, numberOf, outputOf, parse, followAndReport, waitNote, type ScanReference, type CliContext } from './output.ts';
 
 const OPTIONS = {
-  'min-score': { type: 'string' },
-  'max-violations': { type: 'string' },
-  'fail-on': { type: 'string' },
+  ...THRESHOLD_ARGUMENTS,
   'max-pages': { type: 'string' },
   wcag: { type: 'string' },
   partial: { type: 'boolean', default: false },
@@ -31,11 +28,9 @@ export async function scan(args: readonly string[], context: CliContext, referen
   if (others.length > 0) throw new UsageError(`Too many arguments: ${others.join(' ')}`, 'scan');
   const submission: Submission = {
     url,
-    minScore: numberOf('scan', 'min-score', values['min-score'], false),
-    maxViolations: numberOf('scan', 'max-violations', values['max-violations'], true),
-    failOn: oneOf('fail-on', values['fail-on'], IMPACTS),
+    thresholds: thresholdsFrom(values),
     maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
-    wcag: wcagOf(values.wcag),
+    ...wcagOf(values.wcag),
     partial: values.partial,
   };
   const output = outputOf('scan', values, context);
@@ -54,20 +49,4 @@ export async function scan(args: readonly string[], context: CliContext, referen
   } finally {
     output.progress.end();
   }
-}
-
-function oneOf<const T extends string>(option: string, text: string | undefined, allowed: readonly T[]): T | undefined {
-  if (text === undefined) return undefined;
-  const found = allowed.find((value) => value === text.toLowerCase());
-  if (found === undefined) throw new UsageError(`--${option} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
-  return found;
-}
-
-function wcagOf(text: string | undefined): Submission['wcag'] {
-  if (text === undefined) return undefined;
-  const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
-  const found = { version: WCAG_VERSIONS.find((one) => one === version), level: WCAG_LEVELS.find((one) => one === level?.toUpperCase()) };
-  if (found.version === undefined || found.level === undefined)
-    throw new UsageError(`--wcag ${text} is not a valid target. Examples: 2.1-AA, 2.2-AAA.`, 'scan');
-  return { version: found.version, level: found.level };
 }

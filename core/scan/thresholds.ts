@@ -21,7 +21,7 @@ const define = <Schema extends TSchema, Measured extends number | Partial<Record
 
 export const THRESHOLDS = {
   minScore: define({
-    schema: Type.Number({ minimum: 0, maximum: 100, description: 'The score must be at least this.' }),
+    schema: Type.Number({ minimum: 0, maximum: 100, description: 'The minimum score.' }),
     flag: ['min-score', 'N'],
     measure: ({ score }) => score,
     isMet: (measured, allowed) => measured >= allowed,
@@ -31,7 +31,7 @@ export const THRESHOLDS = {
     schema: Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'The number of violations over all pages must be at most this.',
+      description: 'The maximum number of violations over all pages.',
     }),
     flag: ['max-violations', 'N'],
     measure: ({ violations }) => violations.total,
@@ -39,7 +39,7 @@ export const THRESHOLDS = {
     missed: (measured, allowed) => `There are ${measured} violations, more than the ${allowed} allowed.`,
   }),
   failOnSeverity: define({
-    schema: oneOf(IMPACTS, { description: 'There must be no violation of this severity or worse.' }),
+    schema: oneOf(IMPACTS, { description: 'Allow no violation of this severity or worse.' }),
     flag: ['fail-on', 'SEVERITY'],
     /** The violations of this severity or worse; a severity without any is left out. */
     measure: ({ violations }, allowed): Partial<Record<Impact, number>> =>

@@ -220,6 +220,27 @@ describe('curbcut scan', () => {
   });
 
   describe('following', () => {
+    it('keeps following through a phase that a newer service added', async () => {
+      const ran = await against({
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams(progress(1, 'warming', 0, 4)), streams(complete(3))],
+        [POLL]: [replies(202, result({ status: 'cooling', score: null, passed: null, violations_count: null }))],
+      });
+      expect(ran.code).to.equal(0);
+      expect(ran.stderr).to.include('warming').and.not.include('sent a response');
+    });
+
+    it('keeps polling through an unknown phase', async () => {
+      const now = (status: string): Answering => replies(202, result({ status, score: null, passed: null, violations_count: null }));
+      const ran = await against({
+        [SUBMIT]: [accepts],
+        [EVENTS]: [streams()],
+        [POLL]: [now('warming'), now('warming'), now('cooling'), now('scanning'), replies(200, result())],
+      });
+      expect(ran.code).to.equal(0);
+      expect(ran.stderr).to.match(/cooling\n[^]*scanning\n/);
+    });
+
     it('reopens a broken stream with Last-Event-ID and shows no step twice', async () => {
       const ran = await against({
         [SUBMIT]: [accepts],

@@ -1,0 +1,88 @@
+/** The options of `curbcut scan` that describe the scan. Thresholds come from core's table, so a new one appears here by itself. */
+import { ScanOptions } from '../core/scan/options.ts';
+import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
+import { numberOf } from './commands/output.ts';
+import { UsageError } from './errors.ts';
+
+/** One option as --help and docs/cli.md show it. */
+export interface OptionHelp {
+  /** With its value: `--min-score N`. */
+  option: string;
+  meaning: string;
+}
+
+interface ValueSchema {
+  type: string;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: unknown;
+  enum?: string[];
+}
+
+const schemaOf = (name: ThresholdName): ValueSchema => THRESHOLDS[name].schema as ValueSchema;
+
+/** A description as a phrase, with what is allowed. */
+function phrase({ description = '', minimum, maximum, enum: values }: ValueSchema): string {
+  const words = description.charAt(0).toLowerCase() + description.slice(1).replace(/\.$/, '');
+  if (values !== undefined) return `${words}: ${values.join(', ')}`;
+  return minimum !== undefined && maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
+    ? `${words} (${minimum} to ${maximum})`
+    : words;
+}
+
+export const THRESHOLD_HELP: OptionHelp[] = THRESHOLD_NAMES.map((name) => ({
+  option: `--${THRESHOLDS[name].flag.join(' ')}`,
+  meaning: phrase(schemaOf(name)),
+}));
+
+const { maxPages, wcagLevel, wcagVersion } = ScanOptions.properties as unknown as Record<
+  'maxPages' | 'wcagLevel' | 'wcagVersion',
+  ValueSchema
+>;
+const TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
+const DEFAULT_TARGET = `${String(wcagVersion.default)}-${String(wcagLevel.default)}`;
+
+export const SCAN_OPTION_HELP: OptionHelp[] = [
+  { option: '--max-pages N', meaning: `maximum number of pages, one credit per tested page (default ${String(maxPages.default)})` },
+  { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
+  { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
+  { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
+];
+
+/** For `parseArgs`. */
+export const THRESHOLD_ARGUMENTS = Object.fromEntries(
+  THRESHOLD_NAMES.map((name) => [THRESHOLDS[name].flag[0], { type: 'string' }]),
+) as Record<string, { type: 'string' }>;
+
+/** Reads the thresholds from parsed arguments. The service checks the bounds. @throws UsageError */
+export function thresholdsFrom(values: Readonly<Record<string, unknown>>): Thresholds {
+  const stated = THRESHOLD_NAMES.flatMap((name): [string, unknown][] => {
+    const [flag] = THRESHOLDS[name].flag;
+    const text = values[flag] as string | undefined;
+    if (text === undefined) return [];
+    const { type, enum: allowed } = schemaOf(name);
+    return [[name, allowed === undefined ? numberOf('scan', flag, text, type === 'integer') : oneOf(flag, text, allowed)]];
+  });
+  return Object.fromEntries(stated);
+}
+
+function oneOf(flag: string, text: string, allowed: readonly string[]): string {
+  const found = allowed.find((value) => value === text.toLowerCase());
+  if (found === undefined) throw new UsageError(`--${flag} ${text} must be one of ${allowed.join(', ')}.`, 'scan');
+  return found;
+}
+
+/** Reads a target such as `2.2-AA`. @throws UsageError */
+export function wcagOf(text: string | undefined): { wcagVersion?: WcagVersion; wcagLevel?: WcagLevel } {
+  if (text === undefined) return {};
+  const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
+  const found = {
+    wcagVersion: WCAG_VERSIONS.find((one) => one === version),
+    wcagLevel: WCAG_LEVELS.find((one) => one === level?.toUpperCase()),
+  };
+  if (found.wcagVersion === undefined || found.wcagLevel === undefined)
+    throw new UsageError(`--wcag ${text} is not a valid target. Examples: 2.1-AA, 2.2-AAA.`, 'scan');
+  return found;
+}

@@ -1,0 +1,86 @@
+/** Writes docs/reference.md and the option tables of docs/cli.md from core's tables. */
+import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../cli/options.ts';
+import { snakeCase } from '../core/schemas.ts';
+import { HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { PHASE_TABLE } from '../core/scan/phases.ts';
+import { THRESHOLDS, type ThresholdName } from '../core/scan/thresholds.ts';
+
+interface Schema {
+  type: string;
+  description?: string;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  enum?: unknown[];
+  properties?: Record<string, Schema>;
+}
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [`| ${headings.join(' | ')} |`, `|${headings.map(() => '---').join('|')}|`, ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`)].join(
+    '\n',
+  );
+
+function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems }: Schema): string {
+  if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ');
+  const words = [type];
+  if (minimum !== undefined) words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);
+  if (maxLength !== undefined) words.push(`at most ${maxLength} characters`);
+  if (maxItems !== undefined) words.push(`at most ${maxItems}`);
+  return words.join(', ');
+}
+
+const FLAGS: Partial<Record<OptionName, string>> = { url: 'URL', maxPages: '--max-pages', wcagLevel: '--wcag', wcagVersion: '--wcag' };
+
+/** One row per option: its name in a manifest, over HTTP and on the command line. */
+function optionRows(): string[][] {
+  const row = (manifest: string, http: string | null, flag: string | null, schema: Schema): string[] => [
+    `\`${manifest}\``,
+    http === null ? '' : `\`${http}\``,
+    flag === null ? '' : `\`${flag}\``,
+    `${schema.description ?? ''} ${allowed(schema)}`,
+    schema.default === undefined ? '' : `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``,
+  ];
+  const inHttp = (name: string): boolean => (HTTP_OPTIONS as readonly string[]).includes(name);
+  return Object.entries(ScanOptions.properties as unknown as Record<OptionName, Schema>).flatMap(([name, schema]) =>
+    schema.properties === undefined
+      ? [row(name, inHttp(name) ? snakeCase(name) : null, FLAGS[name as OptionName] ?? null, schema)]
+      : Object.entries(schema.properties).map(([inner, innerSchema]) => {
+          const threshold = name === 'thresholds' ? THRESHOLDS[inner as ThresholdName] : undefined;
+          return row(`${name}.${inner}`, threshold ? snakeCase(inner) : null, threshold ? `--${threshold.flag[0]}` : null, innerSchema);
+        }),
+  );
+}
+
+export const referencePage = (): string => `# Reference: scan options and phases
+
+This page is made from the code by \`make docs\`; a test checks that it is up to date.
+
+## Options
+
+The same options are fields of \`spec\` in an AccessibilityScan, fields of \`POST /v1/ci/scans\`, and options of
+\`curbcut scan\`. An empty cell means that the option has its default there. The thresholds decide whether the scan passes;
+without any threshold there is no verdict.
+
+${table(['manifest', 'HTTP', 'command line', 'meaning', 'default'], optionRows())}
+
+## Phases
+
+A scan goes through the phases in this order. It may skip a phase, and never moves backwards. \`done\`, \`failed\` and
+\`canceled\` are terminal. Clients must treat an unknown phase as not terminal.
+
+${table(
+  ['phase', 'meaning'],
+  Object.entries(PHASE_TABLE).map(([phase, { meaning }]) => [`\`${phase}\``, meaning]),
+)}
+`;
+
+/** Replaces the option tables of docs/cli.md, which stand between two comments. */
+export function withOptionTable(page: string): string {
+  const rows = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
+  const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
+  if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
+  return page.replace(pattern, (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`);
+}
