@@ -35,7 +35,7 @@ format: ## Format all files
 	@tools/setup --dev
 	@$(with_node) npx prettier --write .
 
-docs: ## Write the pages of docs/ that are generated from the code
+docs: ## Write what is generated from the code: pages of docs/, scan options in crds/
 	@tools/setup --dev
 	@$(with_node) exec node tools/docs.ts
 

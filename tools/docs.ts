@@ -1,6 +1,8 @@
-/** Writes the pages of docs/ that are generated from the code: every setting, every error of the API, every metric. */
-import { writeFileSync } from 'node:fs';
+/** Writes everything that is generated from the code: settings, errors, metrics, scan options and phases in docs/, and the custom resource definition. */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { referencePage, withOptionTable } from './reference.ts';
+import { withOptions } from './manifest-options.ts';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
@@ -68,7 +70,7 @@ function metricsTable(list: readonly Metric[]): string {
 }
 
 /** The generated pages by file name. */
-export function pages(): Record<string, string> {
+function pages(): Record<string, string> {
   return {
     'configuration.md': `# Configuration
 
@@ -149,5 +151,20 @@ If \`GET /v1/ci/scans/{id}\` returns 422 with a scan result as its body, this is
   };
 }
 
-if (import.meta.main)
-  for (const [name, text] of Object.entries(pages())) writeFileSync(join(import.meta.dirname, '..', 'docs', name), text);
+const root = join(import.meta.dirname, '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** Every file of the repository that is made from the code, in whole or in part, by its path. */
+export function generatedFiles(): Record<string, string> {
+  const definition = withOptions(read('crds/accessibilityscans.yaml'));
+  return {
+    ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
+    'docs/reference.md': referencePage(),
+    'docs/cli.md': withOptionTable(read('docs/cli.md')),
+    'crds/accessibilityscans.yaml': definition,
+    'helm/crds/accessibilityscans.yaml': definition,
+    'helm/crds/scanqueues.yaml': read('crds/scanqueues.yaml'),
+  };
+}
+
+if (import.meta.main) for (const [path, text] of Object.entries(generatedFiles())) writeFileSync(join(root, path), text);

@@ -1,4 +1,4 @@
-/** Writes the scan options and phases into the custom resource definition, between marker comments. The rest of that file is written by hand. */
+/** Generates the scan options and phases in the custom resource definition, between marker comments. The rest of that file is written by hand. */
 import { Document, isScalar, visit } from 'yaml';
 import { ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { PHASES } from '../core/scan/phases.ts';

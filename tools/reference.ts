@@ -1,4 +1,4 @@
-/** Writes docs/reference.md and the option tables of docs/cli.md from core's tables. */
+/** Generates docs/reference.md and the option tables of docs/cli.md from core's tables. */
 import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
@@ -19,14 +19,17 @@ interface Schema {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
 export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [`| ${headings.join(' | ')} |`, `|${headings.map(() => '---').join('|')}|`, ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`)].join(
-    '\n',
-  );
+  [
+    `| ${headings.join(' | ')} |`,
+    `|${headings.map(() => '---').join('|')}|`,
+    ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`),
+  ].join('\n');
 
 function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems }: Schema): string {
   if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ');
-  const words = [type];
-  if (minimum !== undefined) words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);
+  const words = [type === 'array' ? 'list of globs' : type];
+  if (minimum !== undefined)
+    words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);
   if (maxLength !== undefined) words.push(`at most ${maxLength} characters`);
   if (maxItems !== undefined) words.push(`at most ${maxItems}`);
   return words.join(', ');
@@ -40,7 +43,8 @@ function optionRows(): string[][] {
     `\`${manifest}\``,
     http === null ? '' : `\`${http}\``,
     flag === null ? '' : `\`${flag}\``,
-    `${schema.description ?? ''} ${allowed(schema)}`,
+    schema.description ?? '',
+    allowed(schema),
     schema.default === undefined ? '' : `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``,
   ];
   const inHttp = (name: string): boolean => (HTTP_OPTIONS as readonly string[]).includes(name);
@@ -56,7 +60,7 @@ function optionRows(): string[][] {
 
 export const referencePage = (): string => `# Reference: scan options and phases
 
-This page is made from the code by \`make docs\`; a test checks that it is up to date.
+\`make docs\` generates this page from the code; a test checks that it is up to date.
 
 ## Options
 
@@ -64,7 +68,7 @@ The same options are fields of \`spec\` in an AccessibilityScan, fields of \`POS
 \`curbcut scan\`. An empty cell means that the option has its default there. The thresholds decide whether the scan passes;
 without any threshold there is no verdict.
 
-${table(['manifest', 'HTTP', 'command line', 'meaning', 'default'], optionRows())}
+${table(['manifest', 'HTTP', 'command line', 'meaning', 'allowed', 'default'], optionRows())}
 
 ## Phases
 
@@ -82,5 +86,8 @@ export function withOptionTable(page: string): string {
   const rows = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
   const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
   if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
-  return page.replace(pattern, (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`);
+  return page.replace(
+    pattern,
+    (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`,
+  );
 }

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { PHASES, isTerminal } from '../../core/scan/phases.ts';
+import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import type { Bus } from '../../stores/nats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf, type Api } from '../api.ts';
@@ -16,7 +16,7 @@ import { ScanPath } from './scans.ts';
 export const ProgressEvent = Type.Object(
   {
     event: oneOf(['progress']),
-    status: oneOf(PHASES.filter((phase) => !isTerminal(phase))),
+    status: oneOf(LIVE_PHASES),
     scan_id: Type.String({ format: 'uuid' }),
     pages_scanned: Type.Integer({ minimum: 0 }),
     pages_total: Type.Integer({ minimum: 0, description: 'Pages known to be in the scan now; it may grow while crawling.' }),
@@ -30,7 +30,7 @@ export const CompleteEvent = Type.Object(
   {
     event: oneOf(['complete']),
     scan_id: Type.String({ format: 'uuid' }),
-    status: oneOf(PHASES.filter(isTerminal)),
+    status: oneOf(TERMINAL_PHASES),
     score: nullable(Type.Number({ minimum: 0, maximum: 100 })),
     violations_count: count,
     violations_critical: count,

@@ -1,14 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { pages } from '../../tools/docs.ts';
+import { generatedFiles } from '../../tools/docs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 describe('documentation', () => {
-  for (const [name, text] of Object.entries(pages())) {
-    it(`${name} matches the code (run make docs)`, () => {
-      expect(readFileSync(join(root, 'docs', name), 'utf8')).to.equal(text);
+  for (const [path, text] of Object.entries(generatedFiles())) {
+    it(`${path} matches the code (run make docs)`, () => {
+      expect(readFileSync(join(root, path), 'utf8')).to.equal(text);
     });
   }
 

@@ -1,0 +1,127 @@
+/** Each scan option, threshold and phase must be stated everywhere. A failure names what is missing, and where. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { TSchema } from 'typebox';
+import { parse } from 'yaml';
+import { ProgressEvent, CompleteEvent } from '../../api/routes/events.ts';
+import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
+import { SCAN_HELP } from '../../cli/commands/help.ts';
+import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
+import { ReportOptions, ReportThresholds } from '../../core/report/options.ts';
+import { snakeCase } from '../../core/schemas.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.ts';
+import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
+import { THRESHOLD_TEXTS } from '../../scanner-image/report/pdf/texts/thresholds.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+interface Schema {
+  properties?: Record<string, Schema>;
+  enum?: unknown[];
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  description?: string;
+  items?: Schema;
+  'x-kubernetes-validations'?: { rule: string }[];
+}
+
+const schema = (one: TSchema): Schema => one as Schema;
+const propertiesOf = (one: TSchema): Record<string, Schema> => schema(one).properties ?? {};
+
+function definition(): Schema {
+  const { spec } = parse(read('crds/accessibilityscans.yaml')) as { spec: { versions: { schema: { openAPIV3Schema: Schema } }[] } };
+  return spec.versions[0]!.schema.openAPIV3Schema;
+}
+
+/** What `actual` lacks of `wanted`: properties, bounds, defaults and allowed values, each with its path. */
+function missing(wanted: Schema, actual: Schema | undefined, path: string): string[] {
+  if (actual === undefined) return [path];
+  const keys = ['default', 'minimum', 'maximum', 'maxLength', 'maxItems', 'description'] as const;
+  return [
+    ...keys.filter((key) => JSON.stringify(wanted[key]) !== JSON.stringify(actual[key])).map((key) => `${path}: ${key}`),
+    ...(wanted.enum ?? []).filter((value) => !actual.enum?.includes(value)).map((value) => `${path}: enum ${String(value)}`),
+    ...(wanted.items === undefined ? [] : missing(wanted.items, actual.items, `${path}[]`)),
+    ...Object.entries(wanted.properties ?? {}).flatMap(([name, one]) => missing(one, actual.properties?.[name], `${path}.${name}`)),
+  ];
+}
+
+describe('scan options', () => {
+  const spec = definition().properties!['spec']!;
+
+  it('are in the custom resource definition, with bounds, defaults, values and descriptions', () => {
+    const names = Object.keys(ScanOptions.properties);
+    const gaps = names.flatMap((name) => missing(propertiesOf(ScanOptions)[name]!, spec.properties?.[name], `spec.${name}`));
+    expect(gaps, 'missing in crds/accessibilityscans.yaml (run make docs)').to.deep.equal([]);
+  });
+
+  it('cannot be changed after the submission', () => {
+    const rules = spec['x-kubernetes-validations']!.map(({ rule }) => rule).join('\n');
+    expect(Object.keys(ScanOptions.properties).filter((name) => !rules.includes(`self.${name} == oldSelf.${name}`))).to.deep.equal([]);
+  });
+
+  it('are in the submission over HTTP', () => {
+    const body = propertiesOf(scanSubmission(500));
+    expect([...HTTP_OPTIONS, ...THRESHOLD_NAMES].map((name) => snakeCase(name)).filter((name) => !(name in body))).to.deep.equal([]);
+  });
+
+  it("are in the pod's input and in the export", () => {
+    expect(propertiesOf(PodInput)['options']).to.equal(ScanOptions);
+    const known = { ...propertiesOf(ReportOptions), url: {}, max_pages: {}, thresholds: {}, crawl: {} };
+    const names = [...Object.keys(ScanOptions.properties), ...Object.keys(CrawlRules.properties)];
+    expect(names.map((name) => snakeCase(name)).filter((name) => !(name in known))).to.deep.equal([]);
+  });
+
+  it('are in the reference', () => {
+    const page = read('docs/reference.md');
+    const names = Object.keys(ScanOptions.properties).filter((name) => name !== 'thresholds' && name !== 'crawl');
+    expect(names.filter((name) => !page.includes(`| \`${name}\` |`))).to.deep.equal([]);
+  });
+});
+
+describe('thresholds', () => {
+  for (const name of THRESHOLD_NAMES) {
+    const [flag] = THRESHOLDS[name].flag;
+    it(`${name} is in the export, the help of curbcut scan, the PDF and the docs`, () => {
+      const lacks = Object.entries({
+        'core/report/options.ts': snakeCase(name) in propertiesOf(ReportThresholds),
+        'curbcut scan --help': SCAN_HELP.includes(`--${flag} `),
+        'docs/cli.md': read('docs/cli.md').includes(`\`--${flag} `),
+        'docs/reference.md': read('docs/reference.md').includes(`\`thresholds.${name}\``),
+        ...Object.fromEntries(LOCALES.map((locale) => [`the PDF in ${locale}`, name in THRESHOLD_TEXTS[locale]])),
+      });
+      expect(lacks.filter(([, states]) => !states).map(([place]) => place)).to.deep.equal([]);
+    });
+  }
+});
+
+describe('phases', () => {
+  const enumOf = (one: TSchema, name: string): unknown[] => propertiesOf(one)[name]!.enum!;
+
+  it('are divided into live and terminal ones', () => {
+    expect([...LIVE_PHASES, ...TERMINAL_PHASES]).to.deep.equal(PHASES);
+    expect(LIVE_PHASES).to.include.members(POD_PHASES);
+  });
+
+  it('are in the status of the custom resource, the API, its events and the pod messages', () => {
+    expect(definition().properties!['status']!.properties!['phase']!.enum).to.deep.equal(PHASES);
+    expect(enumOf(ScanResult, 'status')).to.deep.equal(PHASES);
+    expect(enumOf(ProgressEvent, 'status')).to.deep.equal(LIVE_PHASES);
+    expect(enumOf(CompleteEvent, 'status')).to.deep.equal(TERMINAL_PHASES);
+    expect(enumOf(PodProgress, 'phase')).to.deep.equal(POD_PHASES);
+  });
+
+  it('are in the docs', () => {
+    for (const page of ['docs/reference.md', 'docs/kubernetes.md'])
+      expect(
+        PHASES.filter((phase) => !new RegExp(`\\b${phase}\\b`).test(read(page))),
+        page,
+      ).to.deep.equal([]);
+  });
+});
