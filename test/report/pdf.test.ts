@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
-import { wordingOf } from '../../scanner-image/report/pdf/i18n.ts';
+import { i18nOf } from '../../scanner-image/report/pdf/i18n.ts';
 import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
 import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
@@ -116,7 +116,7 @@ describe('the PDF report', () => {
   for (const locale of LOCALES)
     it(`is in ${locale}, with every letter`, async () => {
       const { file, elements } = await rendered(smallReport(undefined, locale));
-      const { texts } = wordingOf(locale);
+      const { texts } = i18nOf(locale);
       expect(file.catalog['Lang']).to.equal(locale);
       const said = of(elements, 'H1', 'H2', 'P').map(({ text }) => text);
       for (const text of [
@@ -159,12 +159,12 @@ describe('the PDF report', () => {
     expect(rows).to.deep.include(['/old', '404', 'Answered with an error']);
   });
 
-  it('shows other scripts as □ and keeps what they say', async () => {
+  it('shows other scripts as □ and keeps their text', async () => {
     const { elements } = await rendered(hostileReport());
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include('日本語のページ');
     expect(titles).to.include('Ελληνικά και Русский');
-    expect(of(elements, 'P').map(({ text }) => text)).to.include(wordingOf('en').texts.aboutGlyphs);
+    expect(of(elements, 'P').map(({ text }) => text)).to.include(i18nOf('en').texts.aboutGlyphs);
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
   });
 

@@ -4,10 +4,10 @@ import type { Flow } from './flow.ts';
 import { linkable, placeOf } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
-import { severitySign } from './icons.ts';
+import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { Style } from './typography.ts';
-import type { Wording } from './i18n.ts';
+import type { I18n } from './i18n.ts';
 
 /** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
 export const CAUSES_IN_FULL = 50;
@@ -37,11 +37,11 @@ export function adviceOf(summary: string): Advice[] {
 }
 
 /** Draws the section of root causes. @param outline the document's outline, to which they are added */
-export function drawCauses(flow: Flow, report: Report, wording: Wording, outline: PDFKit.PDFOutline): void {
-  const { sheet } = flow;
-  const { texts } = wording;
+export function drawCauses(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+  const { pdf } = flow;
+  const { texts } = i18n;
   flow.newPage();
-  const section = sheet.element(sheet.root, 'Sect');
+  const section = pdf.element(pdf.root, 'Sect');
   if (report.groups.length === 0) {
     flow.heading(section, 2, texts.noViolations, { outline });
     flow.skip(5);
@@ -54,10 +54,10 @@ export function drawCauses(flow: Flow, report: Report, wording: Wording, outline
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
   report.groups.slice(0, CAUSES_IN_FULL).forEach((group, index) => {
     flow.skip(14);
-    drawCause(flow, section, group, index, wording, entry);
+    drawCause(flow, section, group, index, i18n, entry);
   });
   const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
-  if (further.length > 0) drawFurther(flow, further, report.groups.length, wording, outline);
+  if (further.length > 0) drawFurther(flow, further, report.groups.length, i18n, outline);
   flow.skip(26);
 }
 
@@ -66,19 +66,19 @@ function drawCause(
   parent: Element,
   group: ReportGroup,
   index: number,
-  wording: Wording,
+  i18n: I18n,
   outline: PDFKit.PDFOutline | undefined,
 ): void {
-  const { sheet } = flow;
-  const { texts, count } = wording;
-  const section = sheet.element(parent, 'Sect');
+  const { pdf } = flow;
+  const { texts, count } = i18n;
+  const section = pdf.element(parent, 'Sect');
   const title = `${index + 1}. ${group.help.slice(0, HELP_MAX)}`;
   // A root cause is read as a whole: it is broken only where more than half a page would stay empty.
   const height = heightOf(flow, group, title);
   if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) / 2) flow.newPage();
   if (flow.y > PAGE.top)
-    sheet.artifact(() => {
-      sheet.doc
+    pdf.artifact(() => {
+      pdf.doc
         .lineWidth(0.7)
         .strokeColor(LINE)
         .moveTo(PAGE.left, flow.y - 1)
@@ -95,7 +95,7 @@ function drawCause(
     `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
   ].join('  ·  ');
   flow.skip(2);
-  sheet.artifact(() => severitySign(sheet.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
+  pdf.artifact(() => severityIcon(pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
   flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
 
   flow.skip(7);
@@ -104,21 +104,31 @@ function drawCause(
   flow.panel(section, group.example.html, TYPE.code, { tag: 'Code', maxLines: 6 });
   flow.skip(4);
   const path = (selectors: readonly string[]): string => selectors.join(' › ');
-  flow.paragraph(section, `${texts.selector}: ${group.example.selector}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+  flow.paragraph(section, `${texts.selector}: ${group.example.selector}`, { ...TYPE.cellSoft, breakAnywhere: true }, { maxLines: 2 });
   if (group.example.frame_path.length > 0)
-    flow.paragraph(section, `${texts.inFrame}: ${path(group.example.frame_path)}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+    flow.paragraph(
+      section,
+      `${texts.inFrame}: ${path(group.example.frame_path)}`,
+      { ...TYPE.cellSoft, breakAnywhere: true },
+      { maxLines: 2 },
+    );
   if (group.example.shadow_path.length > 0)
-    flow.paragraph(section, `${texts.inShadow}: ${path(group.example.shadow_path)}`, { ...TYPE.cellSoft, anywhere: true }, { maxLines: 2 });
+    flow.paragraph(
+      section,
+      `${texts.inShadow}: ${path(group.example.shadow_path)}`,
+      { ...TYPE.cellSoft, breakAnywhere: true },
+      { maxLines: 2 },
+    );
 
-  drawAdvice(flow, section, group, wording);
-  drawPlaces(flow, section, group, wording);
+  drawAdvice(flow, section, group, i18n);
+  drawPlaces(flow, section, group, i18n);
 }
 
 /** How high a root cause will be, in points, a little more rather than less. */
 function heightOf(flow: Flow, group: ReportGroup, title: string): number {
-  const { sheet } = flow;
+  const { pdf } = flow;
   const high = (text: string, style: Style, width: number, most: number): number =>
-    sheet.lines(text, style, width, most).length * style.leading;
+    pdf.lines(text, style, width, most).length * style.leading;
   const { example } = group;
   const bulleted = CONTENT_WIDTH - 11;
   return (
@@ -137,11 +147,11 @@ function heightOf(flow: Flow, group: ReportGroup, title: string): number {
   );
 }
 
-function drawAdvice(flow: Flow, section: Element, group: ReportGroup, wording: Wording): void {
-  const { texts, say } = wording;
+function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n): void {
+  const { texts, format } = i18n;
   flow.skip(8);
   flow.need(TYPE.label.leading + 2 * TYPE.body.leading);
-  flow.paragraph(section, texts.howToMend, TYPE.label);
+  flow.paragraph(section, texts.howToFix, TYPE.label);
   flow.skip(2);
   for (const { lead, points } of adviceOf(group.example.failure_summary).slice(0, 4)) {
     flow.need(TYPE.body.leading * 2);
@@ -150,15 +160,15 @@ function drawAdvice(flow: Flow, section: Element, group: ReportGroup, wording: W
   }
   const url = linkable(group.help_url);
   if (url === null) return;
-  const text = say(texts.aboutRule, { rule: group.rule });
-  const lines = flow.sheet.lines(text, TYPE.url, CONTENT_WIDTH, 1);
+  const text = format(texts.aboutRule, { rule: group.rule });
+  const lines = flow.pdf.lines(text, TYPE.url, CONTENT_WIDTH, 1);
   flow.need(TYPE.url.leading);
-  const paragraph = flow.sheet.element(section, 'P');
-  flow.y = flow.sheet.link(paragraph, lines, PAGE.left, flow.y + 1, TYPE.url, { url }, text);
+  const paragraph = flow.pdf.element(section, 'P');
+  flow.y = flow.pdf.link(paragraph, lines, PAGE.left, flow.y + 1, TYPE.url, { url }, text);
 }
 
-function drawPlaces(flow: Flow, section: Element, group: ReportGroup, wording: Wording): void {
-  const { texts, count } = wording;
+function drawPlaces(flow: Flow, section: Element, group: ReportGroup, i18n: I18n): void {
+  const { texts, count } = i18n;
   flow.skip(8);
   flow.need(TYPE.label.leading + 2 * TYPE.url.leading);
   flow.paragraph(section, texts.where, TYPE.label);
@@ -178,11 +188,11 @@ function drawPlaces(flow: Flow, section: Element, group: ReportGroup, wording: W
     });
 }
 
-function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, wording: Wording, outline: PDFKit.PDFOutline): void {
-  const { sheet } = flow;
-  const { texts, count, number } = wording;
+function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, i18n: I18n, outline: PDFKit.PDFOutline): void {
+  const { pdf } = flow;
+  const { texts, count, number } = i18n;
   flow.skip(26);
-  const section = sheet.element(sheet.root, 'Sect');
+  const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, texts.furtherCauses, { outline, keep: 120 });
   flow.skip(5);
   flow.paragraph(section, texts.furtherCausesIntro, TYPE.soft);
@@ -200,14 +210,14 @@ function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, wo
       {
         text: group.help.slice(0, HELP_MAX),
         style: TYPE.cellStrong,
-        names: true,
+        rowHeader: true,
         maxLines: 2,
         below: { text: group.example.html, style: { ...TYPE.code, size: 7, leading: 10 } },
       },
       {
         text: texts.severities[group.impact],
         indent: 12,
-        decorate: (x, middle) => severitySign(sheet.doc, group.impact, x + 4, middle, 3.6),
+        decorate: (x, middle) => severityIcon(pdf.doc, group.impact, x + 4, middle, 3.6),
       },
       { text: number(group.elements) },
       { text: number(group.pages) },

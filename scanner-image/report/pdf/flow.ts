@@ -1,18 +1,18 @@
-/** What goes down the pages: a cursor, headings that stay with what follows, paragraphs, lists, notes. */
+/** Lays content out down the pages: a cursor, headings that stay with their content, paragraphs, lists, panels. */
 import { colored, GROUND, INK, LINE, TYPE } from './palette.ts';
-import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type Sheet, type Target } from './tagged-document.ts';
-import type { Style } from './typography.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type ElementOptions, type TaggedDocument, type Target } from './tagged-document.ts';
+import type { Line, Style } from './typography.ts';
 
 export interface Flow {
-  readonly sheet: Sheet;
+  readonly pdf: TaggedDocument;
   y: number;
-  /** What is left of the present page, in points. */
+  /** The rest of the current page, in points. */
   left(): number;
-  /** Goes to a new page unless `height` is left on this one. */
+  /** Starts a new page unless `height` is left on the current one. */
   need(height: number): void;
   newPage(): void;
   skip(height: number): void;
-  /** A heading, kept on one page with `keep` points of what follows; with an entry in the outline. @returns the outline's entry */
+  /** A heading, kept on one page with the next `keep` points. @returns its entry in `outline` */
   heading(
     parent: Element,
     level: 2 | 3,
@@ -20,11 +20,11 @@ export interface Flow {
     options?: { keep?: number; outline?: PDFKit.PDFOutline; place?: string },
   ): PDFKit.PDFOutline | undefined;
   paragraph(parent: Element, text: string, style?: Style, options?: ParagraphOptions): void;
-  /** A list of short texts, each with a bullet. */
+  /** A bulleted list of short texts. */
   list(parent: Element, items: readonly string[], style?: Style, options?: { x?: number; width?: number; maxLines?: number }): void;
-  /** A list of links. */
+  /** A bulleted list of links. */
   links(parent: Element, items: readonly { text: string; target: Target; contents: string }[], style?: Style): void;
-  /** Text on a tinted ground with an edge: code, remarks. */
+  /** Text on a tinted background: code, notes. */
   panel(parent: Element, text: string, style: Style, options?: { tag?: string; maxLines?: number }): void;
 }
 
@@ -37,93 +37,112 @@ export interface ParagraphOptions extends ElementOptions {
 
 const BULLET = 11;
 
-/** A flow over a sheet; its first page is added at once. */
-export function flowOn(sheet: Sheet): Flow {
+/** Opens a flow over a document and adds its first page. */
+export function createFlow(pdf: TaggedDocument): Flow {
   const bottom = PAGE.height - PAGE.bottom;
-  const bullet = (item: Element, y: number, x: number, style: Style): void => {
-    const label = sheet.element(item, 'Lbl');
-    sheet.mark(label, 'Lbl', () => {
-      sheet.draw(sheet.lines('•', style, BULLET), x, y, colored(style, INK));
-    });
-  };
   const flow: Flow = {
-    sheet,
+    pdf,
     y: PAGE.top,
     left: () => bottom - flow.y,
     need(height) {
       if (flow.y > PAGE.top && flow.y + height > bottom) flow.newPage();
     },
     newPage() {
-      sheet.addPage();
+      pdf.addPage();
       flow.y = PAGE.top;
     },
     skip(height) {
       if (flow.y > PAGE.top) flow.y += height;
     },
-    heading(parent, level, text, { keep = 60, outline, place } = {}) {
-      const style = level === 2 ? TYPE.h2 : TYPE.h3;
-      const lines = sheet.lines(text, style, CONTENT_WIDTH, 4);
-      flow.need(lines.length * style.leading + keep);
-      const entry = outline?.addItem(text, { top: flow.y - 8, fit: false, left: PAGE.width } as object);
-      if (place !== undefined) sheet.doc.addNamedDestination(place, 'XYZ', 0, flow.y - 8, null as unknown as number);
-      const element = sheet.element(parent, `H${level}`);
-      sheet.mark(element, `H${level}`, () => {
-        flow.y = sheet.draw(lines, PAGE.left, flow.y, style);
-      });
-      return entry;
-    },
-    paragraph(parent, text, style = TYPE.body, { tag = 'P', x = PAGE.left, width = CONTENT_WIDTH, maxLines, ...options } = {}) {
-      const lines = sheet.lines(text, style, width, maxLines);
-      if (lines.length === 0) return;
-      const element = sheet.element(parent, tag, options);
-      // A paragraph is at most a dozen lines: it stays whole.
-      flow.need(lines.length * style.leading);
-      sheet.mark(element, tag, () => {
-        flow.y = sheet.draw(lines, x, flow.y, style);
-      });
-    },
-    list(parent, items, style = TYPE.body, { x = PAGE.left, width = CONTENT_WIDTH, maxLines } = {}) {
-      if (items.length === 0) return;
-      const list = sheet.element(parent, 'L');
-      for (const text of items) {
-        const lines = sheet.lines(text, style, width - BULLET, maxLines);
-        flow.need(lines.length * style.leading);
-        const item = sheet.element(list, 'LI');
-        bullet(item, flow.y, x, style);
-        const body = sheet.element(item, 'LBody');
-        sheet.mark(body, 'LBody', () => {
-          flow.y = sheet.draw(lines, x + BULLET, flow.y, style);
-        });
-      }
-    },
-    links(parent, items, style = TYPE.url) {
-      if (items.length === 0) return;
-      const list = sheet.element(parent, 'L');
-      for (const { text, target, contents } of items) {
-        const lines = sheet.lines(text, style, CONTENT_WIDTH - BULLET, 2);
-        flow.need(lines.length * style.leading);
-        const item = sheet.element(list, 'LI');
-        bullet(item, flow.y, PAGE.left, style);
-        const body = sheet.element(item, 'LBody');
-        flow.y = sheet.link(body, lines, PAGE.left + BULLET, flow.y, style, target, contents) + 1;
-      }
-    },
-    panel(parent, text, style, { tag = 'P', maxLines } = {}) {
-      const lines = sheet.lines(text, style, CONTENT_WIDTH - 24, maxLines);
-      if (lines.length === 0) return;
-      const height = lines.length * style.leading + 12;
-      flow.need(height);
-      sheet.artifact(() => {
-        sheet.doc.rect(PAGE.left, flow.y, CONTENT_WIDTH, height).fill(GROUND);
-        sheet.doc.rect(PAGE.left, flow.y, 2.5, height).fill(LINE);
-      });
-      const element = sheet.element(parent, tag);
-      sheet.mark(element, tag, () => {
-        sheet.draw(lines, PAGE.left + 12, flow.y + 6, style);
-      });
-      flow.y += height;
-    },
+    heading: (...args) => drawHeading(flow, ...args),
+    paragraph: (...args) => drawParagraph(flow, ...args),
+    list: (...args) => drawList(flow, ...args),
+    links: (...args) => drawLinks(flow, ...args),
+    panel: (...args) => drawPanel(flow, ...args),
   };
   flow.newPage();
   return flow;
+}
+
+function drawHeading(flow: Flow, ...[parent, level, text, options = {}]: Parameters<Flow['heading']>): ReturnType<Flow['heading']> {
+  const { pdf } = flow;
+  const { keep = 60, outline, place } = options;
+  const style = level === 2 ? TYPE.h2 : TYPE.h3;
+  const lines = pdf.lines(text, style, CONTENT_WIDTH, 4);
+  flow.need(lines.length * style.leading + keep);
+  const entry = outline?.addItem(text, { top: flow.y - 8, fit: false, left: PAGE.width } as object);
+  if (place !== undefined) pdf.doc.addNamedDestination(place, 'XYZ', 0, flow.y - 8, null as unknown as number);
+  const element = pdf.element(parent, `H${level}`);
+  pdf.mark(element, `H${level}`, () => {
+    flow.y = pdf.draw(lines, PAGE.left, flow.y, style);
+  });
+  return entry;
+}
+
+function drawParagraph(flow: Flow, ...[parent, text, style = TYPE.body, options = {}]: Parameters<Flow['paragraph']>): void {
+  const { pdf } = flow;
+  const { tag = 'P', x = PAGE.left, width = CONTENT_WIDTH, maxLines, ...attributes } = options;
+  const lines = pdf.lines(text, style, width, maxLines);
+  if (lines.length === 0) return;
+  const element = pdf.element(parent, tag, attributes);
+  // A paragraph has a dozen lines at most, so it is not split over two pages.
+  flow.need(lines.length * style.leading);
+  pdf.mark(element, tag, () => {
+    flow.y = pdf.draw(lines, x, flow.y, style);
+  });
+}
+
+function drawList(flow: Flow, ...[parent, items, style = TYPE.body, options = {}]: Parameters<Flow['list']>): void {
+  const { pdf } = flow;
+  const { x = PAGE.left, width = CONTENT_WIDTH, maxLines } = options;
+  if (items.length === 0) return;
+  const list = pdf.element(parent, 'L');
+  for (const text of items) {
+    const lines = pdf.lines(text, style, width - BULLET, maxLines);
+    const body = drawItem(flow, list, lines, x, style);
+    pdf.mark(body, 'LBody', () => {
+      flow.y = pdf.draw(lines, x + BULLET, flow.y, style);
+    });
+  }
+}
+
+function drawLinks(flow: Flow, ...[parent, items, style = TYPE.url]: Parameters<Flow['links']>): void {
+  const { pdf } = flow;
+  if (items.length === 0) return;
+  const list = pdf.element(parent, 'L');
+  for (const { text, target, contents } of items) {
+    const lines = pdf.lines(text, style, CONTENT_WIDTH - BULLET, 2);
+    const body = drawItem(flow, list, lines, PAGE.left, style);
+    flow.y = pdf.link(body, lines, PAGE.left + BULLET, flow.y, style, target, contents) + 1;
+  }
+}
+
+/** Makes room for an item and draws its bullet. @returns the element for the body of the item */
+function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, style: Style): Element {
+  const { pdf } = flow;
+  flow.need(lines.length * style.leading);
+  const item = pdf.element(list, 'LI');
+  const label = pdf.element(item, 'Lbl');
+  pdf.mark(label, 'Lbl', () => {
+    pdf.draw(pdf.lines('•', style, BULLET), x, flow.y, colored(style, INK));
+  });
+  return pdf.element(item, 'LBody');
+}
+
+function drawPanel(flow: Flow, ...[parent, text, style, options = {}]: Parameters<Flow['panel']>): void {
+  const { pdf } = flow;
+  const { tag = 'P', maxLines } = options;
+  const lines = pdf.lines(text, style, CONTENT_WIDTH - 24, maxLines);
+  if (lines.length === 0) return;
+  const height = lines.length * style.leading + 12;
+  flow.need(height);
+  pdf.artifact(() => {
+    pdf.doc.rect(PAGE.left, flow.y, CONTENT_WIDTH, height).fill(GROUND);
+    pdf.doc.rect(PAGE.left, flow.y, 2.5, height).fill(LINE);
+  });
+  const element = pdf.element(parent, tag);
+  pdf.mark(element, tag, () => {
+    pdf.draw(lines, PAGE.left + 12, flow.y + 6, style);
+  });
+  flow.y += height;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { LOCALES } from '../../../core/scan/locales.ts';
 import { THRESHOLD_NAMES } from '../../../core/scan/thresholds.ts';
-import { wordingOf } from './i18n.ts';
+import { i18nOf } from './i18n.ts';
 import { en } from './texts/en.ts';
 import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
 
@@ -10,7 +10,7 @@ const places = (text: string): string[] => [...text.matchAll(/\{\w+\}/g)].map(([
 describe('the words of the report', () => {
   for (const locale of LOCALES)
     describe(locale, () => {
-      const { texts, count, say, number } = wordingOf(locale);
+      const { texts, count, format, number } = i18nOf(locale);
 
       it('have the places of the English words, and none is empty', () => {
         for (const key of Object.keys(en) as (keyof typeof en)[]) {
@@ -39,12 +39,12 @@ describe('the words of the report', () => {
       });
 
       it('write numbers in their own way', () => {
-        expect(say('{n}', { n: 1234.5 })).to.equal(new Intl.NumberFormat(locale).format(1234.5));
+        expect(format('{n}', { n: 1234.5 })).to.equal(new Intl.NumberFormat(locale).format(1234.5));
       });
     });
 
   it('decline in Polish', () => {
-    const { count, texts } = wordingOf('pl');
+    const { count, texts } = i18nOf('pl');
     expect([1, 2, 5, 22, 112].map((n) => count(texts.elements, n))).to.deep.equal([
       '1 element',
       '2 elementy',

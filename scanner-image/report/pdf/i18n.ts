@@ -10,11 +10,11 @@ import type { Plural, Texts } from './texts/texts.ts';
 const ALL: Record<Locale, Texts> = { en, de, fr, nl, pl };
 
 /** A language's texts, with their numbers put in as the language writes them. */
-export interface Wording {
+export interface I18n {
   locale: Locale;
   texts: Texts;
   /** Puts values in the places of a text; numbers are written in the language's way. */
-  say(text: string, values: Record<string, string | number>): string;
+  format(text: string, values: Record<string, string | number>): string;
   /** The right plural form, with `{n}`. */
   count(forms: Plural, n: number): string;
   number(n: number): string;
@@ -23,12 +23,12 @@ export interface Wording {
 }
 
 /** The words of one language. */
-export function wordingOf(locale: Locale): Wording {
+export function i18nOf(locale: Locale): I18n {
   const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
   const plurals = new Intl.PluralRules(locale);
   const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
   const number = (n: number): string => numbers.format(n);
-  const say: Wording['say'] = (text, values) =>
+  const format: I18n['format'] = (text, values) =>
     text.replace(/\{(\w+)\}/g, (place, name: string) => {
       const value = values[name];
       return value === undefined ? place : typeof value === 'number' ? number(value) : value;
@@ -36,8 +36,8 @@ export function wordingOf(locale: Locale): Wording {
   return {
     locale,
     texts: ALL[locale],
-    say,
-    count: (forms, n) => say(forms[plurals.select(n)] ?? forms.other, { n }),
+    format,
+    count: (forms, n) => format(forms[plurals.select(n)] ?? forms.other, { n }),
     number,
     date: (iso) => `${dates.format(new Date(iso))} UTC`,
   };

@@ -5,7 +5,7 @@ import { SEVERITIES } from './palette.ts';
 type Doc = PDFKit.PDFDocument;
 
 /** The sign of a severity, about 2 × `radius` wide, centred on a point: octagon, triangle, diamond, dot. */
-export function severitySign(doc: Doc, impact: Impact, x: number, y: number, radius = 3.6): void {
+export function severityIcon(doc: Doc, impact: Impact, x: number, y: number, radius = 3.6): void {
   const around = (corners: number, turn: number, size: number): [number, number][] =>
     Array.from({ length: corners }, (_, index) => {
       const angle = turn + (index * 2 * Math.PI) / corners;
@@ -30,7 +30,7 @@ export function severitySign(doc: Doc, impact: Impact, x: number, y: number, rad
 }
 
 /** Check mark, cross or dash in a disc. */
-export function verdictSign(doc: Doc, verdict: boolean | null, x: number, y: number, radius: number, color: string): void {
+export function verdictIcon(doc: Doc, verdict: boolean | null, x: number, y: number, radius: number, color: string): void {
   doc.circle(x, y, radius).fill(color);
   doc
     .lineWidth(radius * 0.2)

@@ -6,9 +6,9 @@ import type { Flow } from './flow.ts';
 import { linkable } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
-import { severitySign } from './icons.ts';
+import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Wording } from './i18n.ts';
+import type { I18n } from './i18n.ts';
 
 /** Rows of each table; the rest is in the JSON export. */
 export const TESTED_ROWS = 500;
@@ -32,8 +32,8 @@ const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
   const href = linkable(url);
   return {
     text: shortened(url, site),
-    style: href === null ? { ...TYPE.cell, anywhere: true } : TYPE.url,
-    names: true,
+    style: href === null ? { ...TYPE.cell, breakAnywhere: true } : TYPE.url,
+    rowHeader: true,
     maxLines: 3,
     link: href === null ? undefined : { target: { url: href }, contents: url },
     below,
@@ -41,17 +41,17 @@ const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
 };
 
 /** Draws both tables. */
-export function drawPages(flow: Flow, report: Report, wording: Wording, outline: PDFKit.PDFOutline): void {
+export function drawPages(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
   const tested = report.pages.filter((page): page is TestedPage => page.tested);
   const untested = report.pages.filter((page): page is UntestedPage => !page.tested);
-  drawTested(flow, report.scan.url, tested, wording, outline);
-  if (untested.length > 0) drawUntested(flow, report.scan.url, untested, wording, outline);
+  drawTested(flow, report.scan.url, tested, i18n, outline);
+  if (untested.length > 0) drawUntested(flow, report.scan.url, untested, i18n, outline);
 }
 
-function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], wording: Wording, outline: PDFKit.PDFOutline): void {
-  const { sheet } = flow;
-  const { texts, count, number } = wording;
-  const section = sheet.element(sheet.root, 'Sect');
+function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], i18n: I18n, outline: PDFKit.PDFOutline): void {
+  const { pdf } = flow;
+  const { texts, count, number } = i18n;
+  const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, texts.pagesHeading, { outline, keep: 110 });
   flow.skip(6);
   const narrow = 45;
@@ -67,7 +67,7 @@ function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], word
         heading: texts.severitiesShort[impact],
         width: narrow,
         side: 'right' as const,
-        sign: (x: number, y: number) => severitySign(sheet.doc, impact, x, y, 3.2),
+        icon: (x: number, y: number) => severityIcon(pdf.doc, impact, x, y, 3.2),
       })),
       { heading: texts.total, width: 42, side: 'right' },
     ],
@@ -93,10 +93,10 @@ function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], word
   flow.skip(26);
 }
 
-function drawUntested(flow: Flow, site: string, pages: readonly UntestedPage[], wording: Wording, outline: PDFKit.PDFOutline): void {
-  const { sheet } = flow;
-  const { texts, count } = wording;
-  const section = sheet.element(sheet.root, 'Sect');
+function drawUntested(flow: Flow, site: string, pages: readonly UntestedPage[], i18n: I18n, outline: PDFKit.PDFOutline): void {
+  const { pdf } = flow;
+  const { texts, count } = i18n;
+  const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, texts.untestedHeading, { outline, keep: 130 });
   flow.skip(5);
   flow.paragraph(section, texts.untestedIntro, TYPE.soft);

@@ -27,12 +27,12 @@ export const SEVERITIES: Readonly<Record<Impact, string>> = {
   minor: '#3d6593',
 };
 
-const style = (face: Style['face'], size: number, leading: number, color: string, anywhere = false): Style => ({
+const style = (face: Style['face'], size: number, leading: number, color: string, breakAnywhere = false): Style => ({
   face,
   size,
   leading,
   color,
-  anywhere,
+  breakAnywhere,
 });
 
 export const TYPE = {

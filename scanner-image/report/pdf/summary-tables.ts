@@ -7,13 +7,13 @@ import { checkThresholds } from '../../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
-import { severitySign, verdictSign } from './icons.ts';
+import { severityIcon, verdictIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
-import type { Wording } from './i18n.ts';
+import type { I18n } from './i18n.ts';
 import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
 
 /** One threshold that was set, in the report's language. */
-export interface Checked {
+export interface ThresholdRow {
   name: string;
   allowed: string;
   measured: string;
@@ -21,8 +21,8 @@ export interface Checked {
 }
 
 /** The thresholds that were set, in the report's language, each met or missed. */
-export function checkedThresholds(report: Report, wording: Wording): Checked[] {
-  const { locale, texts, say, number } = wording;
+export function thresholdRows(report: Report, i18n: I18n): ThresholdRow[] {
+  const { locale, texts, format, number } = i18n;
   const listed = (measured: Partial<Record<Impact, number>>): string => {
     const found = IMPACTS.filter((impact) => measured[impact] !== undefined);
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
@@ -31,8 +31,8 @@ export function checkedThresholds(report: Report, wording: Wording): Checked[] {
     const words = THRESHOLD_TEXTS[locale][name];
     const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
     return {
-      name: say(words.name, values),
-      allowed: say(words.allowed, values),
+      name: format(words.name, values),
+      allowed: format(words.allowed, values),
       measured: typeof measured === 'number' ? number(measured) : listed(measured),
       met,
     };
@@ -40,9 +40,9 @@ export function checkedThresholds(report: Report, wording: Wording): Checked[] {
 }
 
 /** The severities as a chart that is also a table. */
-export function drawSeverities(flow: Flow, parent: Element, report: Report, wording: Wording): void {
-  const { texts, number } = wording;
-  const { doc } = flow.sheet;
+export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n: I18n): void {
+  const { texts, number } = i18n;
+  const { doc } = flow.pdf;
   const causes = (impact: Impact): number => report.groups.filter((group) => group.impact === impact).length;
   const most = Math.max(1, ...IMPACTS.map((impact) => report.counts[impact]));
   const bar = 230;
@@ -50,9 +50,9 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, word
     {
       text: texts.severities[impact],
       style: TYPE.strong,
-      names: true,
+      rowHeader: true,
       indent: 16,
-      decorate: (x, middle) => severitySign(doc, impact, x + 6, middle, 4.4),
+      decorate: (x, middle) => severityIcon(doc, impact, x + 6, middle, 4.4),
     },
     {
       text: number(report.counts[impact]),
@@ -80,9 +80,9 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, word
 }
 
 /** Each threshold that was set, met or missed. */
-export function drawThresholds(flow: Flow, parent: Element, wording: Wording, checked: readonly Checked[]): void {
-  const { texts } = wording;
-  const { doc } = flow.sheet;
+export function drawThresholds(flow: Flow, parent: Element, i18n: I18n, rows: readonly ThresholdRow[]): void {
+  const { texts } = i18n;
+  const { doc } = flow.pdf;
   drawTable(
     flow,
     parent,
@@ -92,17 +92,17 @@ export function drawThresholds(flow: Flow, parent: Element, wording: Wording, ch
       { heading: texts.measured, width: 115 },
       { heading: texts.result, width: CONTENT_WIDTH - 395 },
     ],
-    checked.map(({ name, allowed, measured, met }): Cell[] => {
+    rows.map(({ name, allowed, measured, met }): Cell[] => {
       const color = met ? VERDICTS.passed.strong : VERDICTS.missed.strong;
       return [
-        { text: name, style: TYPE.body, names: true },
+        { text: name, style: TYPE.body, rowHeader: true },
         { text: allowed, style: TYPE.body },
         { text: measured, style: TYPE.body },
         {
           text: met ? texts.met : texts.missed,
           style: colored(TYPE.strong, color),
           indent: 15,
-          decorate: (x, middle) => verdictSign(doc, met, x + 5.5, middle, 5.5, color),
+          decorate: (x, middle) => verdictIcon(doc, met, x + 5.5, middle, 5.5, color),
         },
       ];
     }),

@@ -1,129 +1,162 @@
-/** Tables: real rows and headings for those who hear them, a heading repeated on every page for those who see them. */
+/** Tables with a real structure for screen readers, and a visual heading that is repeated on every page. */
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Target } from './tagged-document.ts';
 import type { Flow } from './flow.ts';
-import type { Style } from './typography.ts';
+import type { Line, Style } from './typography.ts';
 
 export interface Column {
   heading: string;
   width: number;
   side?: 'left' | 'right';
-  /** A sign above the heading. */
-  sign?: (x: number, y: number) => void;
+  /** Draws an icon above the heading. */
+  icon?: (x: number, y: number) => void;
 }
 
 export interface Cell {
   text: string;
   style?: Style;
-  /** The cell that names its row. */
-  names?: boolean;
+  /** The cell is the heading of its row. */
+  rowHeader?: boolean;
   link?: { target: Target; contents: string };
-  /** A second, quieter text under the first. */
+  /** A secondary text under the first. */
   below?: { text: string; style: Style; lang?: string };
   maxLines?: number;
-  /** Moves the text to the right, to leave room for a sign. */
+  /** Moves the text to the right, to leave room for an icon. */
   indent?: number;
-  /** Draws what is no text, a bar or a sign: from `x`, beside the first line's `middle`. */
+  /** Draws a bar or an icon, from `x`, vertically centred on `middle` of the first line. */
   decorate?: (x: number, middle: number) => void;
 }
 
 const GAP = 8;
+const RULE = '#8b97ab';
 
-/** Draws a table at the flow's cursor. Every row stays whole. @param keep how many rows stay with the heading */
+/** What all parts of one table share. */
+interface Table {
+  flow: Flow;
+  columns: readonly Column[];
+  /** The left edge of each column. */
+  left: readonly number[];
+  width: number;
+  padding: number;
+}
+
+/** Draws a table at the flow's cursor. A row is never split over two pages. */
 export function drawTable(flow: Flow, parent: Element, columns: readonly Column[], rows: readonly (readonly Cell[])[], padding = 4): void {
-  const { sheet } = flow;
-  const { doc } = sheet;
+  const { pdf } = flow;
   const left = columns.map((_, index) => PAGE.left + columns.slice(0, index).reduce((sum, { width }) => sum + width, 0));
-  // The last column's gap lies in the margin.
-  const total = Math.min(
+  // The gap of the last column lies in the margin.
+  const width = Math.min(
     CONTENT_WIDTH,
-    columns.reduce((sum, { width }) => sum + width, 0),
+    columns.reduce((sum, column) => sum + column.width, 0),
   );
-  // Many narrow columns need smaller headings.
-  const label = columns.some(({ sign }) => sign) ? { ...TYPE.label, size: 7.2, leading: 10 } : TYPE.label;
-  const headings = columns.map(({ heading, width }) => sheet.lines(heading, label, width - GAP, 2));
-  const headHeight = Math.max(...headings.map((lines) => lines.length)) * label.leading + (columns.some(({ sign }) => sign) ? 17 : 6);
+  const table: Table = { flow, columns, left, width, padding };
+  const head = layOutHead(table);
 
-  const headText = (index: number): void => {
-    const { width, side = 'left' } = columns[index]!;
-    const y = flow.y + headHeight - 3 - headings[index]!.length * label.leading;
-    sheet.draw(headings[index]!, left[index]!, y, label, { width: width - GAP, side });
-  };
-  const headRule = (): void => {
-    columns.forEach(({ sign, side, width }, index) => {
-      const y = flow.y + headHeight - 9 - headings[index]!.length * label.leading;
-      sign?.(side === 'right' ? left[index]! + width - GAP - 4 : left[index]! + 4, y);
-    });
-    doc
-      .lineWidth(0.8)
-      .strokeColor('#8b97ab')
-      .moveTo(PAGE.left, flow.y + headHeight)
-      .lineTo(PAGE.left + total, flow.y + headHeight)
-      .stroke();
-  };
-
-  const measured = (row: readonly Cell[]) => {
-    const cells = row.map((cell, index) => {
-      const width = columns[index]!.width - GAP - (cell.indent ?? 0);
-      const style = cell.style ?? TYPE.cell;
-      const lines = sheet.lines(cell.text, style, width, cell.maxLines ?? 3);
-      const below = cell.below ? sheet.lines(cell.below.text, cell.below.style, width, 1) : [];
-      return { cell, style, lines, below, height: lines.length * style.leading + below.length * (cell.below?.style.leading ?? 0) };
-    });
-    return { cells, height: Math.max(...cells.map(({ height }) => height)) + 2 * padding };
-  };
-
-  const first = rows[0] === undefined ? 0 : measured(rows[0]).height;
-  flow.need(headHeight + first + 20);
-  const table = sheet.element(parent, 'Table');
-  const head = sheet.element(table, 'TR');
+  const firstRow = rows[0] === undefined ? 0 : layOutRow(table, rows[0]).height;
+  flow.need(head.height + firstRow + 20);
+  const element = pdf.element(parent, 'Table');
+  const headRow = pdf.element(element, 'TR');
   columns.forEach((_, index) => {
-    const cell = sheet.element(head, 'TH', { scope: 'Column' });
-    sheet.mark(cell, 'TH', () => headText(index));
+    const cell = pdf.element(headRow, 'TH', { scope: 'Column' });
+    pdf.mark(cell, 'TH', () => head.drawText(index));
   });
-  sheet.artifact(headRule);
-  flow.y += headHeight;
+  pdf.artifact(head.drawRule);
+  flow.y += head.height;
 
   for (const row of rows) {
-    const { cells, height } = measured(row);
-    if (flow.left() < height) {
+    const laidOut = layOutRow(table, row);
+    if (flow.left() < laidOut.height) {
       flow.newPage();
-      sheet.artifact(() => {
-        columns.forEach((_, index) => headText(index));
-        headRule();
+      pdf.artifact(() => {
+        columns.forEach((_, index) => head.drawText(index));
+        head.drawRule();
       }, 'Pagination');
-      flow.y += headHeight;
+      flow.y += head.height;
     }
-    const top = flow.y;
-    const tr = sheet.element(table, 'TR');
-    sheet.artifact(() => {
-      cells.forEach(({ cell, style }, index) => cell.decorate?.(left[index]!, top + padding + style.leading / 2));
-      doc
-        .lineWidth(0.5)
-        .strokeColor(LINE)
-        .moveTo(PAGE.left, top + height)
-        .lineTo(PAGE.left + total, top + height)
-        .stroke();
-    });
-    cells.forEach(({ cell, style, lines, below }, index) => {
-      const tag = cell.names === true ? 'TH' : 'TD';
-      const element = sheet.element(tr, tag, cell.names === true ? { scope: 'Row' } : {});
-      const x = left[index]! + (cell.indent ?? 0);
-      const width = columns[index]!.width - GAP - (cell.indent ?? 0);
-      let y = top + padding;
-      if (cell.link !== undefined) y = sheet.link(element, lines, x, y, style, cell.link.target, cell.link.contents);
-      else
-        sheet.mark(element, tag, () => {
-          y = sheet.draw(lines, x, y, style, { width, side: columns[index]!.side ?? 'left' });
-        });
-      if (cell.below !== undefined && below.length > 0) {
-        const { style: quiet, lang } = cell.below;
-        const span = sheet.element(element, 'Span', lang === undefined ? {} : { lang });
-        sheet.mark(span, 'Span', () => {
-          sheet.draw(below, x, y, quiet);
-        });
-      }
-    });
-    flow.y += height;
+    drawRow(table, pdf.element(element, 'TR'), laidOut);
+    flow.y += laidOut.height;
   }
+}
+
+interface Head {
+  height: number;
+  drawText(column: number): void;
+  /** Draws icons and the line under the headings. */
+  drawRule(): void;
+}
+
+function layOutHead({ flow, columns, left, width: tableWidth }: Table): Head {
+  const { pdf } = flow;
+  const hasIcons = columns.some(({ icon }) => icon);
+  // Many narrow columns need smaller headings.
+  const style = hasIcons ? { ...TYPE.label, size: 7.2, leading: 10 } : TYPE.label;
+  const headings = columns.map(({ heading, width }) => pdf.lines(heading, style, width - GAP, 2));
+  const height = Math.max(...headings.map((lines) => lines.length)) * style.leading + (hasIcons ? 17 : 6);
+  const topOf = (column: number): number => flow.y + height - 3 - headings[column]!.length * style.leading;
+  return {
+    height,
+    drawText(index) {
+      const { width, side = 'left' } = columns[index]!;
+      pdf.draw(headings[index]!, left[index]!, topOf(index), style, { width: width - GAP, side });
+    },
+    drawRule() {
+      columns.forEach(({ icon, side, width }, index) => {
+        icon?.(side === 'right' ? left[index]! + width - GAP - 4 : left[index]! + 4, topOf(index) - 6);
+      });
+      drawLine(flow, flow.y + height, tableWidth, 0.8, RULE);
+    },
+  };
+}
+
+interface LaidOutRow {
+  cells: { cell: Cell; style: Style; lines: Line[]; below: Line[]; width: number }[];
+  height: number;
+}
+
+function layOutRow({ flow: { pdf }, columns, padding }: Table, row: readonly Cell[]): LaidOutRow {
+  let height = 0;
+  const cells = row.map((cell, index) => {
+    const width = columns[index]!.width - GAP - (cell.indent ?? 0);
+    const style = cell.style ?? TYPE.cell;
+    const lines = pdf.lines(cell.text, style, width, cell.maxLines ?? 3);
+    const below = cell.below ? pdf.lines(cell.below.text, cell.below.style, width, 1) : [];
+    height = Math.max(height, lines.length * style.leading + below.length * (cell.below?.style.leading ?? 0));
+    return { cell, style, lines, below, width };
+  });
+  return { cells, height: height + 2 * padding };
+}
+
+function drawRow({ flow, columns, left, width: tableWidth, padding }: Table, tr: Element, { cells, height }: LaidOutRow): void {
+  const { pdf } = flow;
+  const top = flow.y;
+  pdf.artifact(() => {
+    cells.forEach(({ cell, style }, index) => cell.decorate?.(left[index]!, top + padding + style.leading / 2));
+    drawLine(flow, top + height, tableWidth, 0.5, LINE);
+  });
+  cells.forEach(({ cell, style, lines, below, width }, index) => {
+    const tag = cell.rowHeader === true ? 'TH' : 'TD';
+    const element = pdf.element(tr, tag, cell.rowHeader === true ? { scope: 'Row' } : {});
+    const x = left[index]! + (cell.indent ?? 0);
+    let y = top + padding;
+    if (cell.link !== undefined) y = pdf.link(element, lines, x, y, style, cell.link.target, cell.link.contents);
+    else
+      pdf.mark(element, tag, () => {
+        y = pdf.draw(lines, x, y, style, { width, side: columns[index]!.side ?? 'left' });
+      });
+    if (cell.below === undefined || below.length === 0) return;
+    const { style: quiet, lang } = cell.below;
+    const span = pdf.element(element, 'Span', lang === undefined ? {} : { lang });
+    pdf.mark(span, 'Span', () => {
+      pdf.draw(below, x, y, quiet);
+    });
+  });
+}
+
+function drawLine({ pdf }: Flow, y: number, width: number, thickness: number, color: string): void {
+  pdf.doc
+    .lineWidth(thickness)
+    .strokeColor(color)
+    .moveTo(PAGE.left, y)
+    .lineTo(PAGE.left + width, y)
+    .stroke();
 }

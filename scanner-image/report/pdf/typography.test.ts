@@ -52,7 +52,7 @@ describe('lines', () => {
   });
 
   it('break a URL after its marks', () => {
-    expect(texts('https://x.example/abc/def', 12, undefined, { ...style, anywhere: true })).to.deep.equal([
+    expect(texts('https://x.example/abc/def', 12, undefined, { ...style, breakAnywhere: true })).to.deep.equal([
       'https://x.',
       'example/abc/',
       'def',
@@ -66,8 +66,8 @@ describe('lines', () => {
 
   it('are never wider than they may be, and lose nothing', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), fc.boolean(), (text, width, anywhere) => {
-        const lines = linesOf(text, { ...style, anywhere }, width, metrics);
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), fc.boolean(), (text, width, breakAnywhere) => {
+        const lines = linesOf(text, { ...style, breakAnywhere }, width, metrics);
         for (const line of lines) expect(line.width).to.be.at.most(width);
         const all = (spans: { text: string }[]) =>
           spans

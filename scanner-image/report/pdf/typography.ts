@@ -20,7 +20,7 @@ export interface Style {
   /** Height of a line. */
   leading: number;
   /** May be broken within a word, at the marks of a URL or of HTML. */
-  anywhere?: boolean;
+  breakAnywhere?: boolean;
 }
 
 /** A piece of a line in one face. `actual`: what the piece stands for, where the fonts lack it. */
@@ -85,13 +85,13 @@ export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
 }
 
 /** Smallest pieces of a span that stay together on a line. */
-function piecesOf(span: Span, anywhere: boolean): Span[] {
+function piecesOf(span: Span, breakAnywhere: boolean): Span[] {
   if (span.actual !== null) {
     const characters = [...graphemes.segment(span.actual)].map(({ segment }) => segment);
     return characters.map((actual) => ({ face: span.face, text: MISSING, actual }));
   }
   const words = span.text.match(/ +|[^ ]+/g) ?? [];
-  const parts = anywhere ? words.flatMap((word) => word.match(/[^/?&=_.,;:>-]*[/?&=_.,;:>-]+|[^/?&=_.,;:>-]+/g) ?? []) : words;
+  const parts = breakAnywhere ? words.flatMap((word) => word.match(/[^/?&=_.,;:>-]*[/?&=_.,;:>-]+|[^/?&=_.,;:>-]+/g) ?? []) : words;
   return parts.map((text) => ({ face: span.face, text, actual: null }));
 }
 
@@ -134,7 +134,7 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
     used += wide;
   };
   for (const span of spansOf(text, style.face, metrics)) {
-    for (const piece of piecesOf(span, style.anywhere === true)) {
+    for (const piece of piecesOf(span, style.breakAnywhere === true)) {
       if (lines.length > maxLines) break;
       const wide = measure(piece);
       if (piece.text.trim() === '') {

@@ -37,7 +37,7 @@ export const de: Texts = {
   result: 'Ergebnis',
   met: 'Eingehalten',
   missed: 'Verfehlt',
-  mendFirst: 'Zuerst beheben',
+  fixFirst: 'Zuerst beheben',
   elements: { one: '{n} Element', other: '{n} Elemente' },
   onPages: { one: 'auf {n} Seite', other: 'auf {n} Seiten' },
   rootCausesIntro:
@@ -49,7 +49,7 @@ export const de: Texts = {
   selector: 'Selektor',
   inFrame: 'Im Frame',
   inShadow: 'Im Shadow-Baum von',
-  howToMend: 'So wird es behoben',
+  howToFix: 'So wird es behoben',
   aboutRule: 'Mehr zur Regel {rule}',
   where: 'Wo es vorkommt',
   morePages: {

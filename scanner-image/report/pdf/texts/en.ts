@@ -37,7 +37,7 @@ export const en: Texts = {
   result: 'Result',
   met: 'Met',
   missed: 'Missed',
-  mendFirst: 'Mend these first',
+  fixFirst: 'Mend these first',
   elements: { one: '{n} element', other: '{n} elements' },
   onPages: { one: 'on {n} page', other: 'on {n} pages' },
   rootCausesIntro:
@@ -48,7 +48,7 @@ export const en: Texts = {
   selector: 'Selector',
   inFrame: 'In the frame',
   inShadow: 'In the shadow tree of',
-  howToMend: 'How to mend it',
+  howToFix: 'How to mend it',
   aboutRule: 'More about the rule {rule}',
   where: 'Where it occurs',
   morePages: {

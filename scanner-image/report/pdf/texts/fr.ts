@@ -37,7 +37,7 @@ export const fr: Texts = {
   result: 'Résultat',
   met: 'Respecté',
   missed: 'Non respecté',
-  mendFirst: 'À corriger en premier',
+  fixFirst: 'À corriger en premier',
   elements: { one: '{n} élément', many: '{n} d’éléments', other: '{n} éléments' },
   onPages: { one: 'sur {n} page', many: 'sur {n} de pages', other: 'sur {n} pages' },
   rootCausesIntro:
@@ -49,7 +49,7 @@ export const fr: Texts = {
   selector: 'Sélecteur',
   inFrame: 'Dans le cadre',
   inShadow: 'Dans l’arbre fantôme de',
-  howToMend: 'Comment corriger',
+  howToFix: 'Comment corriger',
   aboutRule: 'En savoir plus sur la règle {rule}',
   where: 'Où cela se produit',
   morePages: {

@@ -37,7 +37,7 @@ export const nl: Texts = {
   result: 'Resultaat',
   met: 'Gehaald',
   missed: 'Niet gehaald',
-  mendFirst: 'Eerst herstellen',
+  fixFirst: 'Eerst herstellen',
   elements: { one: '{n} element', other: '{n} elementen' },
   onPages: { one: 'op {n} pagina', other: 'op {n} pagina’s' },
   rootCausesIntro:
@@ -49,7 +49,7 @@ export const nl: Texts = {
   selector: 'Selector',
   inFrame: 'In het frame',
   inShadow: 'In de shadow tree van',
-  howToMend: 'Zo herstelt u het',
+  howToFix: 'Zo herstelt u het',
   aboutRule: 'Meer over de regel {rule}',
   where: 'Waar het voorkomt',
   morePages: {

@@ -37,7 +37,7 @@ export const pl: Texts = {
   result: 'Ocena',
   met: 'Spełniony',
   missed: 'Niespełniony',
-  mendFirst: 'Najpierw do poprawy',
+  fixFirst: 'Najpierw do poprawy',
   elements: { one: '{n} element', few: '{n} elementy', many: '{n} elementów', other: '{n} elementu' },
   onPages: { one: 'na {n} stronie', few: 'na {n} stronach', many: 'na {n} stronach', other: 'na {n} strony' },
   rootCausesIntro:
@@ -48,7 +48,7 @@ export const pl: Texts = {
   selector: 'Selektor',
   inFrame: 'W ramce',
   inShadow: 'W drzewie cienia elementu',
-  howToMend: 'Jak to naprawić',
+  howToFix: 'Jak to naprawić',
   aboutRule: 'Więcej o regule {rule}',
   where: 'Gdzie występuje',
   morePages: {

@@ -51,7 +51,7 @@ export interface Texts {
   result: string;
   met: string;
   missed: string;
-  mendFirst: string;
+  fixFirst: string;
   elements: Plural;
   onPages: Plural;
   rootCausesIntro: string;
@@ -61,7 +61,7 @@ export interface Texts {
   selector: string;
   inFrame: string;
   inShadow: string;
-  howToMend: string;
+  howToFix: string;
   /** `{rule}` */
   aboutRule: string;
   where: string;
