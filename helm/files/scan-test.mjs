@@ -9,26 +9,26 @@ function fail(message) {
 }
 
 for (;;) {
-  const told = await fetch(`${API_URL}/readyz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
-  if (told === '') break;
-  if (Date.now() > until) fail(`The API is not ready: ${told}`);
+  const problem = await fetch(`${API_URL}/readyz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
+  if (problem === '') break;
+  if (Date.now() > until) fail(`The API is not ready: ${problem}`);
   await pause();
 }
 console.log('The API is ready.');
 if (!API_KEY || !TARGET) {
-  console.log('There is no key (test.apiKeySecret) or no URL (test.url): nothing is scanned.');
+  console.log('No key (test.apiKeySecret) or no URL (test.url) is set: nothing is scanned.');
   process.exit(0);
 }
 
 const submit = () => ask('/v1/ci/scans', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ url: TARGET, max_pages: 1 }) });
 let submitted = await submit();
-// Others may use the key too: its limit is one request a second.
+// Other clients may use the same key, which has a rate limit.
 while (submitted.status === 429 && Date.now() < until) {
   await pause(1000 * Number(submitted.headers.get('retry-after')));
   submitted = await submit();
 }
 const answer = await submitted.json();
-if (submitted.status !== 202) fail(`The scan was refused (${submitted.status}): ${JSON.stringify(answer)}`);
+if (submitted.status !== 202) fail(`The scan was rejected (${submitted.status}): ${JSON.stringify(answer)}`);
 console.log(`Submitted ${answer.scan_id} for ${TARGET}`);
 let result;
 do {

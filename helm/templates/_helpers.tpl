@@ -21,12 +21,12 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ .Values.scans.namespace | default (printf "%s-scans" .Release.Namespace) }}
 {{- end }}
 
-{{/* Every namespace whose scans are known to be run, as a JSON list. */}}
+{{/* The named namespaces whose scans are run, as a JSON list. */}}
 {{- define "curbcut.scanNamespaces" -}}
 {{ concat (list (include "curbcut.scansNamespace" .)) .Values.scans.extraNamespaces | uniq | toJson }}
 {{- end }}
 
-{{/* An image: (dict "root" . "name" "service"). */}}
+{{/* The reference of an image: (dict "root" . "name" "service"). */}}
 {{- define "curbcut.image" -}}
 {{- $whole := index .root.Values.images .name -}}
 {{- $whole | default (printf "%s/%s:%s" .root.Values.images.prefix .name (.root.Values.images.tag | default .root.Chart.AppVersion)) -}}
@@ -45,7 +45,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ include "curbcut.name" . }}-connections
 {{- end }}
 
-{{/* Where things are: an evaluation's own, else what the values say. */}}
+{{/* Addresses of dependencies: those of the evaluation's pod, or those of the values. */}}
 {{- define "curbcut.mongodbUrl" -}}
 {{ if .Values.evaluation.enabled }}mongodb://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:27017/curbcut?directConnection=true{{ else }}{{ .Values.mongodb.url }}{{ end }}
 {{- end }}
@@ -68,7 +68,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ concat .Values.targets.allow (ternary (list (include "curbcut.demoHost" .)) (list) .Values.evaluation.enabled) | join "," }}
 {{- end }}
 
-{{/* The name of the Secret and of the key that hold NATS' .creds file, as "name key", or nothing. */}}
+{{/* The Secret and the key with NATS' .creds file, as "name key"; empty without one. */}}
 {{- define "curbcut.natsCredentials" -}}
 {{- if .Values.evaluation.enabled }}{{ include "curbcut.evaluationName" . }} service.creds
 {{- else if and .Values.nats.existingSecret.name .Values.nats.existingSecret.credentialsKey }}{{ .Values.nats.existingSecret.name }} {{ .Values.nats.existingSecret.credentialsKey }}
@@ -82,7 +82,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
   valueFrom: { secretKeyRef: { name: {{ .secret }}, key: {{ .key }} } }
 {{- end }}
 
-{{/* What API and operator both read. */}}
+{{/* Environment variables of both API and operator. */}}
 {{- define "curbcut.commonEnv" -}}
 {{- $evaluation := .Values.evaluation.enabled }}
 {{- $own := include "curbcut.connectionsName" . }}
@@ -127,7 +127,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- end }}
 
-{{/* The .creds file as a volume. In an evaluation its Secret is filled a moment after the start: the mount waits for it. */}}
+{{/* The .creds file as a volume. In evaluation mode its Secret is filled after the start, and the mount waits for it. */}}
 {{- define "curbcut.volumeMounts" -}}
 {{- if include "curbcut.natsCredentials" . }}
 volumeMounts:
@@ -170,7 +170,7 @@ imagePullSecrets:
 {{- end }}
 {{- end }}
 
-{{/* Where a process runs: (dict "root" . "component" "api" "values" .Values.api). */}}
+{{/* Scheduling of a process: (dict "root" . "component" "api" "values" .Values.api). */}}
 {{- define "curbcut.placement" -}}
 topologySpreadConstraints:
   {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
@@ -194,19 +194,19 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* What must be configured and is not. */}}
+{{/* Fails if a required value is missing. */}}
 {{- define "curbcut.check" -}}
 {{- if not .Values.evaluation.enabled }}
-{{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut keeps its scans in MongoDB. To try Curbcut out without one: --set evaluation.enabled=true" }}{{ end }}
-{{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: reports are kept in an S3-compatible object store. To try Curbcut out without one: --set evaluation.enabled=true" }}{{ end }}
-{{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name a bucket that exists" }}{{ end }}
+{{- if not (or .Values.mongodb.url .Values.mongodb.existingSecret.name) }}{{ fail "\n\nmongodb.url (or mongodb.existingSecret.name) is not set: Curbcut stores scans in MongoDB. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.endpoint }}{{ fail "\n\ns3.endpoint is not set: Curbcut stores reports in an S3-compatible object store. To evaluate Curbcut without it: --set evaluation.enabled=true" }}{{ end }}
+{{- if not .Values.s3.bucket }}{{ fail "\n\ns3.bucket is not set: name an existing bucket" }}{{ end }}
 {{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
 {{- end }}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
 {{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS and S3: leave theirs unset, or the evaluation off" }}{{ end }}
 {{- end }}
 
-{{/* The PriorityClass of scans that name none. Such classes are the whole cluster's: their names tell releases apart. */}}
+{{/* The default PriorityClass of scans. It is cluster-scoped, so its name contains the release. */}}
 {{- define "curbcut.priorityClass" -}}
 {{- with .Values.scanner.priorityClass -}}
 {{- if .name }}{{ .name }}{{ else if .create }}{{ $.Release.Namespace }}-{{ include "curbcut.name" $ }}-scans{{ end -}}

@@ -1,7 +1,7 @@
 {{/*
 One egress rule for an address: (dict "url" … "port" default "conf" .Values.networkPolicy.x "closed" true).
-A host in the cluster stands for the pods of its namespace, an IPv4 address for itself, any other name for any address, or,
-where "closed" is true, for nothing: then the rule for the public internet is what lets it through.
+A host in the cluster allows the pods of its namespace, an IPv4 address allows itself, any other name allows any address. If
+"closed" is true, any other name allows nothing; the rule for the public internet then applies to it.
 */}}
 {{- define "curbcut.egressTo" -}}
 {{- $hosts := regexReplaceAll "^[^:]+://([^@/]*@)?([^/?]*).*$" .url "${2}" | splitList "," | compact }}
@@ -31,7 +31,7 @@ where "closed" is true, for nothing: then the rule for the public internet is wh
 {{- end }}
 {{- end }}
 
-{{/* DNS. A cluster without the usual Service has its name servers anywhere; only the metadata address is none of them. */}}
+{{/* DNS. Without the usual Service, name servers may have any address except that of the metadata service. */}}
 {{- define "curbcut.egressDns" -}}
 {{- $usual := lookup "v1" "Service" "kube-system" "kube-dns" }}
 {{- $inCluster := list (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" "kube-system"))) (dict "ipBlock" (dict "cidr" "169.254.20.10/32")) }}
@@ -50,7 +50,7 @@ where "closed" is true, for nothing: then the rule for the public internet is wh
     {{- end }}
 {{- end }}
 
-{{/* What is never a public host: private, shared, loopback, link-local (metadata), benchmarking, multicast and reserved ranges, Azure's metadata. */}}
+{{/* Ranges that are not public: private, shared, loopback, link-local (metadata), benchmarking, multicast and reserved ranges, Azure's metadata. */}}
 {{- define "curbcut.notPublic" -}}
 {{ concat (list "0.0.0.0/8" "10.0.0.0/8" "100.64.0.0/10" "127.0.0.0/8" "168.63.129.16/32" "169.254.0.0/16" "172.16.0.0/12" "192.0.0.0/24" "192.168.0.0/16" "198.18.0.0/15" "224.0.0.0/4" "240.0.0.0/4") .Values.clusterRanges .Values.targets.deny | uniq | toJson }}
 {{- end }}
