@@ -67,7 +67,7 @@ describe('connection to Kubernetes', () => {
       (error: unknown) => error,
     );
 
-  it('names paths of every kind, escaped', () => {
+  it('builds escaped paths of every kind', () => {
     const leases = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
     expect(connection.path(CONFIGMAPS)).to.equal('/api/v1/configmaps');
     expect(connection.path(CONFIGMAPS, 'ns', 'a')).to.equal('/api/v1/namespaces/ns/configmaps/a');
@@ -90,7 +90,7 @@ describe('connection to Kubernetes', () => {
     expect(seen[0]!.headers).to.include({ authorization: 'Bearer secret', 'content-type': 'application/merge-patch+json' });
   });
 
-  it('keeps the path that the server stands under', async () => {
+  it('keeps the path prefix of the server', async () => {
     await connection.close();
     connection = await connect({}, '/k8s/clusters/one/');
     answer = (_, response) => json(response, 200, {});
@@ -99,28 +99,28 @@ describe('connection to Kubernetes', () => {
     expect(seen[0]!.headers).not.to.have.property('authorization');
   });
 
-  it('keeps connections for requests that follow each other', async () => {
+  it('reuses connections for consecutive requests', async () => {
     answer = (_, response) => json(response, 200, {});
     for (let i = 0; i < 20; i++) await connection.request('GET', '/version');
-    // The second request may come before the first one's socket is free again.
+    // The second request may start before the first one's socket is free again.
     expect(sockets).to.be.at.most(2);
   });
 
-  it("says the server's refusal in its own words", async () => {
+  it("throws the server's refusal with its reason and message", async () => {
     answer = (_, response) => json(response, 404, { kind: 'Status', reason: 'NotFound', message: 'configmaps "a" not found' });
     const error = (await problemOf(connection.request('GET', '/x'))) as KubernetesError;
     expect(error).to.be.instanceOf(KubernetesError);
     expect(error).to.include({ code: 404, reason: 'NotFound', message: 'configmaps "a" not found', retryAfterSeconds: null });
   });
 
-  it('makes sense of a refusal that is no JSON', async () => {
+  it('accepts a refusal that is not JSON', async () => {
     answer = (_, response) => response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad Gateway</h1>');
     const error = (await problemOf(connection.request('POST', '/x', { body: {} }))) as KubernetesError;
     expect(error).to.include({ code: 502, reason: 'Unknown', message: '<h1>Bad Gateway</h1>' });
     expect(seen.length).to.equal(1);
   });
 
-  it('sends again when the server asks for it, and only then', async () => {
+  it('retries when the server sends Retry-After, and only then', async () => {
     let tries = 0;
     answer = (_, response) =>
       ++tries < 3 ? json(response, 429, { reason: 'TooManyRequests' }, { 'retry-after': '0' }) : json(response, 201, {});
@@ -132,25 +132,25 @@ describe('connection to Kubernetes', () => {
     expect(seen.length).to.equal(1);
   });
 
-  it('gives up at once when it would have to wait longer than it may', async () => {
+  it('fails at once if Retry-After exceeds the time limit', async () => {
     answer = (_, response) => json(response, 429, { reason: 'TooManyRequests' }, { 'retry-after': '600' });
     expect(await problemOf(connection.request('GET', '/x', { timeoutMs: 5000 }))).to.include({ code: 429, retryAfterSeconds: 600 });
   });
 
-  it('gives up a request that is not answered in time, and says which', async () => {
+  it('aborts a request that is not answered in time, and names it', async () => {
     answer = () => {};
     expect(String(await problemOf(connection.request('GET', '/slow', { timeoutMs: 50 })))).to.contain(
       'GET /slow was not answered within 0.05 s',
     );
   });
 
-  it('ends a request when its signal aborts', async () => {
+  it('aborts a request with its signal', async () => {
     const stop = new AbortController();
     answer = () => stop.abort(new Error('enough'));
     expect(String(await problemOf(connection.request('GET', '/x', { signal: stop.signal })))).to.equal('Error: enough');
   });
 
-  it('repeats a read on a connection that the server closed under it, and never a write', async () => {
+  it('repeats a read on a connection that the server closed, but never a write', async () => {
     let tries = 0;
     answer = (request, response) => (++tries === 1 ? request.socket.destroy() : json(response, 200, { n: tries }));
     expect(await connection.request('GET', '/x')).to.deep.equal({ n: 2 });
@@ -159,7 +159,7 @@ describe('connection to Kubernetes', () => {
     expect(tries).to.equal(1);
   });
 
-  it('reads a rotated token again when the old one is refused', async () => {
+  it('reads a rotated token when the server refuses the old one', async () => {
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, 'old\n');
     await connection.close();
@@ -180,7 +180,7 @@ describe('connection to Kubernetes', () => {
     const watch = (signal = new AbortController().signal, idleMs = 5000) =>
       connection.watch<{ name: string }>('/watched', { query: { resourceVersion: '5' }, signal, idleMs });
 
-    it('puts events together from whatever pieces arrive', async () => {
+    it('assembles events from chunks of any size', async () => {
       const bytes = Buffer.from(
         ['ADDED', 'MODIFIED', 'BOOKMARK'].map((type) => `${JSON.stringify({ type, object: { name: 'Łódź 🚲' } })}\n`).join(''),
       );
@@ -196,7 +196,7 @@ describe('connection to Kubernetes', () => {
       expect(seen[0]!.url).to.equal('/watched?resourceVersion=5&watch=true');
     });
 
-    it('throws when nothing comes for too long', async () => {
+    it('throws if nothing arrives for too long', async () => {
       answer = (_, response) => {
         response.writeHead(200);
         response.write('{"type":"ADDED","object":{"name":"a"}}\n');
@@ -211,7 +211,7 @@ describe('connection to Kubernetes', () => {
       expect(got).to.deep.equal(['a']);
     });
 
-    it('goes on while a request is slow, if it hears something itself', async () => {
+    it('continues during a slow request if it receives events itself', async () => {
       const responses = new Map<string, ServerResponse>();
       const both = Promise.withResolvers<void>();
       answer = (request, response) => {
@@ -227,12 +227,12 @@ describe('connection to Kubernetes', () => {
       expect(await got).to.deep.equal(['ADDED a', 'ADDED b']);
     });
 
-    it('throws when not even the headers come', async () => {
+    it('throws if no headers arrive', async () => {
       answer = () => {};
       expect(await problemOf(take(watch(undefined, 1000)))).to.be.instanceOf(WatchIdleError);
     });
 
-    it('throws when the connection breaks, and when it ends within an event', async () => {
+    it('throws if the connection breaks or ends within an event', async () => {
       answer = (_, response) => {
         response.writeHead(200);
         response.write('{"type":"ADDED","object":{"name":"a"}}\n{"type":', () => response.socket?.destroy());
@@ -242,12 +242,12 @@ describe('connection to Kubernetes', () => {
       expect(String(await problemOf(take(watch())))).to.contain('in the middle of an event');
     });
 
-    it('throws the refusal of the server', async () => {
+    it('throws when the server refuses', async () => {
       answer = (_, response) => json(response, 410, { reason: 'Expired', message: 'too old' });
       expect(await problemOf(take(watch()))).to.include({ code: 410, reason: 'Expired' });
     });
 
-    it('ends quietly when its signal aborts, and lets its connection go', async () => {
+    it('ends without an error when its signal aborts, and closes its connection', async () => {
       const stop = new AbortController();
       const gone = Promise.withResolvers<void>();
       answer = (_, response) => {
@@ -264,7 +264,7 @@ describe('connection to Kubernetes', () => {
       await gone.promise;
     });
 
-    it('lets its connection go when nobody listens any more', async () => {
+    it('closes its connection when the iteration stops', async () => {
       const gone = Promise.withResolvers<void>();
       answer = (_, response) => {
         response.writeHead(200);

@@ -31,7 +31,7 @@ describe('connection, against a Kubernetes API', () => {
     expect(await problemOf(maps.get('a'))).to.include({ code: 404, reason: 'NotFound' });
   });
 
-  it('tells a name that is taken from a write that lost a race', async () => {
+  it('distinguishes AlreadyExists from Conflict', async () => {
     const { connection } = cluster;
     const maps = configMaps(connection, namespace);
     const first = await maps.create('b', '1');
@@ -41,13 +41,13 @@ describe('connection, against a Kubernetes API', () => {
     expect(await problemOf(stale)).to.include({ code: 409, reason: 'Conflict' });
   });
 
-  it('keeps its connections', async () => {
+  it('reuses its connections', async () => {
     const { connection, proxy } = await cluster.breakable();
     for (let i = 0; i < 50; i++) await connection.request('GET', '/version');
     expect(proxy.opened).to.be.at.most(2);
   });
 
-  it('does not try its idle connections one by one when the way is dead', async () => {
+  it('drops all idle connections when one is dead', async () => {
     const { connection, proxy } = await cluster.breakable();
     await Promise.all(Array.from({ length: 5 }, () => connection.request('GET', '/version')));
     const before = proxy.opened;
@@ -59,7 +59,7 @@ describe('connection, against a Kubernetes API', () => {
     expect(proxy.opened).to.be.greaterThan(before);
   });
 
-  it('takes a watch for dead when a request finds the way silent, long before the watch itself would', async () => {
+  it('ends a watch when a request finds the connection silent, long before the idle limit of the watch', async () => {
     const { connection, proxy } = await cluster.breakable();
     const opened = Promise.withResolvers<void>();
     const watch = (async () => {
@@ -72,7 +72,7 @@ describe('connection, against a Kubernetes API', () => {
     proxy.freeze();
     let ended: unknown;
     watch.catch((error: unknown) => (ended = error));
-    // What was on its way may still arrive after the first request was sent; nothing does after the second.
+    // Data in flight may still arrive after the first request was sent, but not after the second.
     await until('the watch ends', async () => {
       await problemOf(connection.request('GET', '/version', { timeoutMs: 500 }));
       return ended;
@@ -80,7 +80,7 @@ describe('connection, against a Kubernetes API', () => {
     expect(ended).to.be.instanceOf(WatchIdleError);
   });
 
-  it('gives up in time also while it waits for a connection', async () => {
+  it('observes time-out and signal while it waits for a connection', async () => {
     const { connection, proxy } = await cluster.breakable();
     proxy.freeze();
     const late = connection.request('GET', '/version', { timeoutMs: 500 });
@@ -89,7 +89,7 @@ describe('connection, against a Kubernetes API', () => {
     expect(String(await problemOf(late))).to.contain('was not answered within 0.5 s');
   });
 
-  it('says that the server cannot be reached', async () => {
+  it('throws ECONNREFUSED if the server cannot be reached', async () => {
     const { connection, proxy } = await cluster.breakable();
     await proxy.refuse();
     expect((await problemOf(connection.request('GET', '/version'))).code).to.equal('ECONNREFUSED');
