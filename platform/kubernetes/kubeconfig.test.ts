@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { createCredentials } from './credentials.ts';
 import { loadKubeConfig } from './kubeconfig.ts';
 
 describe('kubeconfig', () => {
@@ -52,6 +53,28 @@ users: [{name: u, user: {client-certificate: ../crt, client-key: /abs/key, exec:
     const { kubeConfig, proxyUrl, namespace } = loadKubeConfig(await file('config', text));
     expect({ proxyUrl, namespace }).to.deep.equal({ proxyUrl: 'http://proxy:3128', namespace: 'scans' });
     expect(kubeConfig.getCurrentCluster()).to.include({ tlsServerName: 'api', skipTLSVerify: true });
+  });
+
+  it('takes server, token file and namespace from the service account of a pod', async () => {
+    const account = 'var/run/secrets/kubernetes.io/serviceaccount';
+    await file(`${account}/token`, 'first');
+    await file(`${account}/ca.crt`, 'CA');
+    await file(`${account}/namespace`, 'curbcut\n');
+    Object.assign(process.env, { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' });
+    try {
+      const loaded = loadKubeConfig(undefined, folder);
+      expect(loaded).to.include({ server: 'https://[fd00::1]:443', namespace: 'curbcut' });
+      const credentials = createCredentials(loaded, () => loadKubeConfig(undefined, folder));
+      const { headers, tls } = await credentials.current();
+      expect(headers).to.deep.equal({ authorization: 'Bearer first' });
+      expect(String(tls.ca)).to.equal('CA');
+      await file(`${account}/token`, 'second');
+      credentials.renew();
+      expect((await credentials.current()).headers).to.deep.equal({ authorization: 'Bearer second' });
+    } finally {
+      delete process.env['KUBERNETES_SERVICE_HOST'];
+      delete process.env['KUBERNETES_SERVICE_PORT'];
+    }
   });
 
   const mistakes: [string, string, string][] = [

@@ -77,19 +77,20 @@ const AUTH_PROVIDERS = ['azure', 'gcp', 'oidc'];
 
 /**
  * @param kubeconfig one path, or several separated as in `KUBECONFIG`; default: the pod's service account, else `~/.kube/config`
+ * @param root replaces `/` in tests of the service account
  * @throws Error that names the file and the mistake in it
  */
-export function loadKubeConfig(kubeconfig: string | undefined): LoadedConfig {
+export function loadKubeConfig(kubeconfig: string | undefined, root = ''): LoadedConfig {
   if (kubeconfig) return fromFiles(kubeconfig.split(delimiter).filter(Boolean));
-  if (existsSync(SERVICE_ACCOUNT_TOKEN)) return fromServiceAccount();
+  if (existsSync(root + SERVICE_ACCOUNT_TOKEN)) return fromServiceAccount(root);
   const home = join(homedir(), '.kube', 'config');
   if (existsSync(home)) return fromFiles([home]);
   throw new Error(`no Kubernetes API is configured: KUBECONFIG is not set, there is no service account, and ${home} does not exist`);
 }
 
-function fromServiceAccount(): LoadedConfig {
+function fromServiceAccount(root: string): LoadedConfig {
   const kubeConfig = new KubeConfig();
-  kubeConfig.loadFromCluster();
+  kubeConfig.loadFromCluster(root);
   const [context] = kubeConfig.contexts;
   return {
     kubeConfig,
