@@ -1,7 +1,7 @@
 /** Free ports on loopback. */
 import { createServer } from 'node:net';
 
-/** A port that nobody listens on now: `preferred` if it is free, else any. */
+/** A free port: `preferred` if possible. */
 export async function freePort(preferred = 0): Promise<number> {
   const attempt = (port: number): Promise<number> =>
     new Promise((resolve, reject) => {

@@ -1,36 +1,37 @@
-/** Starts Curbcut's own processes, API and operator, as a cluster would: by their command, their environment and their probes. */
+/** Starts Curbcut's own processes, API and operator, as a cluster would: with a command, an environment and probes. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorMessage } from '../platform/errors.ts';
 import { freePort } from './port.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** A prefix under which a process is told to stop when this one is killed without a chance to say so (Linux, util-linux). */
+/** A command prefix that stops a process when this one is killed (Linux, util-linux). */
 const DIES_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'TERM'] : [];
-const READY_WITHIN_MS = 60_000;
-const STOP_WITHIN_MS = 10_000;
+const READY_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 10_000;
 
 export interface ProductOptions {
-  /** Everything that both processes read; ports are added here. */
+  /** The environment of both processes; ports are added. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Where `api.log` and `operator.log` are written. */
   logDir: string;
-  /** What Node.js itself is told, such as limits of its memory. */
+  /** Options of Node.js, such as memory limits. */
   nodeFlags?: readonly string[];
-  /** The API's port; absent: any free one. */
+  /** The API's port. Default: any free port. */
   port?: number;
-  /** Called when a process ends although nobody asked it to. */
-  onExit?: (name: string, why: string) => void;
+  /** Called when a process ends unexpectedly. */
+  onExit?: (name: string, reason: string) => void;
 }
 
 export interface Product {
   /** The API's base address. */
   url: string;
-  /** Where the operator answers probes and Prometheus. */
+  /** The address of the operator's probes and metrics. */
   operatorUrl: string;
-  /** Ends both processes, the API first so that no submission is taken that nobody will run. */
+  /** Stops both processes: the API first, so that it accepts no submission that would not run. */
   close(): Promise<void>;
-  /** Ends a process as a crash would, without grace, and starts it anew. */
+  /** Kills a process without grace, as a crash would, and starts it again. */
   crash(name: 'api' | 'operator'): Promise<void>;
 }
 
@@ -39,7 +40,7 @@ interface Process {
   ended: Promise<string>;
 }
 
-/** Starts API and operator and waits until both say that they are ready. @throws with the end of its log if one does not become ready */
+/** Starts API and operator and waits until both are ready. @throws Error that names the log if one does not become ready */
 export async function startProduct(options: ProductOptions): Promise<Product> {
   const port = options.port ?? (await freePort());
   const metricsPort = await freePort();
@@ -60,7 +61,7 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     const child = spawn(command, args, {
       env: { ...options.environment, ...addresses[name] },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Of its own group, so that Ctrl-C reaches us alone and we end it in order.
+      // In its own process group: Ctrl-C must reach only this process, which then stops the others in order.
       detached: true,
     });
     child.stdout.pipe(log, { end: false });
@@ -68,11 +69,11 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     const ended = new Promise<string>((resolve) => child.on('close', (code, signal) => resolve(signal ?? `exit code ${code}`)));
     const self = { child, ended };
     running.set(name, self);
-    void ended.then((why) => {
+    void ended.then((reason) => {
       log.end();
       if (running.get(name) === self) {
         running.delete(name);
-        if (!closing) options.onExit?.(name, why);
+        if (!closing) options.onExit?.(name, reason);
       }
     });
   };
@@ -81,9 +82,9 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     const one = running.get(name);
     if (!one) return;
     one.child.kill('SIGTERM');
-    const impatient = setTimeout(() => one.child.kill('SIGKILL'), STOP_WITHIN_MS);
+    const kill = setTimeout(() => one.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
     await one.ended;
-    clearTimeout(impatient);
+    clearTimeout(kill);
   };
   const close = async (): Promise<void> => {
     closing = true;
@@ -92,21 +93,21 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   };
 
   const ready = async (name: 'api' | 'operator'): Promise<void> => {
-    const until = Date.now() + READY_WITHIN_MS;
-    let last = 'no answer';
+    const until = Date.now() + READY_TIMEOUT_MS;
+    let last = 'no response';
     while (Date.now() < until) {
-      if (!running.has(name)) throw new Error(`The ${name} ended while it was starting; ${join(options.logDir, `${name}.log`)} says why.`);
+      if (!running.has(name)) throw new Error(`The ${name} exited while starting. See ${join(options.logDir, `${name}.log`)}.`);
       try {
         const answer = await fetch(probes[name], { signal: AbortSignal.timeout(2000) });
         if (answer.ok) return;
         last = await answer.text();
       } catch (error) {
-        last = error instanceof Error ? error.message : String(error);
+        last = errorMessage(error);
       }
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     throw new Error(
-      `The ${name} did not become ready within ${READY_WITHIN_MS / 1000} s (${last}); see ${join(options.logDir, `${name}.log`)}.`,
+      `The ${name} did not become ready within ${READY_TIMEOUT_MS / 1000} s (${last}). See ${join(options.logDir, `${name}.log`)}.`,
     );
   };
 

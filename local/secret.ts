@@ -1,10 +1,10 @@
-/** Secrets of the embedded stack: random, made once, readable by their owner alone. */
+/** Secrets of the embedded stack: random, created once, readable by their owner only. */
 import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Reads a secret from a file, or makes one of 32 random bytes (hexadecimal) where the file is not there. */
-export async function loadOrMakeSecret(path: string): Promise<string> {
+/** Reads a secret from a file. If the file does not exist, creates it with 32 random bytes in hexadecimal. */
+export async function loadOrCreateSecret(path: string): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {

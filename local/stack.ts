@@ -1,6 +1,6 @@
 /**
- * Starts what Curbcut stands on, on one machine: a Kubernetes API, documents, objects, messages and a demo site.
- * Each part gives way to the real one whose address is configured. For trying out and for tests, never for production.
+ * Starts the services that Curbcut needs on one machine: Kubernetes, documents, objects and messages. A part is not started
+ * if the address of a real service is configured. For trying out and for tests, not for production.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,37 +9,37 @@ import { startDocuments } from './documents/documents.ts';
 import { startKube } from './kube/kube.ts';
 import { startMessages } from './messages/messages.ts';
 import { startObjects } from './objects/objects.ts';
-import { loadOrMakeSecret } from './secret.ts';
+import { loadOrCreateSecret } from './secret.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 export const CRDS = ['accessibilityscans', 'scanqueues'].map((name) => join(ROOT, 'crds', `${name}.yaml`));
 
-/** The name under which the embedded Kubernetes knows the scanner: it runs the program where a cluster would run the image. */
+/** The scanner's image on the embedded Kubernetes, which runs the program instead of an image. */
 export const LOCAL_SCANNER_IMAGE = 'curbcut/scanner:local';
 
 export interface StackOptions {
-  /** Where state is kept; it survives a restart. */
+  /** The folder of the state, which survives a restart. */
   dataDir: string;
-  /** What is configured already; a part whose address is in it is not started. */
+  /** The configured addresses. A part whose address is set is not started. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** The address that the parts listen on; pods must reach it. Default loopback. */
+  /** The address to listen on, which pods must reach. Default: loopback. */
   host?: string;
-  /** The embedded Kubernetes' port; 0 or absent: any free one. */
+  /** The port of the embedded Kubernetes. Default: any free port. */
   kubePort?: number;
-  /** Variables that every pod of the embedded Kubernetes gets, for tests. */
+  /** Additional environment variables of every pod, for tests. */
   podEnvironment?: Record<string, string>;
   logger: Logger;
 }
 
 export interface Stack {
-  /** The addresses, as API and operator read them. */
+  /** Environment variables with the addresses, for API and operator. */
   environment: Record<string, string>;
-  /** Which parts are embedded, in plain words. */
+  /** The embedded parts, for display. */
   embedded: string[];
   close(): Promise<void>;
 }
 
-/** Starts every part that is not configured. On a failure, what was started is ended before the error is thrown. */
+/** Starts every part whose address is not configured. If one fails, the others are stopped before the error is thrown. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const { dataDir, environment: given, host = '127.0.0.1', logger } = options;
   const environment: Record<string, string> = {};
@@ -98,7 +98,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     if (!given.S3_ENDPOINT) {
       start('objects', async () => {
         const accessKeyId = 'curbcut-local';
-        const secretAccessKey = await loadOrMakeSecret(join(dataDir, 'objects.secret'));
+        const secretAccessKey = await loadOrCreateSecret(join(dataDir, 'objects.secret'));
         const objects = await startObjects({ host, dataDir: await folder('objects'), accessKeyId, secretAccessKey, bucket: 'curbcut' });
         closers.push(() => objects.close());
         Object.assign(environment, {
@@ -109,7 +109,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         });
       });
     }
-    // Every start is waited for, so that a failure of one leaves no other running behind our back.
+    // Wait for every start, so that after a failure no other part keeps running.
     const outcomes = await Promise.allSettled(starts);
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
@@ -120,12 +120,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Pods of the embedded Kubernetes are processes of this machine, so they need its PATH to find the browser. */
+/** Pods of the embedded Kubernetes are local processes, which need the PATH to find the browser. */
 function podEnvironment(options: StackOptions): Record<string, string> {
   const passed = ['PATH', 'HOME', 'CHROMIUM_PATH', 'NODE_EXTRA_CA_CERTS'].flatMap((name) => {
     const value = options.environment[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  // Half of a pod's start is compiling; the image ships its cache, here it is kept from pod to pod.
+  // Compiling is half of a pod's start-up time. The image contains a compile cache; here pods share one.
   return { ...Object.fromEntries(passed), NODE_COMPILE_CACHE: join(options.dataDir, 'compile-cache'), ...options.podEnvironment };
 }

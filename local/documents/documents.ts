@@ -1,10 +1,10 @@
 /**
- * A document store for one machine that speaks MongoDB's wire protocol from memory, as MongoDB 4.4 would answer what the
- * product asks. For trying out, development and tests; it knows no users, so it belongs on the loopback address.
+ * An in-memory document store for one machine that speaks MongoDB's wire protocol and answers the product's commands as
+ * MongoDB 4.4 does. For trying out, development and tests. It has no authentication: listen on loopback only.
  */
 import { createServer, type Socket } from 'node:net';
 import { realpathSync, mkdirSync } from 'node:fs';
-import { holdDataFolder } from '../data-folder.ts';
+import { lockDataFolder } from '../folder-lock.ts';
 import { answer } from './commands/commands.ts';
 import { openCursors } from './commands/cursors.ts';
 import { openStore } from './storage/store.ts';
@@ -20,13 +20,13 @@ const SWEEP_MS = 2000;
 
 /**
  * Starts the store.
- * @param options.dataDir folder that keeps the documents; without it they are forgotten at the end
- * @throws Error where another process uses the folder, or its log is damaged
+ * @param options.dataDir folder of the change log; without it nothing is kept
+ * @throws Error if another process uses the folder, or its log is damaged
  */
 export async function startDocuments(options: { host?: string; port?: number; dataDir?: string } = {}): Promise<Documents> {
   const { host = '127.0.0.1', port = 0, dataDir } = options;
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const hold = dataDir === undefined ? null : await holdDataFolder(realpathSync(dataDir), 'document store');
+  const hold = dataDir === undefined ? null : await lockDataFolder(realpathSync(dataDir), 'document store');
   const store = openStore(dataDir ?? null);
   const cursors = openCursors();
   const sockets = new Set<Socket>();
@@ -55,7 +55,7 @@ export async function startDocuments(options: { host?: string; port?: number; da
           if (!request.silent) socket.write(writeAnswer(request, given, ++responses));
         }
       } catch {
-        socket.destroy(); // bytes that are no message: nothing after them can be understood
+        socket.destroy(); // Not a message: the rest of the stream cannot be parsed.
       }
     });
   });

@@ -1,4 +1,4 @@
-/** The refusals of the document store, with MongoDB's numbers and names. */
+/** Errors of the document store, with MongoDB's codes and names. */
 
 const NAMES: Readonly<Record<number, string>> = {
   2: 'BadValue',
@@ -24,15 +24,15 @@ const NAMES: Readonly<Record<number, string>> = {
   11000: 'DuplicateKey',
 };
 
-/** A refusal that the client is told of. */
-export class Refusal extends Error {
+/** An error that is sent to the client. */
+export class CommandError extends Error {
   readonly code: number;
   readonly codeName: string;
-  /** Further fields of the answer, such as a duplicate's key. */
+  /** Further fields of the response, such as the duplicate key. */
   readonly details: Record<string, unknown>;
   constructor(code: number, message: string, details: Record<string, unknown> = {}) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'CommandError';
     this.code = code;
     this.codeName = NAMES[code] ?? `Location${code}`;
     this.details = details;

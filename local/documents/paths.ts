@@ -1,12 +1,12 @@
-/** Dotted paths: what they mean in a filter, and how an update writes to them. */
-import { Refusal } from './errors.ts';
+/** Dotted paths: how a filter reads them and how an update writes to them. */
+import { CommandError } from './errors.ts';
 import { isDoc, type Doc } from './values.ts';
 
 const INDEX = /^(0|[1-9]\d*)$/;
 
 /**
- * The values that a filter's path means in a document. Arrays on the way are entered, a number may also be a position.
- * A path that leads nowhere gives one `undefined`, but nothing at all where an array on the way has no documents.
+ * The values at a filter's path. The path descends into arrays; a number may also be an index. A missing path yields one
+ * `undefined`, but nothing if an array on the path contains no documents.
  */
 export function leaves(value: unknown, path: readonly string[], from = 0): unknown[] {
   if (from === path.length) return [value];
@@ -21,7 +21,7 @@ export function leaves(value: unknown, path: readonly string[], from = 0): unkno
   return leaves(value[field], path, from + 1);
 }
 
-/** The value at an update's path, where a number is a position in an array; `undefined` where there is none. */
+/** The value at an update's path, in which a number is an array index; `undefined` if there is none. */
 export function valueAt(doc: unknown, path: readonly string[]): unknown {
   let value = doc;
   for (const field of path) {
@@ -33,8 +33,8 @@ export function valueAt(doc: unknown, path: readonly string[]): unknown {
 }
 
 /**
- * Writes a value at a path of a document that may be changed, making what is missing on the way.
- * @throws Refusal where something on the way is neither a document nor an array
+ * Writes a value at a path of a mutable document and creates missing documents on the path.
+ * @throws CommandError if a value on the path is neither a document nor an array
  */
 export function writeAt(doc: Doc, path: readonly string[], value: unknown): void {
   let here: Doc | unknown[] = doc;
@@ -51,7 +51,7 @@ export function writeAt(doc: Doc, path: readonly string[], value: unknown): void
   });
 }
 
-/** Takes away what is at a path; in an array it becomes null. */
+/** Removes the value at a path; an array element becomes null. */
 export function removeAt(doc: Doc, path: readonly string[]): void {
   const holder = valueAt(doc, path.slice(0, -1));
   const field = path.at(-1)!;
@@ -60,7 +60,7 @@ export function removeAt(doc: Doc, path: readonly string[]): void {
   } else if (isDoc(holder)) delete holder[field];
 }
 
-/** Sets a field whatever it is called. */
+/** Sets a field of any name, also `__proto__`. */
 export function define(doc: Doc, field: string, value: unknown): void {
   if (field === '__proto__') Object.defineProperty(doc, field, { value, writable: true, enumerable: true, configurable: true });
   else doc[field] = value;
@@ -69,9 +69,9 @@ export function define(doc: Doc, field: string, value: unknown): void {
 const read = (holder: Doc | unknown[], field: string): unknown =>
   Array.isArray(holder) ? holder[Number(field)] : Object.hasOwn(holder, field) ? holder[field] : undefined;
 
-function notViable(field: string, holder: string, value: unknown): Refusal {
+function notViable(field: string, holder: string, value: unknown): CommandError {
   const shown = Array.isArray(value)
     ? 'an array'
     : JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
-  return new Refusal(28, `Cannot create field '${field}' in element {${holder}: ${shown}}`);
+  return new CommandError(28, `Cannot create field '${field}' in element {${holder}: ${shown}}`);
 }

@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { arithmetic, asDouble, compare, decode, encode, identical, keyOf, typeName } from './values.ts';
 
 describe('stored values', () => {
-  it('come back byte for byte, whatever their type', () => {
+  it('are returned byte for byte, whatever their type', () => {
     const doc = {
       int: new Int32(1),
       largest: new Int32(2147483647),
@@ -50,7 +50,7 @@ describe('stored values', () => {
     expect(calculateObjectSize(deserialize(encode(decode(bytes))))).to.be.greaterThan(0);
   });
 
-  it('stand in the order of their types, then of their values', () => {
+  it('are ordered by type, then by value', () => {
     const ordered: unknown[] = [
       new MinKey(), undefined, null, Number.NaN, -1, 0.5, 1n, 1.5, 2, 10n ** 15n, '', 'a', 'b', {}, { a: 1 }, { a: 2 }, { a: 2, b: 0 }, { b: 1 },
       [], [1], [1, 2], [2], new Binary(Buffer.from([1])), new ObjectId('000000000000000000000001'), false, true, new Date(0), new Date(1), /a/, new MaxKey(),
@@ -59,14 +59,14 @@ describe('stored values', () => {
       for (const [j, b] of ordered.entries()) expect(Math.sign(compare(a, b)), `${i} ${j}`).to.equal(Math.sign(i - j));
   });
 
-  it('are equal as numbers across types, but not identical', () => {
+  it('of different number types are equal but not identical', () => {
     expect([compare(1, 1n), compare(1n, new Double(1)), compare(-0, 0)]).to.deep.equal([0, 0, 0]);
     expect([keyOf(1), keyOf(1n), keyOf(new Double(1))]).to.deep.equal(['n1', 'n1', 'n1']);
     expect([identical(1, 1n), identical(1, new Double(1)), identical({ a: 1, b: 2 }, { b: 2, a: 1 })]).to.deep.equal([false, false, false]);
     expect(identical({ a: [new Date(1), null] }, { a: [new Date(1), null] })).to.equal(true);
   });
 
-  it('have one key exactly where they are equal', () => {
+  it('have the same key exactly if they are equal', () => {
     const value = fc.letrec((tie) => ({
       value: fc.oneof(
         { maxDepth: 2 },
@@ -99,7 +99,7 @@ describe('stored values', () => {
     fc.assert(fc.property(value, value, (a, b) => (keyOf(a) === keyOf(b)) === (compare(a, b) === 0)));
   });
 
-  it('add up in the wider type, and an int grows where it must', () => {
+  it('are added in the wider type, and an overflowing int becomes a long', () => {
     const sums: [unknown, unknown, unknown, string][] = [
       [1, 2, 3, 'int'],
       [2147483647, 1, 2147483648n, 'long'],

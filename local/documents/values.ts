@@ -1,9 +1,9 @@
 /**
- * What a stored value is and how two of them compare: BSON's types held so that each comes back as it went in.
+ * Stored values and their comparison. BSON's types are represented so that each value is returned as it was stored.
  *
  * 32-bit integers are JavaScript numbers, 64-bit ones are bigints, doubles are numbers unless they look like a 32-bit
- * integer (then they stay `Double`); `undefined` means that there is no such field. Stored documents are never changed
- * in place, so they can be shared between the collection, its log and open cursors.
+ * integer (then they stay `Double`); `undefined` means that the field is missing. Stored documents are never changed in
+ * place, so that the collection, its log and open cursors can share them.
  */
 import { Binary, Decimal128, Double, ObjectId, deserialize, serialize, type Int32, type Long } from 'bson';
 
@@ -15,7 +15,7 @@ const INT_MAX = 2 ** 31 - 1;
 const isInt32 = (value: number): boolean => Number.isInteger(value) && value >= INT_MIN && value <= INT_MAX && !Object.is(value, -0);
 const bsonType = (value: unknown): string | undefined => (value as { _bsontype?: string } | null)?._bsontype;
 
-/** True for an embedded document: neither an array nor one of BSON's own types. */
+/** An embedded document is neither an array nor one of BSON's own types. */
 export function isDoc(value: unknown): value is Doc {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return !(value instanceof Date) && !(value instanceof RegExp) && bsonType(value) === undefined;
@@ -26,7 +26,7 @@ export function decode(bytes: Uint8Array): Doc {
   return held(deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: false })) as Doc;
 }
 
-/** Writes one BSON document; fields without a value are left out. */
+/** Writes one BSON document; undefined fields are omitted. */
 export function encode(doc: Doc): Uint8Array {
   return serialize(doc, { ignoreUndefined: true });
 }
@@ -51,7 +51,7 @@ function held(value: unknown): unknown {
   }
 }
 
-/** A double as it is held. */
+/** The representation of a double. */
 export function asDouble(value: number): number | Double {
   return isInt32(value) ? new Double(value) : value;
 }
@@ -59,7 +59,7 @@ export function asDouble(value: number): number | Double {
 export type NumberType = 'int' | 'long' | 'double' | 'decimal';
 const NUMBER_RANK: Readonly<Record<NumberType, number>> = { int: 0, long: 1, double: 2, decimal: 3 };
 
-/** Which of BSON's numbers a value is; null where it is none. */
+/** The BSON number type of a value; null if it is not a number. */
 export function numberType(value: unknown): NumberType | null {
   if (typeof value === 'number') return isInt32(value) ? 'int' : 'double';
   if (typeof value === 'bigint') return 'long';
@@ -67,7 +67,7 @@ export function numberType(value: unknown): NumberType | null {
   return type === 'Double' ? 'double' : type === 'Decimal128' ? 'decimal' : null;
 }
 
-/** Any number as JavaScript's; longs beyond 2^53 lose their last digits, as a double does. */
+/** A number as a JavaScript number; longs beyond 2^53 lose precision. */
 export function toNumber(value: unknown): number {
   if (typeof value === 'number') return value;
   if (typeof value === 'bigint') return Number(value);
@@ -75,7 +75,7 @@ export function toNumber(value: unknown): number {
   return (value as Double).value;
 }
 
-/** Adds, multiplies or subtracts as the server does: in the wider of the two types, an int growing to a long where it must. */
+/** Adds, multiplies or subtracts in the wider of the two types; an overflowing int becomes a long. */
 export function arithmetic(operation: '+' | '-' | '*', a: unknown, b: unknown): unknown {
   const types = [numberType(a)!, numberType(b)!].sort((x, y) => NUMBER_RANK[y] - NUMBER_RANK[x]);
   if (types[0] === 'decimal') return Decimal128.fromString(String(compute(operation, toNumber(a), toNumber(b))));
@@ -86,11 +86,11 @@ export function arithmetic(operation: '+' | '-' | '*', a: unknown, b: unknown): 
 }
 
 function compute(operation: '+' | '-' | '*', a: number | bigint, b: number | bigint): number | bigint {
-  const [x, y] = [a as number, b as number]; // both are of one kind
+  const [x, y] = [a as number, b as number]; // both are of the same type
   return operation === '+' ? x + y : operation === '-' ? x - y : x * y;
 }
 
-/** BSON's name of a value's type, as `$type` says it. */
+/** The name of a value's BSON type, as in `$type`. */
 export function typeName(value: unknown): string {
   if (value === undefined) return 'missing';
   if (value === null) return 'null';
@@ -121,14 +121,14 @@ export function typeName(value: unknown): string {
 
 const ORDER: readonly string[] = 'minKey missing null number string object array binData objectId bool date timestamp regex'.split(' ');
 
-/** Where a value's type stands in BSON's order of types. Numbers of all types stand together. */
+/** The position of a value's type in BSON's order of types. All number types share one position. */
 export function typeOrder(value: unknown): number {
   if (numberType(value) !== null) return ORDER.indexOf('number');
   const place = ORDER.indexOf(typeName(value));
   return place === -1 ? ORDER.length : place;
 }
 
-/** BSON's total order over all values: negative, 0 or positive. No value stands before null. */
+/** BSON's total order over all values: negative, 0 or positive. A missing value comes before null. */
 export function compare(a: unknown, b: unknown): number {
   if (a === b) return 0;
   const order = typeOrder(a) - typeOrder(b);
@@ -150,7 +150,7 @@ const simple = <T extends string | number | bigint>(a: T, b: T): number => (a < 
 function compareNumbers(a: unknown, b: unknown): number {
   if (typeof a === 'bigint' && typeof b === 'bigint') return simple(a, b);
   const [x, y] = [typeof a === 'bigint' ? a : toNumber(a), typeof b === 'bigint' ? b : toNumber(b)];
-  if (x !== x || y !== y) return x !== x ? (y !== y ? 0 : -1) : 1; // NaN stands before every number
+  if (x !== x || y !== y) return x !== x ? (y !== y ? 0 : -1) : 1; // NaN comes before every number
   return x < y ? -1 : x > y ? 1 : 0; // JavaScript compares bigint with number exactly
 }
 
@@ -179,7 +179,7 @@ function compareBinaries(a: Binary, b: Binary): number {
   return a.position - b.position || a.sub_type - b.sub_type || Buffer.compare(a.value(), b.value());
 }
 
-/** True where two values are the same to the last bit of type: what decides whether an update changed anything. */
+/** Whether two values have the same type and value. Decides whether an update changed anything. */
 export function identical(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeName(a) !== typeName(b)) return false;
@@ -191,7 +191,7 @@ export function identical(a: unknown, b: unknown): boolean {
   return compare(a, b) === 0;
 }
 
-/** A string that two values share exactly if they are equal as keys of an index: 1, 1n and 1.0 are; nothing and null are. */
+/** A string that is the same for two values exactly if they are equal as index keys: 1, 1n and 1.0; missing and null. */
 export function keyOf(value: unknown): string {
   if (value === null || value === undefined) return 'z';
   if (typeof value === 'string') return `s${JSON.stringify(value)}`;
@@ -212,7 +212,7 @@ export function keyOf(value: unknown): string {
   return `${typeName(value)}${JSON.stringify(String(value))}`;
 }
 
-/** A copy whose documents and arrays may be changed; BSON's own values are shared. */
+/** A copy with mutable documents and arrays; BSON's own values are shared. */
 export function copy<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copy) as T;
   if (!isDoc(value)) return value;
@@ -221,7 +221,7 @@ export function copy<T>(value: T): T {
   return result as T;
 }
 
-/** Whether a value counts as true: everything but false, null, nothing and zero. */
+/** Everything but false, null, missing and zero counts as true. */
 export function truthy(value: unknown): boolean {
   if (value === undefined || value === null || value === false) return false;
   return numberType(value) === null || toNumber(value) !== 0;

@@ -1,14 +1,14 @@
-/** MongoDB's wire protocol: OP_MSG in and out, and the OP_QUERY that old handshakes begin with. */
+/** MongoDB's wire protocol: OP_MSG, and the OP_QUERY of old handshakes. */
 import { decode, encode, type Doc } from './values.ts';
 
-/** A request, and how its answer must look. */
+/** A request, and the form of its response. */
 export interface Request {
   requestId: number;
   command: Doc;
   database: string;
-  /** True for OP_QUERY, whose answer is an OP_REPLY. */
+  /** Whether it is an OP_QUERY, whose response is an OP_REPLY. */
   legacy: boolean;
-  /** True where the client waits for no answer (write concern 0). */
+  /** Whether the client waits for no response (write concern 0). */
   silent: boolean;
 }
 
@@ -21,8 +21,8 @@ const CHECKSUM_PRESENT = 1;
 const MORE_TO_COME = 2;
 
 /**
- * Cuts a stream of bytes into requests.
- * @returns a function that takes bytes and gives the requests that are complete; it throws on bytes that are no such message
+ * Splits a stream of bytes into requests.
+ * @returns a function that takes bytes and returns the complete requests; it throws if the bytes are not a message
  */
 export function requestReader(): (bytes: Buffer) => Request[] {
   let chunks: Buffer[] = [];
@@ -49,7 +49,7 @@ function parse(message: Buffer): Request {
   const requestId = message.readInt32LE(4);
   const opcode = message.readInt32LE(12);
   if (opcode === OP_MSG) return { requestId, legacy: false, ...parseMessage(message) };
-  if (opcode !== OP_QUERY) throw new Error(`opcode ${opcode} is not known`);
+  if (opcode !== OP_QUERY) throw new Error(`opcode ${opcode} is not supported`);
   const nameEnd = message.indexOf(0, HEADER + 4);
   const collection = message.toString('utf8', HEADER + 4, nameEnd);
   return {
@@ -84,7 +84,7 @@ function parseMessage(message: Buffer): Pick<Request, 'command' | 'database' | '
       }
       sequences.push([message.toString('utf8', at + 4, nameEnd), docs]);
       at = sectionEnd;
-    } else throw new Error(`section kind ${kind} is not known`);
+    } else throw new Error(`section kind ${kind} is not supported`);
   }
   if (command === null) throw new Error('a message without a command');
   for (const [field, docs] of sequences) command[field] = docs;
@@ -97,7 +97,7 @@ function documentAt(message: Buffer, at: number, end: number): Buffer {
   return message.subarray(at, at + length);
 }
 
-/** An answer as bytes. */
+/** Encodes a response. */
 export function writeAnswer(request: Request, answer: Doc, responseId: number): Buffer {
   const body = encode(answer);
   const fields = request.legacy ? Buffer.alloc(20) : Buffer.alloc(5);

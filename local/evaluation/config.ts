@@ -1,4 +1,4 @@
-/** What the evaluation reads from its environment. */
+/** The configuration of the evaluation. */
 import { Type } from '../../platform/configuration.ts';
 
 const name = (description: string) => Type.String({ pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$', description });

@@ -1,6 +1,6 @@
 /**
- * The evaluation's process: documents, objects, messages and the demo site in one pod, so that the chart makes a whole
- * product on an empty cluster. Its documents know no users and its data go with their volume: never for production.
+ * The evaluation's process: documents, objects, messages and the demo site in one pod, so that the chart installs a whole
+ * product on an empty cluster. The documents have no authentication and the data disappear with their volume.
  */
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -12,9 +12,9 @@ import { startDemoSite } from '../demo-site/server.ts';
 import { startDocuments } from '../documents/documents.ts';
 import { startMessages } from '../messages/messages.ts';
 import { startObjects } from '../objects/objects.ts';
-import { loadOrMakeSecret } from '../secret.ts';
+import { loadOrCreateSecret } from '../secret.ts';
 import { Environment } from './config.ts';
-import { API_KEY_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './kept.ts';
+import { API_KEY_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './secrets.ts';
 
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
 
@@ -57,7 +57,7 @@ try {
     port: config.OBJECTS_PORT,
     dataDir: join(dataDir, 'objects'),
     accessKeyId: 'curbcut-evaluation',
-    secretAccessKey: await loadOrMakeSecret(join(dataDir, 'objects.secret')),
+    secretAccessKey: await loadOrCreateSecret(join(dataDir, 'objects.secret')),
     bucket: 'curbcut',
   });
   closers.push(() => objects.close());
@@ -74,16 +74,16 @@ try {
   const changes = changesOf(dataDir, { apiKey, ...messages }, data);
   if (Object.keys(changes).length > 0) {
     await kubernetes.request('PATCH', secret, { contentType: 'application/merge-patch+json', body: { data: changes } });
-    logger.info({ secret: config.EVALUATION_SECRET, keys: Object.keys(changes) }, 'wrote the Secret');
+    logger.info({ secret: config.EVALUATION_SECRET, keys: Object.keys(changes) }, 'updated the Secret');
   }
 
-  // Only now: who waits for readiness may count on the Secret.
+  // Become ready only now: API and operator wait for readiness and need the Secret.
   const probes = createServer((_, response) => response.end('ready\n'));
   await new Promise<void>((resolve, reject) => probes.once('error', reject).listen(config.PROBE_PORT, host, resolve));
   closers.push(() => new Promise((resolve) => probes.close(resolve)));
-  logger.warn('an evaluation, not for production: documents without users, data that go with their volume');
+  logger.warn('for evaluation only: the document store has no authentication, and the data disappear with their volume');
 } catch (error) {
-  logger.error({ err: error }, 'cannot go on');
+  logger.error({ err: error }, 'fatal');
   process.exitCode = 1;
   await close();
 }

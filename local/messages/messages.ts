@@ -1,17 +1,17 @@
-/** Messages for one machine: the real nats-server as a child of this process, with accounts and users of its own. */
+/** The message server of one machine: the real nats-server as a child process, with its own accounts and users. */
 import { mkdirSync, realpathSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { holdDataFolder } from '../data-folder.ts';
-import { loadOrMakeIdentity, writePrivately, type Identity } from './identity.ts';
+import { lockDataFolder } from '../folder-lock.ts';
+import { loadOrCreateIdentity, writePrivately, type Identity } from './identity.ts';
 import { endStale, runServer, type ServerRun } from './server.ts';
 
 export interface Messages {
-  /** `nats://host:port`; it stays the same over restarts of the server. */
+  /** `nats://host:port`; it does not change when the server restarts. */
   url: string;
-  /** A `.creds` file of a user who may do all in the account; readable by its owner alone. */
+  /** A `.creds` file of a user with all rights in the account; readable by its owner only. */
   credentialsFile: string;
-  /** The account's seed (`SA…`), which signs the credentials of single scans. A secret. */
+  /** The account's seed (`SA…`), which signs the credentials of each scan. A secret. */
   signingSeed: string;
   close(): Promise<void>;
 }
@@ -20,16 +20,16 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
- * Starts nats-server and starts it again whenever it ends.
- * @param options.dataDir folder that keeps keys, so that credentials stay good over a restart
+ * Starts nats-server and restarts it if it ends.
+ * @param options.dataDir folder of the keys, so that credentials stay valid after a restart
  * @param options.binary default `nats-server`, found by PATH
- * @throws Error where it does not start, with what it said, or another process uses the folder
+ * @throws Error with the server's output if it does not start, or if another process uses the folder
  */
 export async function startMessages(options: { host?: string; port?: number; dataDir: string; binary?: string }): Promise<Messages> {
   const { host = '127.0.0.1', binary = 'nats-server' } = options;
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const folder = realpathSync(options.dataDir);
-  const hold = await holdDataFolder(folder, 'message server');
+  const hold = await lockDataFolder(folder, 'message server');
   const configPath = join(folder, 'nats-server.conf');
   const credentialsFile = join(folder, 'service.creds');
 
@@ -37,7 +37,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
   let identity: Identity;
   try {
     await endStale(folder, configPath);
-    identity = await loadOrMakeIdentity(folder);
+    identity = await loadOrCreateIdentity(folder);
     writePrivately(credentialsFile, identity.credentials);
     run = await start(options.port ?? 0);
   } catch (error) {
@@ -66,7 +66,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
         await delay(pause, undefined, { signal: closing.signal }).catch(() => {});
         if (closing.signal.aborted) return;
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
-        // It may fail to start for a while (its port is taken, memory is short); those who use it wait anyway.
+        // A start may fail temporarily (port in use, out of memory). Clients reconnect by themselves.
         up = await start(port).then(
           (next) => {
             run = next;
@@ -86,7 +86,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
       closing.abort();
       await run.stop();
       await watching;
-      await run.stop(); // a restart that was under way when this began
+      await run.stop(); // A restart may have been in progress.
       await hold.release();
     },
   };
@@ -94,7 +94,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
 
 function configuration(folder: string, host: string, port: number, identity: Identity): string {
   const { operatorJwt, account, system } = identity;
-  return `# Made at every start; changes to it are lost.
+  return `# Written at every start. Changes are lost.
 listen: ${JSON.stringify(`${host.includes(':') ? `[${host}]` : host}:${port === 0 ? -1 : port}`)}
 server_name: "curbcut-local"
 pid_file: ${JSON.stringify(join(folder, 'nats-server.pid'))}

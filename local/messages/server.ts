@@ -1,4 +1,4 @@
-/** One run of the nats-server binary: started so that it ends with this process, however that ends. */
+/** One run of the nats-server binary. It ends when this process ends, even if this process is killed. */
 import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ export interface ServerRun {
   port: number;
   /** Resolves when it has ended. */
   ended: Promise<void>;
-  /** Ends it, at last by force. */
+  /** Stops it with SIGTERM, and with SIGKILL after five seconds. */
   stop(): Promise<void>;
 }
 
@@ -19,8 +19,8 @@ const STOP_MS = 5_000;
 const POLL_MS = 20;
 
 /**
- * A shell that starts the server and ends it when its own standard input closes, which the system does for us when this
- * process is gone. The server is in a session of its own, so that Ctrl-C reaches those who use it first.
+ * A shell that starts the server and stops it when its standard input closes, which happens when this process ends. The
+ * server has its own session, so that Ctrl-C does not stop it before its clients.
  */
 const GUARD = `exec 3<&0
 "$@" </dev/null 3<&- &
@@ -34,8 +34,8 @@ kill $guard 2>/dev/null
 exit $code`;
 
 /**
- * Starts the server with a configuration file and waits until it answers.
- * @throws Error with what it said where it does not start
+ * Starts the server with a configuration file and waits until it accepts connections.
+ * @throws Error with the server's output if it does not start
  */
 export async function runServer(options: { binary: string; folder: string; configPath: string; host: string }): Promise<ServerRun> {
   const { binary, folder, configPath, host } = options;
@@ -43,9 +43,9 @@ export async function runServer(options: { binary: string; folder: string; confi
     stdio: ['pipe', 'ignore', 'pipe'],
     detached: true,
   });
-  let said = '';
-  child.stderr.on('data', (bytes: Buffer) => (said = `${said}${bytes.toString()}`.slice(-4000)));
-  child.stdin.on('error', () => {}); // the guard ended first
+  let output = '';
+  child.stderr.on('data', (bytes: Buffer) => (output = `${output}${bytes.toString()}`.slice(-4000)));
+  child.stdin.on('error', () => {}); // The shell may end first.
   let over = false;
   const ended = new Promise<void>((resolve) => {
     child.once('error', () => resolve());
@@ -69,14 +69,14 @@ export async function runServer(options: { binary: string; folder: string; confi
     if (port !== null && (await greets(host, port))) return { port, ended, stop };
     await Promise.race([delay(POLL_MS), ended]);
   }
-  const why = over ? 'ended at once' : `did not answer within ${READY_MS / 1000} s`;
+  const why = over ? 'exited' : `did not accept connections within ${READY_MS / 1000} s`;
   await stop();
-  const missing = said === '' || /not found|No such file/.test(said);
-  const advice = missing ? '\nIs nats-server installed? "apt-get install nats-server", or set NATS_URL to one that runs.' : '';
-  throw new Error(`${binary} ${why}:\n${said.trim() || '(it said nothing)'}${advice}`);
+  const missing = output === '' || /not found|No such file/.test(output);
+  const advice = missing ? '\nIs nats-server installed? "apt-get install nats-server", or set NATS_URL to a running one.' : '';
+  throw new Error(`${binary} ${why}:\n${output.trim() || '(no output)'}${advice}`);
 }
 
-/** The process of the pid file, if it lives and is a server with our configuration file: ids are given again. */
+/** The process of the pid file, if it is running with our configuration file: process IDs are reused. */
 export function runningPid(folder: string, configPath: string): number | null {
   try {
     const pid = Number(readFileSync(join(folder, 'nats-server.pid'), 'utf8'));
@@ -88,7 +88,7 @@ export function runningPid(folder: string, configPath: string): number | null {
   }
 }
 
-/** Ends a server that an earlier life left behind. */
+/** Stops a server that an earlier process left behind. */
 export async function endStale(folder: string, configPath: string): Promise<void> {
   const pid = runningPid(folder, configPath);
   if (pid !== null) {
@@ -102,7 +102,7 @@ export async function endStale(folder: string, configPath: string): Promise<void
   rmSync(join(folder, 'nats-server.pid'), { force: true });
 }
 
-/** The port that the running server says it took, in the file it writes for that. */
+/** The port in the ports file of the running server. */
 function listeningPort(folder: string, binary: string, configPath: string): number | null {
   const pid = runningPid(folder, configPath);
   if (pid === null) return null;
@@ -115,7 +115,7 @@ function listeningPort(folder: string, binary: string, configPath: string): numb
   }
 }
 
-/** True if somebody there greets as a NATS server does. */
+/** Whether a NATS server answers there. */
 function greets(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: host === '0.0.0.0' ? '127.0.0.1' : host, port });

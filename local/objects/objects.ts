@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { holdDataFolder } from '../data-folder.ts';
+import { lockDataFolder } from '../folder-lock.ts';
 import { answer, type ObjectsContext } from './requests.ts';
 import { openShelf } from './shelf.ts';
 
@@ -38,7 +38,7 @@ export async function startObjects(options: {
   const { host = '127.0.0.1', port = 0, dataDir, accessKeyId, secretAccessKey, bucket } = options;
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const folder = realpathSync(dataDir ?? mkdtempSync(join(tmpdir(), 'curbcut-objects-')));
-  const hold = await holdDataFolder(folder, 'object store');
+  const hold = await lockDataFolder(folder, 'object store');
   const context: ObjectsContext = {
     bucket,
     credentials: { accessKeyId, secretAccessKey },

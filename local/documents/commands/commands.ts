@@ -1,7 +1,7 @@
-/** From a command to its answer: the table of what the document store knows, and what it says of itself. */
+/** The table of supported commands. */
 import { READ_COMMANDS } from './read.ts';
 import { WRITE_COMMANDS } from './write.ts';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import type { Commands, Session } from './session.ts';
 import type { Doc } from '../values.ts';
 
@@ -22,8 +22,8 @@ const hello = (_: Doc, { now, connectionId }: Session): Doc => ({
 });
 
 const noTransactions = (): never => {
-  // Not in a real server's words: the driver takes those for a question of retryable writes.
-  throw new Refusal(20, 'The embedded document store has no transactions.');
+  // Not the real server's message: the driver would take it for an error of retryable writes.
+  throw new CommandError(20, 'The embedded document store does not support transactions.');
 };
 
 const COMMANDS: Commands = {
@@ -47,19 +47,20 @@ const COMMANDS: Commands = {
   commitTransaction: noTransactions,
 };
 
-/** Runs one command and gives its answer, `ok: 0` with a code where it was refused. Never throws. */
+/** Runs one command. Never throws. @returns the response; `ok: 0` with a code if the command failed */
 export function answer(command: Doc, session: Session): Doc {
   const name = Object.keys(command)[0] ?? '';
   try {
     const run = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (run === undefined) throw new Refusal(59, `no such command: '${name}'`);
+    if (run === undefined) throw new CommandError(59, `no such command: '${name}'`);
     if (command['startTransaction'] === true || command['autocommit'] === false) noTransactions();
     if (command['collation'] !== undefined)
-      throw new Refusal(115, "The option 'collation' is not supported by the embedded document store.");
+      throw new CommandError(115, "The option 'collation' is not supported by the embedded document store.");
     const result = run(command, session);
     return { ...result, ok: 1 };
   } catch (error) {
-    if (error instanceof Refusal) return { ok: 0, errmsg: error.message, code: error.code, codeName: error.codeName, ...error.details };
+    if (error instanceof CommandError)
+      return { ok: 0, errmsg: error.message, code: error.code, codeName: error.codeName, ...error.details };
     return { ok: 0, errmsg: `${name}: ${(error as Error).message}`, code: 8, codeName: 'UnknownError' };
   } finally {
     session.store.settle();

@@ -1,14 +1,14 @@
-/** Open cursors: the documents that a query found, given out in batches. */
-import { Refusal } from '../errors.ts';
+/** Open cursors: query results that are sent in batches. */
+import { CommandError } from '../errors.ts';
 import { encode, numberType, toNumber, type Doc } from '../values.ts';
 
 export interface Cursors {
-  /** Answers a query with its first batch, and keeps the rest. */
+  /** Returns the first batch of a query and keeps the rest. */
   first(namespace: string, docs: readonly Doc[], batchSize: number | null, single?: boolean): Doc;
-  /** @throws Refusal 43 where there is no such cursor */
+  /** @throws CommandError 43 if the cursor does not exist */
   more(id: bigint, batchSize: number | null, now: number): Doc;
   kill(ids: readonly bigint[]): { killed: bigint[]; missing: bigint[] };
-  /** Forgets cursors that nobody asked for during ten minutes. */
+  /** Closes cursors that were idle for ten minutes. */
   sweep(now: number): void;
 }
 
@@ -16,12 +16,12 @@ const FIRST_BATCH = 101;
 const BATCH_BYTES = 16 * 1024 * 1024;
 const IDLE_MS = 10 * 60_000;
 
-/** A table of cursors. */
+/** Creates an empty table of cursors. */
 export function openCursors(): Cursors {
   const cursors = new Map<bigint, { namespace: string; docs: readonly Doc[]; at: number; touched: number }>();
-  let last = BigInt(Date.now()) << 20n; // an id of an earlier life must not find a cursor of this one
+  let last = BigInt(Date.now()) << 20n; // IDs of an earlier process must not match.
 
-  /** Documents from `at`, as many as a batch holds. */
+  /** The documents of one batch, starting at `at`. */
   function batch(docs: readonly Doc[], at: number, size: number): Doc[] {
     const given: Doc[] = [];
     for (let bytes = 0; at + given.length < docs.length && given.length < size;) {
@@ -42,7 +42,7 @@ export function openCursors(): Cursors {
     },
     more(id, batchSize, now) {
       const cursor = cursors.get(id);
-      if (cursor === undefined) throw new Refusal(43, `cursor id ${id} not found`);
+      if (cursor === undefined) throw new CommandError(43, `cursor id ${id} not found`);
       const nextBatch = batch(cursor.docs, cursor.at, batchSize ?? Infinity);
       cursor.at += nextBatch.length;
       cursor.touched = now;
@@ -60,10 +60,10 @@ export function openCursors(): Cursors {
   };
 }
 
-/** A count that a command carries, or null if it carries none. @throws Refusal where it is no whole number */
+/** A count in a command, or null if it is absent. @throws CommandError if it is not a whole number */
 export function countOf(command: Doc, field: string): number | null {
   const value = command[field];
   if (value === undefined || value === null) return null;
-  if (numberType(value) === null || !Number.isInteger(toNumber(value))) throw new Refusal(14, `${field} must be a whole number`);
+  if (numberType(value) === null || !Number.isInteger(toNumber(value))) throw new CommandError(14, `${field} must be a whole number`);
   return toNumber(value);
 }

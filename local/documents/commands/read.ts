@@ -2,13 +2,13 @@
 import type { Collection } from '../storage/collection.ts';
 import type { Commands, Session } from './session.ts';
 import { countOf } from './cursors.ts';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { projector, spreadValues } from '../query/projection.ts';
 import { matcher } from '../query/match.ts';
 import { runStages, sorter } from '../query/stages.ts';
 import { compare, keyOf, type Doc } from '../values.ts';
 
-/** Documents of one query: filtered, sorted, cut and projected. Also what findAndModify and update choose from. */
+/** The documents of a query: filtered, sorted, limited and projected. findAndModify and update use it too. */
 export function select(
   collection: Collection | null,
   query: { filter?: Doc; sort?: Doc; skip?: number; limit?: number },
@@ -22,7 +22,7 @@ export function select(
   return skip === 0 && limit === 0 ? found : found.slice(skip, limit === 0 ? undefined : skip + limit);
 }
 
-/** The documents as a projection gives them. */
+/** Applies a projection to documents. */
 export function project(docs: Doc[], projection: unknown, now: Date): Doc[] {
   if (projection === undefined || projection === null || Object.keys(projection as Doc).length === 0) return docs;
   return docs.map(projector(projection as Doc, { now }));
@@ -43,10 +43,10 @@ function find(command: Doc, { store, cursors, now, database }: Session): Doc {
 
 function aggregate(command: Doc, { store, cursors, now, database }: Session): Doc {
   if (typeof command['aggregate'] !== 'string')
-    throw new Refusal(115, 'Aggregations over a whole database are not supported by the embedded document store.');
+    throw new CommandError(115, 'Aggregations over a whole database are not supported by the embedded document store.');
   const namespace = `${database}.${command['aggregate']}`;
   const stages = command['pipeline'] as Doc[];
-  // The first $match goes to the collection, which has indexes.
+  // The first $match uses the collection's indexes.
   const first = stages[0] !== undefined && '$match' in stages[0] ? (stages[0]['$match'] as Doc) : null;
   const source = store.find(namespace)?.find(first ?? {}, now) ?? [];
   const collection = (name: string): Doc[] => [...(store.find(`${database}.${name}`)?.all() ?? [])];
@@ -64,7 +64,7 @@ function distinct(command: Doc, { store, now, database }: Session): Doc {
 function listIndexes(command: Doc, { store, cursors, database }: Session): Doc {
   const namespace = `${database}.${String(command['listIndexes'])}`;
   const collection = store.find(namespace);
-  if (collection === null) throw new Refusal(26, `ns does not exist: ${namespace}`);
+  if (collection === null) throw new CommandError(26, `ns does not exist: ${namespace}`);
   return cursors.first(namespace, collection.indexes(), null);
 }
 

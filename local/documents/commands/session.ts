@@ -1,9 +1,9 @@
-/** What commands work on. */
+/** The session of a command. */
 import type { Cursors } from './cursors.ts';
 import type { Store } from '../storage/store.ts';
 import type { Doc } from '../values.ts';
 
-/** What a command works on. */
+/** What a command can access. */
 export interface Session {
   store: Store;
   cursors: Cursors;

@@ -3,21 +3,21 @@ import { ObjectId } from 'bson';
 import { project, select } from './read.ts';
 import type { Commands, Session } from './session.ts';
 import type { Collection } from '../storage/collection.ts';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { readSpecification, sameIndex } from '../storage/indexes.ts';
 import { seedOf, updated, type Update } from '../update/update.ts';
 import { identical, isDoc, toNumber, truthy, type Doc } from '../values.ts';
 
 const namespaceOf = (command: Doc, { database }: Session): string => `${database}.${String(Object.values(command)[0])}`;
 
-/** Runs each statement; a refusal becomes a write error and, in ordered writes, ends the run. */
+/** Runs each statement. An error becomes a write error and stops ordered writes. */
 function eachStatement<T>(statements: readonly T[], ordered: boolean, write: (statement: T, index: number) => void): Doc[] {
   const errors: Doc[] = [];
   for (const [index, statement] of statements.entries()) {
     try {
       write(statement, index);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
+      if (!(error instanceof CommandError)) throw error;
       errors.push({ index, code: error.code, errmsg: error.message, ...error.details });
       if (ordered) break;
     }
@@ -27,10 +27,10 @@ function eachStatement<T>(statements: readonly T[], ordered: boolean, write: (st
 
 const withErrors = (answer: Doc, writeErrors: Doc[]): Doc => (writeErrors.length === 0 ? answer : { ...answer, writeErrors });
 
-function refuseOptions(statement: Doc): void {
+function rejectOptions(statement: Doc): void {
   for (const option of ['collation', 'arrayFilters', 'let', 'sort'])
     if (statement[option] !== undefined && !(option === 'arrayFilters' && (statement[option] as unknown[]).length === 0))
-      throw new Refusal(115, `The option '${option}' is not supported by the embedded document store.`);
+      throw new CommandError(115, `The option '${option}' is not supported by the embedded document store.`);
 }
 
 function insert(command: Doc, session: Session): Doc {
@@ -43,7 +43,7 @@ function insert(command: Doc, session: Session): Doc {
   return withErrors({ n }, errors);
 }
 
-/** Makes and stores the document of an upsert. */
+/** Creates the document of an upsert. */
 function upsert(collection: Collection, filter: Doc, change: Update, now: Date): Doc {
   const seed = seedOf(filter);
   const made = updated(seed, change, now, true);
@@ -55,11 +55,11 @@ function update(command: Doc, session: Session): Doc {
   const upserted: Doc[] = [];
   let [n, nModified] = [0, 0];
   const errors = eachStatement(command['updates'] as Doc[], command['ordered'] !== false, (statement, index) => {
-    refuseOptions(statement);
+    rejectOptions(statement);
     const [filter, change] = [statement['q'] as Doc, statement['u'] as Update];
     const multi = statement['multi'] === true;
     if (multi && isDoc(change) && !Object.keys(change)[0]?.startsWith('$'))
-      throw new Refusal(9, 'multi update is not supported for replacement-style update');
+      throw new CommandError(9, 'multi update is not supported for replacement-style update');
     const found = collection.find(filter, session.now, multi ? Infinity : 1);
     if (found.length === 0 && statement['upsert'] === true) {
       upserted.push({ index, _id: upsert(collection, filter, change, session.now)['_id'] });
@@ -87,8 +87,9 @@ function findAndModify(command: Doc, session: Session): Doc {
     new: after,
     fields,
   } = command as Record<string, unknown> & { query?: Doc; sort?: Doc };
-  refuseOptions({ ...command, sort: undefined });
-  if (truthy(remove) === (change !== undefined)) throw new Refusal(9, 'Either an update or remove=true must be specified, and not both');
+  rejectOptions({ ...command, sort: undefined });
+  if (truthy(remove) === (change !== undefined))
+    throw new CommandError(9, 'Either an update or remove=true must be specified, and not both');
   const collection = session.store.open(namespaceOf(command, session));
   const [doc] = select(collection, { filter: query, sort, limit: 1 }, session.now);
   const value = (found: Doc | null): Doc | null => (found === null ? null : project([found], fields, session.now)[0]!);
@@ -110,7 +111,7 @@ function remove(command: Doc, session: Session): Doc {
   const collection = session.store.find(namespaceOf(command, session));
   let n = 0;
   const errors = eachStatement(command['deletes'] as Doc[], command['ordered'] !== false, (statement) => {
-    refuseOptions(statement);
+    rejectOptions(statement);
     for (const doc of collection?.find(statement['q'] as Doc, session.now, toNumber(statement['limit']) === 0 ? Infinity : 1) ?? []) {
       collection!.remove(doc);
       n += 1;
@@ -131,7 +132,7 @@ function createIndexes(command: Doc, session: Session): Doc {
 function dropIndexes(command: Doc, session: Session): Doc {
   const namespace = namespaceOf(command, session);
   const collection = session.store.find(namespace);
-  if (collection === null) throw new Refusal(26, 'ns not found');
+  if (collection === null) throw new CommandError(26, 'ns not found');
   const nIndexesWas = collection.indexes().length;
   const given = command['index'];
   const named = collection
@@ -140,7 +141,7 @@ function dropIndexes(command: Doc, session: Session): Doc {
       (index) =>
         index.name !== '_id_' && (given === '*' || given === index.name || (isDoc(given) && sameIndex({ ...index, key: given }, index))),
     );
-  if (named.length === 0 && given !== '*') throw new Refusal(27, `index not found with name [${String(given)}]`);
+  if (named.length === 0 && given !== '*') throw new CommandError(27, `index not found with name [${String(given)}]`);
   for (const { name } of named) collection.dropIndex(name);
   return { nIndexesWas };
 }
@@ -155,14 +156,14 @@ export const WRITE_COMMANDS: Commands = {
   create: (command, session) => {
     const namespace = namespaceOf(command, session);
     for (const option of ['capped', 'validator', 'viewOn', 'timeseries', 'collation', 'clusteredIndex'])
-      if (truthy(command[option])) throw new Refusal(115, `The option '${option}' is not supported by the embedded document store.`);
-    if (session.store.find(namespace) !== null) throw new Refusal(48, `Collection already exists. NS: ${namespace}`);
+      if (truthy(command[option])) throw new CommandError(115, `The option '${option}' is not supported by the embedded document store.`);
+    if (session.store.find(namespace) !== null) throw new CommandError(48, `Collection already exists. NS: ${namespace}`);
     session.store.open(namespace);
     return {};
   },
   drop: (command, session) => {
     const namespace = namespaceOf(command, session);
-    if (!session.store.drop(namespace)) throw new Refusal(26, 'ns not found');
+    if (!session.store.drop(namespace)) throw new CommandError(26, 'ns not found');
     return { ns: namespace };
   },
   dropDatabase: (_, { store, database }) => {

@@ -1,5 +1,5 @@
 /** Expression operators over arrays and documents. */
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { bound, fields, integer, items, list, nullish, spread } from './operands.ts';
 import { evaluate, type Operator } from './scope.ts';
 import { compare, isDoc, truthy, typeName, type Doc } from '../values.ts';
@@ -13,7 +13,7 @@ function slice(values: unknown[]): unknown {
     return n >= 0 ? source.slice(0, n) : source.slice(n);
   }
   const [position, n] = [integer('$slice', first), integer('$slice', second)];
-  if (n <= 0) throw new Refusal(28729, 'Third argument to $slice must be positive');
+  if (n <= 0) throw new CommandError(28729, 'Third argument to $slice must be positive');
   const start = position >= 0 ? position : Math.max(0, source.length + position);
   return source.slice(start, start + n);
 }
@@ -24,7 +24,7 @@ function pairs(value: unknown): Doc | null {
   for (const item of list('$arrayToObject', value)) {
     const [k, v] = Array.isArray(item) ? (item as [unknown, unknown]) : isDoc(item) ? [item['k'], item['v']] : [undefined, undefined];
     if (typeof k !== 'string')
-      throw new Refusal(40398, '$arrayToObject needs pairs [key, value] or documents {k, v} whose key is a string');
+      throw new CommandError(40398, '$arrayToObject needs pairs [key, value] or documents {k, v} whose key is a string');
     result[k] = v ?? null;
   }
   return result;
@@ -43,7 +43,7 @@ const indexOf: Operator = (operand, scope) => {
   return found === -1 ? -1 : found + start;
 };
 
-/** Operators that MongoDB has only after 4.4 are left out on purpose: what runs here must run there. */
+/** Without operators that are newer than MongoDB 4.4: every pipeline that runs here must run there. */
 export const ARRAY_OPERATORS: Readonly<Record<string, Operator>> = {
   $filter: (operand, scope) => {
     const { input, as, cond } = fields('$filter', operand, 'input', 'as', 'cond');
@@ -100,7 +100,7 @@ export const ARRAY_OPERATORS: Readonly<Record<string, Operator>> = {
       number,
       number?,
     ];
-    if (step === 0) throw new Refusal(34449, '$range requires a non-zero step value');
+    if (step === 0) throw new CommandError(34449, '$range requires a non-zero step value');
     return Array.from({ length: Math.max(0, Math.ceil((end - start) / step)) }, (_, i) => start + i * step);
   },
   $arrayToObject: (operand, scope) =>
@@ -108,13 +108,13 @@ export const ARRAY_OPERATORS: Readonly<Record<string, Operator>> = {
   $objectToArray: (operand, scope) => {
     const [value] = items('$objectToArray', operand, scope, 1, 1);
     if (nullish(value)) return null;
-    if (!isDoc(value)) throw new Refusal(40390, `$objectToArray requires a document input, found: ${typeName(value)}`);
+    if (!isDoc(value)) throw new CommandError(40390, `$objectToArray requires a document input, found: ${typeName(value)}`);
     return Object.entries(value).map(([k, v]) => ({ k, v }));
   },
   $mergeObjects: (operand, scope) => {
     const docs = spread(items('$mergeObjects', operand, scope)).filter((value) => !nullish(value));
     for (const doc of docs)
-      if (!isDoc(doc)) throw new Refusal(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(doc)}`);
+      if (!isDoc(doc)) throw new CommandError(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(doc)}`);
     return Object.assign({}, ...docs) as Doc;
   },
 };

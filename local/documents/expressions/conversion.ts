@@ -1,10 +1,10 @@
-/** Conversion between types, as `$toInt` and its kin do it. */
-import { Refusal } from '../errors.ts';
+/** Type conversion of `$convert`, `$toInt` and similar operators. */
+import { CommandError } from '../errors.ts';
 import { asDouble, numberType, toNumber, typeName } from '../values.ts';
 
 export type Target = 'bool' | 'int' | 'long' | 'double' | 'string' | 'date';
 
-/** Converts a value; null and nothing become null. @throws Refusal where the value has no such form */
+/** Converts a value; null and missing become null. @throws CommandError if the value cannot be converted */
 export function convert(value: unknown, target: Target): unknown {
   if (value === null || value === undefined) return null;
   switch (target) {
@@ -58,6 +58,9 @@ function date(value: unknown): Date {
   return parsed;
 }
 
-function failed(value: unknown, target: Target, why: string): Refusal {
-  return new Refusal(241, `Failed to convert a value of type ${typeName(value)} to ${target} in $convert with no onError value: ${why}`);
+function failed(value: unknown, target: Target, why: string): CommandError {
+  return new CommandError(
+    241,
+    `Failed to convert a value of type ${typeName(value)} to ${target} in $convert with no onError value: ${why}`,
+  );
 }

@@ -1,8 +1,8 @@
 /**
- * Aggregation expressions. What decides in guards and counters (comparison, arithmetic, arrays, documents, types) is ours,
- * by MongoDB 4.4's meaning of null, nothing and number types; strings, dates, sets and mathematics are mingo's.
+ * Aggregation expressions. Comparison, arithmetic, array, document and type operators are our own, because mingo differs
+ * from MongoDB 4.4 in null, missing fields and number types. Strings, dates, sets and mathematics use mingo.
  */
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { borrowed } from './mingo.ts';
 import { ARRAY_OPERATORS } from './arrays.ts';
 import { SCALAR_OPERATORS } from './operators.ts';
@@ -11,7 +11,7 @@ import { isDoc, type Doc } from '../values.ts';
 
 const OPERATORS: Readonly<Record<string, Operator>> = { ...SCALAR_OPERATORS, ...ARRAY_OPERATORS };
 
-/** The value of an expression; `undefined` where it has none. @throws Refusal */
+/** Evaluates an expression; `undefined` if the result is missing. @throws CommandError */
 export function evaluate(expression: unknown, scope: Scope): unknown {
   return inside(expression, { ...scope, evaluator: inside });
 }
@@ -23,7 +23,7 @@ function inside(expression: unknown, scope: Inner): unknown {
   const fields = Object.keys(expression);
   if (fields[0]?.startsWith('$')) {
     if (fields.length !== 1)
-      throw new Refusal(15983, `An object representing an expression must have exactly one field: ${fields.join(', ')}`);
+      throw new CommandError(15983, `An object representing an expression must have exactly one field: ${fields.join(', ')}`);
     return operate(fields[0], expression[fields[0]], scope);
   }
   const result: Doc = {};
@@ -54,12 +54,12 @@ function reference(expression: string, scope: Inner): unknown {
       return follow(scope.root, path);
     default:
       if (scope.variables === undefined || !Object.hasOwn(scope.variables, name!))
-        throw new Refusal(17276, `Use of undefined variable: ${name}`);
+        throw new CommandError(17276, `Use of undefined variable: ${name}`);
       return follow(scope.variables[name!], path);
   }
 }
 
-/** Follows field names; an array on the way gives the array of what its documents hold. */
+/** Follows field names; an array on the path yields the array of its documents' values. */
 function follow(value: unknown, path: readonly string[]): unknown {
   if (path.length === 0) return value;
   if (Array.isArray(value))

@@ -1,12 +1,12 @@
-/** Expression operators that mingo lends: strings, dates, sets and mathematics, over operands that we have evaluated. */
+/** Expression operators of mingo (strings, dates, sets, mathematics), applied to operands that we have evaluated. */
 import { Context } from 'mingo/core';
 import * as mingoExpressions from 'mingo/operators/expression';
 import type { Options } from 'mingo/types';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { evaluate, type Inner } from './scope.ts';
 import { isDoc, numberType, toNumber } from '../values.ts';
 
-/** Operators of MongoDB after 4.4, or that run code: refused, so that nothing passes here that would fail there. */
+/** Operators that are newer than MongoDB 4.4 or run code. They are rejected, because they would fail there. */
 const NOT_IN_4_4 = new Set(
   (
     '$getField $setField $unsetField $dateAdd $dateSubtract $dateDiff $dateTrunc $sampleRate $sortArray $firstN $lastN $maxN $minN ' +
@@ -20,12 +20,12 @@ const lent = mingoExpressions as unknown as Record<string, Lent>;
 const { $literal, ...rest } = mingoExpressions;
 const context = Context.init().addExpressionOps({ $literal, ...rest } as never);
 
-/** Runs an operator of mingo's. @throws Refusal where there is none of this name in MongoDB 4.4 */
+/** Runs an operator of mingo. @throws CommandError if MongoDB 4.4 does not have it */
 export function borrowed(name: string, operand: unknown, scope: Inner): unknown {
   const operator = Object.hasOwn(lent, name) && !NOT_IN_4_4.has(name) ? lent[name] : undefined;
   if (operator === undefined) {
     const later = NOT_IN_4_4.has(name) ? ' (it is not part of MongoDB 4.4)' : '';
-    throw new Refusal(168, `Unrecognized expression '${name}'${later}`);
+    throw new CommandError(168, `Unrecognized expression '${name}'${later}`);
   }
   const options = {
     context,
@@ -38,12 +38,12 @@ export function borrowed(name: string, operand: unknown, scope: Inner): unknown 
   try {
     return operator(scope.root, literals(operand, scope), options);
   } catch (error) {
-    if (error instanceof Refusal) throw error;
-    throw new Refusal(2, `${name}: ${(error as Error).message}`);
+    if (error instanceof CommandError) throw error;
+    throw new CommandError(2, `${name}: ${(error as Error).message}`);
   }
 }
 
-/** Operands as literals, each evaluated by us first. mingo knows JavaScript's numbers only. */
+/** Operands as literals, after evaluation. mingo supports only JavaScript numbers. */
 function literals(operand: unknown, scope: Inner): unknown {
   const literal = (item: unknown): unknown => ({ $literal: plain(evaluate(item, scope)) });
   if (Array.isArray(operand)) return operand.map(literal);
@@ -54,6 +54,6 @@ function literals(operand: unknown, scope: Inner): unknown {
 
 function plain(value: unknown): unknown {
   if (numberType(value) !== null) return toNumber(value);
-  if (value instanceof Date) return new Date(value); // mingo shifts dates in place
+  if (value instanceof Date) return new Date(value); // mingo changes dates in place
   return Array.isArray(value) ? value.map(plain) : value;
 }

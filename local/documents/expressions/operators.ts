@@ -1,7 +1,7 @@
 /** Expression operators that compare, choose, count and convert. */
 import { ObjectId } from 'bson';
 import { convert } from './conversion.ts';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { bound, fields, integer, items, nullish, number, spread } from './operands.ts';
 import { evaluate, type Operator } from './scope.ts';
 import { arithmetic, asDouble, compare, numberType, toNumber, truthy, typeName, type Doc } from '../values.ts';
@@ -13,15 +13,15 @@ const comparison =
     return accepts(compare(a, b));
   };
 
-/** A date plus or minus milliseconds, where one of the two is a date. */
+/** Adds milliseconds to a date or subtracts them. */
 function add(values: unknown[]): unknown {
   if (values.some(nullish)) return null;
   const dates = values.filter((value) => value instanceof Date);
-  if (dates.length > 1) throw new Refusal(16612, 'only one date allowed in an $add expression');
+  if (dates.length > 1) throw new CommandError(16612, 'only one date allowed in an $add expression');
   const sum = values
     .filter((value) => !(value instanceof Date))
     .reduce((total, value) => {
-      if (numberType(value) === null) throw new Refusal(14, `$add only supports numeric or date types, not ${typeName(value)}`);
+      if (numberType(value) === null) throw new CommandError(14, `$add only supports numeric or date types, not ${typeName(value)}`);
       return arithmetic('+', total, value);
     }, 0);
   return dates.length === 1 ? new Date(dates[0]!.getTime() + Math.round(toNumber(sum))) : sum;
@@ -31,11 +31,11 @@ function subtract([a, b]: unknown[]): unknown {
   if (nullish(a) || nullish(b)) return null;
   if (a instanceof Date && b instanceof Date) return BigInt(a.getTime() - b.getTime());
   if (a instanceof Date && numberType(b) !== null) return new Date(a.getTime() - Math.round(toNumber(b)));
-  if (numberType(a) === null || numberType(b) === null) throw new Refusal(14, `can't $subtract ${typeName(b)} from ${typeName(a)}`);
+  if (numberType(a) === null || numberType(b) === null) throw new CommandError(14, `can't $subtract ${typeName(b)} from ${typeName(a)}`);
   return arithmetic('-', a, b);
 }
 
-/** To the nearest integer, and to the even one of two that are as near. */
+/** Rounds to the nearest integer, half to even. */
 const halfEven = (value: number): number => {
   const floor = Math.floor(value);
   const rest = value - floor;
@@ -62,7 +62,7 @@ const extreme =
     return values.length === 0 ? null : values.reduce((best, value) => (better(compare(value, best)) ? value : best));
   };
 
-/** Operators that MongoDB has only after 4.4 are left out on purpose: what runs here must run there. */
+/** Without operators that are newer than MongoDB 4.4: every pipeline that runs here must run there. */
 export const SCALAR_OPERATORS: Readonly<Record<string, Operator>> = {
   $literal: (operand) => operand,
   $eq: comparison('$eq', (order) => order === 0),
@@ -80,12 +80,13 @@ export const SCALAR_OPERATORS: Readonly<Record<string, Operator>> = {
       const { if: condition, then, else: otherwise } = fields('$cond', operand, 'if', 'then', 'else');
       return evaluate(truthy(evaluate(condition, scope)) ? then : otherwise, scope);
     }
-    if (operand.length !== 3) throw new Refusal(16020, `Expression $cond takes exactly 3 arguments. ${operand.length} were passed in.`);
+    if (operand.length !== 3)
+      throw new CommandError(16020, `Expression $cond takes exactly 3 arguments. ${operand.length} were passed in.`);
     return evaluate(truthy(evaluate(operand[0], scope)) ? operand[1] : operand[2], scope);
   },
   $ifNull: (operand, scope) => {
     if (!Array.isArray(operand) || operand.length !== 2)
-      throw new Refusal(16020, 'Expression $ifNull takes exactly 2 arguments (more only after MongoDB 4.4).');
+      throw new CommandError(16020, 'Expression $ifNull takes exactly 2 arguments (more only after MongoDB 4.4).');
     const value = evaluate(operand[0], scope);
     return nullish(value) ? evaluate(operand[1], scope) : value;
   },
@@ -94,7 +95,7 @@ export const SCALAR_OPERATORS: Readonly<Record<string, Operator>> = {
     for (const branch of branches as { case: unknown; then: unknown }[])
       if (truthy(evaluate(branch.case, scope))) return evaluate(branch.then, scope);
     if (!Object.hasOwn(operand as Doc, 'default'))
-      throw new Refusal(40066, '$switch could not find a matching branch for an input, and no default was specified');
+      throw new CommandError(40066, '$switch could not find a matching branch for an input, and no default was specified');
     return evaluate(otherwise, scope);
   },
   $let: (operand, scope) => {
@@ -113,13 +114,13 @@ export const SCALAR_OPERATORS: Readonly<Record<string, Operator>> = {
   $divide: (operand, scope) => {
     const [a, b] = items('$divide', operand, scope, 2, 2);
     if (nullish(a) || nullish(b)) return null;
-    if (toNumber(number('$divide', b)) === 0) throw new Refusal(16608, "can't $divide by zero");
+    if (toNumber(number('$divide', b)) === 0) throw new CommandError(16608, "can't $divide by zero");
     return asDouble(toNumber(number('$divide', a)) / toNumber(b));
   },
   $mod: (operand, scope) => {
     const [a, b] = items('$mod', operand, scope, 2, 2);
     if (nullish(a) || nullish(b)) return null;
-    if (toNumber(number('$mod', b)) === 0) throw new Refusal(16610, "can't $mod by zero");
+    if (toNumber(number('$mod', b)) === 0) throw new CommandError(16610, "can't $mod by zero");
     const [x, y] = [numberType(number('$mod', a)), numberType(b)];
     if (x === 'double' || y === 'double') return asDouble(toNumber(a) % toNumber(b));
     return x === 'int' && y === 'int' ? (a as number) % (b as number) : BigInt(a as bigint) % BigInt(b as bigint);

@@ -1,4 +1,4 @@
-/** What an expression can see, and how operators evaluate their operands. */
+/** The scope of an expression: its variables, and how operators evaluate their operands. */
 
 export interface Scope {
   /** The document, `$$ROOT`. */
@@ -9,14 +9,14 @@ export interface Scope {
   variables?: Readonly<Record<string, unknown>>;
 }
 
-/** A scope as operators get it: the evaluator comes with it, for the operators are part of what it knows. */
+/** The scope that operators receive. It includes the evaluator, which would otherwise be a circular import. */
 export interface Inner extends Scope {
   evaluator: (expression: unknown, scope: Inner) => unknown;
 }
 
 export type Operator = (operand: unknown, scope: Inner) => unknown;
 
-/** The value of an operand. */
+/** Evaluates an operand. */
 export function evaluate(expression: unknown, scope: Inner): unknown {
   return scope.evaluator(expression, scope);
 }

@@ -1,11 +1,11 @@
-/** `$group`: one document for each distinct key, with accumulators over its members. */
-import { Refusal } from '../errors.ts';
+/** `$group`: one document per distinct key, with accumulators. */
+import { CommandError } from '../errors.ts';
 import { evaluate } from '../expressions/expressions.ts';
 import { arithmetic, asDouble, compare, isDoc, keyOf, numberType, toNumber, typeName, type Doc } from '../values.ts';
 
-/** Groups documents; groups come in the order of their first member. @throws Refusal for an unknown accumulator */
+/** Groups documents in the order of each group's first document. @throws CommandError for an unknown accumulator */
 export function group(docs: readonly Doc[], specification: Doc, now: Date): Doc[] {
-  if (!Object.hasOwn(specification, '_id')) throw new Refusal(15955, 'a group specification must include an _id');
+  if (!Object.hasOwn(specification, '_id')) throw new CommandError(15955, 'a group specification must include an _id');
   const { _id, ...fields } = specification;
   const groups = new Map<string, { id: unknown; members: Doc[] }>();
   for (const doc of docs) {
@@ -19,7 +19,7 @@ export function group(docs: readonly Doc[], specification: Doc, now: Date): Doc[
     const result: Doc = { _id: id };
     for (const [field, accumulation] of Object.entries(fields)) {
       if (!isDoc(accumulation) || Object.keys(accumulation).length !== 1)
-        throw new Refusal(40234, `The field '${field}' must be an accumulator object`);
+        throw new CommandError(40234, `The field '${field}' must be an accumulator object`);
       const name = Object.keys(accumulation)[0]!;
       result[field] = accumulate(
         name,
@@ -52,7 +52,7 @@ function accumulate(name: string, values: unknown[]): unknown {
       return [...new Map(values.filter((value) => value !== undefined).map((value) => [keyOf(value), value])).values()];
     case '$mergeObjects':
       for (const value of present)
-        if (!isDoc(value)) throw new Refusal(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`);
+        if (!isDoc(value)) throw new CommandError(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`);
       return Object.assign({}, ...present) as Doc;
     case '$stdDevPop':
     case '$stdDevSamp': {
@@ -62,6 +62,6 @@ function accumulate(name: string, values: unknown[]): unknown {
       return asDouble(Math.sqrt(numbers.reduce<number>((sum, value) => sum + (toNumber(value) - mean) ** 2, 0) / degrees));
     }
     default:
-      throw new Refusal(15952, `unknown group operator '${name}'`);
+      throw new CommandError(15952, `unknown group operator '${name}'`);
   }
 }

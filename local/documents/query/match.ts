@@ -1,15 +1,15 @@
-/** Filters: whether a document is meant by a query. */
-import { Refusal } from '../errors.ts';
+/** Query filters. */
+import { CommandError } from '../errors.ts';
 import { evaluate } from '../expressions/expressions.ts';
 import type { Scope } from '../expressions/scope.ts';
 import { leaves } from '../paths.ts';
 import { compare, isDoc, keyOf, numberType, toNumber, truthy, typeName, typeOrder, type Doc } from '../values.ts';
 
 export type Predicate = (doc: Doc) => boolean;
-/** Judges the values that a path leads to. */
+/** Tests the values at a path. */
 type Test = (found: unknown[]) => boolean;
 
-/** Turns a filter into a predicate. @throws Refusal for an operator that is not known */
+/** Compiles a filter to a predicate. @throws CommandError for an unsupported operator */
 export function matcher(filter: Doc, scope: Omit<Scope, 'root'>): Predicate {
   const tests = Object.entries(filter).map(([field, condition]) => clause(field, condition, scope));
   return tests.length === 1 ? tests[0]! : (doc) => tests.every((test) => test(doc));
@@ -39,14 +39,14 @@ function clause(field: string, condition: unknown, scope: Omit<Scope, 'root'>): 
     case '$comment':
       return () => true;
     default:
-      throw new Refusal(2, `unknown top level operator: ${field}`);
+      throw new CommandError(2, `unknown top level operator: ${field}`);
   }
 }
 
 function clauses(name: string, condition: unknown, scope: Omit<Scope, 'root'>): Predicate[] {
-  if (!Array.isArray(condition) || condition.length === 0) throw new Refusal(2, `${name} must be a nonempty array`);
+  if (!Array.isArray(condition) || condition.length === 0) throw new CommandError(2, `${name} must be a nonempty array`);
   return condition.map((filter) => {
-    if (!isDoc(filter)) throw new Refusal(2, `${name} entries need to be full objects`);
+    if (!isDoc(filter)) throw new CommandError(2, `${name} entries need to be full objects`);
     return matcher(filter, scope);
   });
 }
@@ -59,7 +59,7 @@ function conditionTest(condition: unknown, scope: Omit<Scope, 'root'>): Test {
   return (found) => tests.every((test) => test(found));
 }
 
-/** Each value found, and each item of those that are arrays. */
+/** Each value, and each item of the values that are arrays. */
 const some = (found: unknown[], judge: (value: unknown) => boolean): boolean =>
   found.some((value) => judge(value) || (Array.isArray(value) && value.some(judge)));
 
@@ -74,7 +74,7 @@ function matches(pattern: RegExp, value: unknown): boolean {
   return typeof value === 'string' && pattern.test(value);
 }
 
-/** Ranges compare only values of one type; null also stands for nothing. */
+/** Range operators compare only values of the same type; null also matches a missing field. */
 function range(limit: unknown, accepts: (order: number) => boolean): Test {
   const place = typeOrder(limit);
   return (found) =>
@@ -123,10 +123,10 @@ function operator(name: string, operand: unknown, siblings: Doc, scope: Omit<Sco
     case '$regex':
       return equality(pattern(operand, siblings['$options']));
     case '$options':
-      if (siblings['$regex'] === undefined) throw new Refusal(2, '$options needs a $regex');
+      if (siblings['$regex'] === undefined) throw new CommandError(2, '$options needs a $regex');
       return () => true;
     default:
-      throw new Refusal(2, `unknown operator: ${name}`);
+      throw new CommandError(2, `unknown operator: ${name}`);
   }
 }
 
@@ -136,7 +136,7 @@ const not =
     !test(found);
 
 function anyOf(name: string, operand: unknown): Test {
-  if (!Array.isArray(operand)) throw new Refusal(2, `${name} needs an array`);
+  if (!Array.isArray(operand)) throw new CommandError(2, `${name} needs an array`);
   const patterns = operand.filter((item) => item instanceof RegExp);
   const keys = new Set(operand.map(keyOf));
   return (found) => some(found, (value) => keys.has(keyOf(value)) || patterns.some((wanted) => matches(wanted, value)));
@@ -145,11 +145,11 @@ function anyOf(name: string, operand: unknown): Test {
 function pattern(source: unknown, flags: unknown): RegExp {
   const given = source instanceof RegExp ? source : null;
   const wanted = typeof flags === 'string' ? flags : (given?.flags ?? '');
-  if (/[^imsux]/.test(wanted) || wanted.includes('x')) throw new Refusal(2, `invalid flag in regex options: ${wanted}`);
+  if (/[^imsux]/.test(wanted) || wanted.includes('x')) throw new CommandError(2, `invalid flag in regex options: ${wanted}`);
   try {
     return new RegExp(given?.source ?? String(source), wanted.replace('u', ''));
   } catch (error) {
-    throw new Refusal(2, `Regular expression is invalid: ${(error as Error).message}`);
+    throw new CommandError(2, `Regular expression is invalid: ${(error as Error).message}`);
   }
 }
 
@@ -167,13 +167,13 @@ function typed(operand: unknown): Test {
 }
 
 function all(operand: unknown, scope: Omit<Scope, 'root'>): Test {
-  if (!Array.isArray(operand)) throw new Refusal(2, '$all needs an array');
+  if (!Array.isArray(operand)) throw new CommandError(2, '$all needs an array');
   const tests = operand.map((item) => (isOperators(item) ? conditionTest(item, scope) : equality(item)));
   return (found) => tests.length > 0 && tests.every((test) => test(found));
 }
 
 function elements(operand: unknown, scope: Omit<Scope, 'root'>): Test {
-  if (!isDoc(operand)) throw new Refusal(2, '$elemMatch needs an Object');
+  if (!isDoc(operand)) throw new CommandError(2, '$elemMatch needs an Object');
   const first = Object.keys(operand)[0];
   if (first?.startsWith('$') && !['$and', '$or', '$nor', '$expr'].includes(first)) {
     const test = conditionTest(operand, scope);
@@ -183,7 +183,7 @@ function elements(operand: unknown, scope: Omit<Scope, 'root'>): Test {
   return (found) => found.some((value) => Array.isArray(value) && value.some((item) => isDoc(item) && test(item)));
 }
 
-/** What a filter says must be equal: path → the values one of which it must be. Only what an index look-up can use. */
+/** The equality conditions of a filter that an index can use: path → allowed values. */
 export function equalities(filter: Doc, into = new Map<string, unknown[]>()): Map<string, unknown[]> {
   for (const [field, condition] of Object.entries(filter)) {
     if (field === '$and' && Array.isArray(condition)) for (const inner of condition) equalities(inner as Doc, into);

@@ -1,15 +1,15 @@
-/** Projections: which fields of a document are given, and which are computed. */
-import { Refusal } from '../errors.ts';
+/** Projections: which fields are included, excluded or computed. */
+import { CommandError } from '../errors.ts';
 import { evaluate } from '../expressions/expressions.ts';
 import type { Scope } from '../expressions/scope.ts';
 import { matcher } from './match.ts';
 import { define, leaves } from '../paths.ts';
 import { isDoc, numberType, toNumber, truthy, type Doc } from '../values.ts';
 
-/** What is to be done with a field: given, left out, or computed; or the fields within it. */
+/** How to project a field: include, exclude, compute, or the rules of its nested fields. */
 type Choice = boolean | { compute: (doc: unknown, root: Doc) => unknown } | { within: Map<string, Choice> };
 
-/** Turns a projection into a function. @throws Refusal where it both includes and excludes */
+/** Compiles a projection. @throws CommandError if it both includes and excludes fields */
 export function projector(projection: Doc, scope: Omit<Scope, 'root'>): (doc: Doc) => Doc {
   const tree = new Map<string, Choice>();
   fill(tree, projection, [], scope);
@@ -22,12 +22,12 @@ export function projector(projection: Doc, scope: Omit<Scope, 'root'>): (doc: Do
 const isFlag = (value: unknown): boolean => typeof value === 'boolean' || numberType(value) !== null;
 const isOperator = (value: unknown): value is Doc => isDoc(value) && Object.keys(value)[0]?.startsWith('$') === true;
 
-/** True where fields are included, false where they are left out, null where neither is said (`$slice` alone). */
+/** True if the projection includes fields, false if it excludes them, null if neither (`$slice` alone). */
 function inclusive(projection: Doc): boolean | null {
   let said: boolean | null = null;
   const say = (value: boolean, field: string): void => {
     if (said !== null && said !== value)
-      throw new Refusal(
+      throw new CommandError(
         31254,
         `Cannot do ${value ? 'inclusion' : 'exclusion'} on field ${field} in ${value ? 'exclusion' : 'inclusion'} projection`,
       );
@@ -43,23 +43,24 @@ function inclusive(projection: Doc): boolean | null {
   return said;
 }
 
-/** `$slice` of find takes a number or two; the expression of the same name takes an array first. */
+/** `$slice` in find takes one or two numbers; the expression of that name takes an array first. */
 const isFind = (operand: unknown): boolean =>
   numberType(operand) !== null || (Array.isArray(operand) && operand.every((item) => numberType(item) !== null));
 
 function fill(tree: Map<string, Choice>, projection: Doc, above: string[], scope: Omit<Scope, 'root'>): void {
   for (const [dotted, value] of Object.entries(projection)) {
     const path = dotted.split('.');
-    if (path.some((field) => field === '' || field === '$')) throw new Refusal(31249, `Path '${dotted}' is not supported in a projection`);
+    if (path.some((field) => field === '' || field === '$'))
+      throw new CommandError(31249, `Path '${dotted}' is not supported in a projection`);
     let here = tree;
     for (const field of path.slice(0, -1)) {
       const next = here.get(field);
       if (next === undefined) here.set(field, { within: new Map() });
-      else if (typeof next === 'boolean' || 'compute' in next) throw new Refusal(31250, `Path collision at ${dotted}`);
+      else if (typeof next === 'boolean' || 'compute' in next) throw new CommandError(31250, `Path collision at ${dotted}`);
       here = (here.get(field) as { within: Map<string, Choice> }).within;
     }
     const last = path.at(-1)!;
-    if (here.has(last)) throw new Refusal(31250, `Path collision at ${dotted}`);
+    if (here.has(last)) throw new CommandError(31250, `Path collision at ${dotted}`);
     if (isDoc(value) && !isOperator(value) && Object.keys(value).length > 0) {
       const within = new Map<string, Choice>();
       here.set(last, { within });
@@ -115,7 +116,7 @@ function exclude(value: unknown, tree: Map<string, Choice>, root: Doc): unknown 
   return result;
 }
 
-/** Computed fields come after those that were there, also where they lie in a document that is not there yet. */
+/** Computed fields come after existing ones, also inside a document that does not exist yet. */
 function compute(result: Doc, source: Doc, tree: Map<string, Choice>, root: Doc): void {
   for (const [field, choice] of tree) {
     if (typeof choice !== 'object') continue;
@@ -132,7 +133,7 @@ function put(doc: Doc, field: string, value: unknown): void {
   if (value !== undefined) define(doc, field, value);
 }
 
-/** The distinct-able values at a path: arrays give their items. */
+/** The values at a path for `distinct`: arrays yield their items. */
 export function spreadValues(doc: Doc, dotted: string): unknown[] {
   return leaves(doc, dotted.split('.'))
     .flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : [value]))

@@ -1,4 +1,4 @@
-/** Aggregation pipelines: the stages that the product uses are ours, the rarer ones are mingo's. */
+/** Aggregation pipelines: the stages that the product uses are our own, rarer ones use mingo. */
 import { Aggregator } from 'mingo/aggregator';
 import { Context } from 'mingo/core';
 import * as accumulators from 'mingo/operators/accumulator';
@@ -7,7 +7,7 @@ import * as pipeline from 'mingo/operators/pipeline';
 import * as projections from 'mingo/operators/projection';
 import * as queries from 'mingo/operators/query';
 import type { Options } from 'mingo/types';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { evaluate } from '../expressions/expressions.ts';
 import { group } from './group.ts';
 import { matcher } from './match.ts';
@@ -17,15 +17,15 @@ import { compare, copy, isDoc, numberType, toNumber, typeName, type Doc } from '
 
 export interface StageContext {
   now: Date;
-  /** Documents of another collection of the same database, for `$lookup`. */
+  /** The documents of another collection of the same database, for `$lookup`. */
   collection?: (name: string) => Doc[];
 }
 
-/** Runs a pipeline over documents, which are not changed. @throws Refusal */
+/** Runs a pipeline over documents without changing them. @throws CommandError */
 export function runStages(docs: readonly Doc[], stages: readonly Doc[], context: StageContext): Doc[] {
   return stages.reduce<readonly Doc[]>((current, stage) => {
     const names = Object.keys(stage);
-    if (names.length !== 1) throw new Refusal(40323, 'A pipeline stage specification object must contain exactly one field.');
+    if (names.length !== 1) throw new CommandError(40323, 'A pipeline stage specification object must contain exactly one field.');
     return run(current, names[0]!, stage[names[0]!], context);
   }, docs) as Doc[];
 }
@@ -65,11 +65,11 @@ function run(docs: readonly Doc[], name: string, operand: unknown, context: Stag
   }
 }
 
-/** Compares documents by a sort specification, as `sort` of find and `$sort` do. */
+/** Compares documents by a sort specification of find or `$sort`. */
 export function sorter(specification: Doc): (a: unknown, b: unknown) => number {
   const keys = Object.entries(specification).map(([field, direction]) => {
     const sign = numberType(direction) === null ? 0 : toNumber(direction);
-    if (sign !== 1 && sign !== -1) throw new Refusal(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
+    if (sign !== 1 && sign !== -1) throw new CommandError(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
     return { path: field.split('.'), sign };
   });
   return (a, b) => {
@@ -81,7 +81,7 @@ export function sorter(specification: Doc): (a: unknown, b: unknown) => number {
   };
 }
 
-/** An array sorts by its least item upwards and its greatest downwards; nothing sorts as null. */
+/** An array is sorted by its least item in ascending and its greatest in descending order; missing sorts as null. */
 function sortValue(doc: unknown, path: readonly string[], sign: number): unknown {
   const found = leaves(doc, path).flatMap((value) => (Array.isArray(value) && value.length > 0 ? (value as unknown[]) : [value]));
   if (found.length === 0) return null;
@@ -90,7 +90,7 @@ function sortValue(doc: unknown, path: readonly string[], sign: number): unknown
 
 function count(name: string, operand: unknown, least: number): number {
   if (numberType(operand) === null || !Number.isInteger(toNumber(operand)) || toNumber(operand) < least)
-    throw new Refusal(15958, `the argument of ${name} must be an integer of at least ${least}`);
+    throw new CommandError(15958, `the argument of ${name} must be an integer of at least ${least}`);
   return toNumber(operand);
 }
 
@@ -102,7 +102,7 @@ const without =
     return result;
   };
 
-/** `$set`: a document as value is merged into what is there, and a value that is nothing takes the field away. */
+/** `$set`: a document is merged into the existing one, and a missing value removes the field. */
 function withFields(doc: Doc, fields: Doc, value: (expression: unknown) => unknown): Doc {
   const changes = Object.entries(fields).map(([field, expression]) => [field.split('.'), computed(expression, value)] as const);
   return changes.reduce((current, [path, change]) => merged(current, path, change) as Doc, doc);
@@ -134,7 +134,7 @@ function merged(current: unknown, path: readonly string[], change: Computed): un
 
 function root(value: unknown): Doc {
   if (!isDoc(value))
-    throw new Refusal(40228, `'newRoot' expression must evaluate to an object, but resulting value was of type: ${typeName(value)}`);
+    throw new CommandError(40228, `'newRoot' expression must evaluate to an object, but resulting value was of type: ${typeName(value)}`);
   return value;
 }
 
@@ -161,14 +161,14 @@ const context = Context.init()
   .addPipelineOps(pipeline)
   .addProjectionOps(projections)
   .addQueryOps(queries);
-const LENT = new Set(['$lookup', '$facet', '$bucket', '$bucketAuto', '$graphLookup', '$redact', '$sample', '$unionWith']);
+const MINGO_STAGES = new Set(['$lookup', '$facet', '$bucket', '$bucketAuto', '$graphLookup', '$redact', '$sample', '$unionWith']);
 
 function borrowed(docs: readonly Doc[], name: string, operand: unknown, { collection }: StageContext): Doc[] {
-  if (!LENT.has(name)) throw new Refusal(40324, `Unrecognized pipeline stage name: '${name}'`);
+  if (!MINGO_STAGES.has(name)) throw new CommandError(40324, `Unrecognized pipeline stage name: '${name}'`);
   const options = { context, scriptEnabled: false, collectionResolver: collection } as unknown as Options;
   try {
     return new Aggregator([{ [name]: operand } as never], options).run<Doc>(docs.map(copy));
   } catch (error) {
-    throw new Refusal(2, `${name}: ${(error as Error).message}`);
+    throw new CommandError(2, `${name}: ${(error as Error).message}`);
   }
 }

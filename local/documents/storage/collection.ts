@@ -1,11 +1,11 @@
-/** One collection in memory: documents by `_id` in the order they came, its indexes, and the changes that go to the log. */
+/** One collection in memory: documents by `_id` in insertion order, its indexes, and its changes for the log. */
 import { ObjectId } from 'bson';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
 import { equalities, matcher } from '../query/match.ts';
 import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
 
-/** A change that was made, as the log keeps it. */
+/** A change, as recorded in the log. */
 export type Change =
   | { kind: 'put'; namespace: string; doc: Doc }
   | { kind: 'delete'; namespace: string; id: unknown }
@@ -18,28 +18,28 @@ export interface Collection {
   readonly namespace: string;
   readonly size: number;
   all(): Iterable<Doc>;
-  /** Documents that a filter means, at most `limit`, in the order they came. */
+  /** The documents that match a filter, at most `limit`, in insertion order. */
   find(filter: Doc, now: Date, limit?: number): Doc[];
-  /** Stores a new document, with an `_id` if it has none. @throws Refusal 11000 */
+  /** Stores a new document, with an `_id` if it has none. @throws CommandError 11000 */
   insert(doc: Doc): Doc;
-  /** Puts `next` in the place of `doc`, which has the same `_id`. @throws Refusal 11000 */
+  /** Replaces `doc` with `next`, which has the same `_id`. @throws CommandError 11000 */
   replace(doc: Doc, next: Doc): void;
   remove(doc: Doc): void;
   indexes(): IndexSpecification[];
-  /** @returns false if there is just this index already. @throws Refusal on a conflict, and 11000 if the documents are not unique */
+  /** @returns false if the index exists already @throws CommandError if another index conflicts, 11000 if documents are not unique */
   createIndex(specification: IndexSpecification): boolean;
-  /** @returns false if there is no such index */
+  /** @returns false if the index does not exist */
   dropIndex(name: string): boolean;
 }
 
 const ID_INDEX: IndexSpecification = { v: 2, key: { _id: 1 }, name: '_id_' };
 
-/** Opens an empty collection that tells `onChange` of every change before it answers. */
+/** Creates an empty collection that reports every change to `onChange` before it returns. */
 export function openCollection(namespace: string, onChange: (change: Change) => void): Collection {
   const docs = new Map<string, Doc>();
   const indexes = new Map<string, Index>();
 
-  function refuseTaken(doc: Doc, self: string | null): void {
+  function rejectTaken(doc: Doc, self: string | null): void {
     for (const index of indexes.values()) {
       const taken = index.taken(doc, self);
       if (taken !== null) throw duplicate(namespace, index.specification, taken.key);
@@ -83,10 +83,10 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     },
     insert(given) {
       const doc: Doc = { _id: given['_id'] === undefined ? new ObjectId() : given['_id'], ...without(given) };
-      refuseId(doc['_id']);
+      rejectId(doc['_id']);
       const id = keyOf(doc['_id']);
       if (docs.has(id)) throw duplicate(namespace, ID_INDEX, { _id: doc['_id'] });
-      refuseTaken(doc, null);
+      rejectTaken(doc, null);
       onChange({ kind: 'put', namespace, doc });
       docs.set(id, doc);
       for (const index of indexes.values()) index.add(id, doc);
@@ -94,7 +94,7 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
     },
     replace(doc, next) {
       const id = keyOf(doc['_id']);
-      refuseTaken(next, id);
+      rejectTaken(next, id);
       onChange({ kind: 'put', namespace, doc: next });
       for (const index of indexes.values()) index.remove(id, doc);
       docs.set(id, next);
@@ -114,9 +114,12 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
         const same = sameIndex(present, specification);
         if (same && present.name === specification.name) return false;
         if (present.name === specification.name)
-          throw new Refusal(86, `An existing index has the same name as the requested index: ${present.name}, and another specification`);
+          throw new CommandError(
+            86,
+            `An existing index has the same name as the requested index: ${present.name}, and another specification`,
+          );
         if (keyOf(present.key) === keyOf(specification.key))
-          throw new Refusal(85, `Index already exists with a different name or options: ${present.name}`);
+          throw new CommandError(85, `Index already exists with a different name or options: ${present.name}`);
       }
       const index = openIndex(specification);
       for (const [id, doc] of docs) {
@@ -142,16 +145,20 @@ function without(doc: Doc): Doc {
   return rest;
 }
 
-function refuseId(id: unknown): void {
-  if (Array.isArray(id) || id instanceof RegExp) throw new Refusal(2, `The '_id' value cannot be of type ${typeName(id)}`);
+function rejectId(id: unknown): void {
+  if (Array.isArray(id) || id instanceof RegExp) throw new CommandError(2, `The '_id' value cannot be of type ${typeName(id)}`);
 }
 
-function duplicate(namespace: string, index: IndexSpecification, key: Doc): Refusal {
+function duplicate(namespace: string, index: IndexSpecification, key: Doc): CommandError {
   const shown = Object.entries(key).map(([field, value]) => `${field}: ${show(value)}`);
-  return new Refusal(11000, `E11000 duplicate key error collection: ${namespace} index: ${index.name} dup key: { ${shown.join(', ')} }`, {
-    keyPattern: index.key,
-    keyValue: key,
-  });
+  return new CommandError(
+    11000,
+    `E11000 duplicate key error collection: ${namespace} index: ${index.name} dup key: { ${shown.join(', ')} }`,
+    {
+      keyPattern: index.key,
+      keyValue: key,
+    },
+  );
 }
 
 const show = (value: unknown): string =>

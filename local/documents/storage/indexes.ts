@@ -1,10 +1,10 @@
-/** Indexes as hash tables: they keep unique keys unique and find documents by equality without looking at all of them. */
-import { Refusal } from '../errors.ts';
+/** Indexes as hash tables: they enforce unique keys and look documents up by equality. */
+import { CommandError } from '../errors.ts';
 import { matcher, type Predicate } from '../query/match.ts';
 import { leaves } from '../paths.ts';
 import { identical, isDoc, keyOf, numberType, toNumber, type Doc } from '../values.ts';
 
-/** An index as `createIndexes` describes it and `listIndexes` shows it. */
+/** An index, as in `createIndexes` and `listIndexes`. */
 export interface IndexSpecification extends Doc {
   name: string;
   key: Doc;
@@ -16,34 +16,37 @@ export interface IndexSpecification extends Doc {
 
 export interface Index {
   readonly specification: IndexSpecification;
-  /** The first document other than `self` that has one of `doc`'s keys; null if there is none, or the index is not unique. */
+  /** The first document other than `self` with a key of `doc`; null if there is none or the index is not unique. */
   taken(doc: Doc, self: string | null): { key: Doc } | null;
   add(id: string, doc: Doc): void;
   remove(id: string, doc: Doc): void;
-  /** Ids of documents that may satisfy the equalities; null if this index cannot tell. */
+  /** IDs of documents that may satisfy the equalities; null if this index cannot answer. */
   candidates(equal: ReadonlyMap<string, readonly unknown[]>): Set<string> | null;
 }
 
 const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background']);
 const MAX_KEYS = 1000;
 
-/** Checks what a client asked for. @throws Refusal */
+/** Validates a client's specification. @throws CommandError */
 export function readSpecification(given: Doc): IndexSpecification {
   for (const option of Object.keys(given))
-    if (!KNOWN.has(option)) throw new Refusal(115, `The index option '${option}' is not supported by the embedded document store.`);
+    if (!KNOWN.has(option)) throw new CommandError(115, `The index option '${option}' is not supported by the embedded document store.`);
   const { key, name } = given;
-  if (!isDoc(key) || Object.keys(key).length === 0) throw new Refusal(67, 'An index needs a key with at least one field');
+  if (!isDoc(key) || Object.keys(key).length === 0) throw new CommandError(67, 'An index needs a key with at least one field');
   for (const [field, direction] of Object.entries(key))
     if (numberType(direction) === null)
-      throw new Refusal(115, `Indexes of kind '${String(direction)}' (field ${field}) are not supported by the embedded document store.`);
-  if (typeof name !== 'string' || name === '') throw new Refusal(9, 'An index needs a name');
+      throw new CommandError(
+        115,
+        `Indexes of kind '${String(direction)}' (field ${field}) are not supported by the embedded document store.`,
+      );
+  if (typeof name !== 'string' || name === '') throw new CommandError(9, 'An index needs a name');
   if (given['expireAfterSeconds'] !== undefined && Object.keys(key).length > 1)
-    throw new Refusal(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL');
+    throw new CommandError(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL');
   const { background: _, ...kept } = given;
   return { ...kept, v: 2, key, name };
 }
 
-/** True where two specifications are the same index. */
+/** Whether two specifications describe the same index. */
 export function sameIndex(a: IndexSpecification, b: IndexSpecification): boolean {
   const options = ({ key, unique, sparse, partialFilterExpression, expireAfterSeconds }: IndexSpecification): Doc => ({
     key: Object.entries(key).map(([field, direction]) => [field, toNumber(direction)]),
@@ -55,7 +58,7 @@ export function sameIndex(a: IndexSpecification, b: IndexSpecification): boolean
   return identical(options(a), options(b));
 }
 
-/** Opens an empty index. */
+/** Creates an empty index. */
 export function openIndex(specification: IndexSpecification): Index {
   const fields = Object.keys(specification.key);
   const paths = fields.map((field) => field.split('.'));
@@ -64,7 +67,7 @@ export function openIndex(specification: IndexSpecification): Index {
   const partial: Predicate | null =
     specification.partialFilterExpression === undefined ? null : matcher(specification.partialFilterExpression, { now: new Date(0) });
 
-  /** Every key of a document, a list of one part for each field; several where fields hold arrays. */
+  /** All keys of a document, each with one part per field. Arrays yield several keys. */
   function keysOf(doc: Doc): string[][] {
     if (partial !== null && !partial(doc)) return [];
     const found = paths.map((path) => leaves(doc, path));
@@ -79,7 +82,7 @@ export function openIndex(specification: IndexSpecification): Index {
         );
         const combined = keys.flatMap((key) => [...parts].map((part) => [...key, part]));
         if (combined.length > MAX_KEYS)
-          throw new Refusal(171, `Index ${specification.name}: the arrays of this document give too many keys`);
+          throw new CommandError(171, `Index ${specification.name}: the arrays of this document have too many keys`);
         return combined;
       },
       [[]],
@@ -124,7 +127,7 @@ export function openIndex(specification: IndexSpecification): Index {
       if (partial !== null) return null;
       const wanted = fields.map((field) => equal.get(field));
       if (wanted[0] === undefined) return null;
-      // A sparse index does not know of documents without the field, which null also means.
+      // A sparse index does not contain documents without the field, which null also matches.
       if (specification.sparse === true && wanted.some((values) => values?.some((value) => value === null || value === undefined)))
         return null;
       const whole = wanted.every((values) => values?.length === 1);

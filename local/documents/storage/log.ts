@@ -1,7 +1,7 @@
 /**
  * The append-only file behind the collections. Each record is a length, a CRC-32 and a BSON document; all changes of one
- * command are one write, made before the answer, so that an ended process loses nothing that it acknowledged. A torn
- * record at the end is dropped; compaction writes a new file and renames it.
+ * command are one write before the response, so that a killed process loses no acknowledged write. A torn record at the
+ * end is dropped. Compaction writes a new file and renames it.
  */
 import {
   closeSync,
@@ -18,17 +18,17 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Change } from './collection.ts';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { decode, encode, type Doc } from '../values.ts';
 
 export interface ChangeLog {
-  /** Bytes in the file. */
+  /** File size in bytes. */
   readonly size: number;
-  /** Notes a change; it is in the file after `flush`. @throws Refusal where a document is too large */
+  /** Buffers a change until `flush`. @throws CommandError if a document is too large */
   note(change: Change): void;
-  /** Writes what was noted. */
+  /** Writes the buffered changes. */
   flush(): void;
-  /** Puts a file with just `changes` in the place of this one. */
+  /** Replaces the file with one that contains only `changes`. */
   compact(changes: Iterable<Change>): void;
   close(): void;
 }
@@ -39,8 +39,8 @@ const FILE = /^documents-(\d{8})\.log$/;
 const nameOf = (generation: number): string => `documents-${String(generation).padStart(8, '0')}.log`;
 
 /**
- * Opens the newest log of a folder and gives its changes to `replay`, in order.
- * @throws Error where the file is damaged elsewhere than at its end
+ * Opens the newest log of a folder and passes its changes to `replay`, in order.
+ * @throws Error if the file is damaged anywhere but at its end
  */
 export function openLog(folder: string, replay: (change: Change) => void): ChangeLog {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -49,7 +49,7 @@ export function openLog(folder: string, replay: (change: Change) => void): Chang
     .map(Number)
     .sort((a, b) => a - b);
   let generation = generations.at(-1) ?? 1;
-  // What an interrupted compaction left: older files whose content is in the newest, and unfinished ones.
+  // An interrupted compaction leaves unfinished files, and older files whose content is in the newest.
   for (const name of readdirSync(folder))
     if (name.startsWith('documents-') && name.includes('.log') && name !== nameOf(generation)) rmSync(join(folder, name));
 
@@ -75,7 +75,7 @@ export function openLog(folder: string, replay: (change: Change) => void): Chang
       try {
         append(file, bytes);
       } catch (error) {
-        ftruncateSync(file, size); // half a record in the middle would make the rest unreadable; all of it is tried again
+        ftruncateSync(file, size); // A partial record would make the rest unreadable. The whole write is retried.
         throw error;
       }
       noted = [];
@@ -106,22 +106,22 @@ export function openLog(folder: string, replay: (change: Change) => void): Chang
   };
 }
 
-/** @throws Refusal where a document is larger than MongoDB takes, 16 MiB */
-export function refuseLarge(doc: Doc): void {
+/** @throws CommandError if a document is larger than MongoDB's limit of 16 MiB */
+export function rejectLarge(doc: Doc): void {
   const size = encode(doc).length;
-  if (size > MAX_DOCUMENT) throw new Refusal(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${MAX_DOCUMENT}`);
+  if (size > MAX_DOCUMENT) throw new CommandError(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${MAX_DOCUMENT}`);
 }
 
 function record(change: Change): Uint8Array {
   const body = encode(change as unknown as Doc);
-  if (body.length > MAX_DOCUMENT && change.kind === 'put') refuseLarge(change.doc);
+  if (body.length > MAX_DOCUMENT && change.kind === 'put') rejectLarge(change.doc);
   const header = Buffer.alloc(HEADER);
   header.writeUInt32LE(body.length, 0);
   header.writeUInt32LE(crc32(body), 4);
   return Buffer.concat([header, body]);
 }
 
-/** @returns how many bytes are whole records */
+/** @returns the number of bytes in complete records */
 function read(bytes: Buffer, path: string, replay: (change: Change) => void): number {
   let at = 0;
   while (at + HEADER <= bytes.length) {
@@ -130,7 +130,7 @@ function read(bytes: Buffer, path: string, replay: (change: Change) => void): nu
     const body = bytes.subarray(at + HEADER, end);
     if (body.length === 0 || crc32(body) !== bytes.readUInt32LE(at + 4)) {
       if (end === bytes.length || bytes.subarray(at).every((byte) => byte === 0)) break;
-      throw new Error(`${path} is damaged at byte ${at}; move it away to start with an empty store, or put a copy in its place.`);
+      throw new Error(`${path} is damaged at byte ${at}; restore it from a copy, or move it away to start with an empty store.`);
     }
     replay(decode(body) as unknown as Change);
     at = end;

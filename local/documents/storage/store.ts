@@ -1,30 +1,30 @@
-/** All databases of the document store, kept in memory and, where there is a folder, in its log. */
+/** All databases of the document store, in memory and, if it has a folder, in a log. */
 import { openCollection, type Change, type Collection } from './collection.ts';
-import { Refusal } from '../errors.ts';
-import { openLog, refuseLarge, type ChangeLog } from './log.ts';
+import { CommandError } from '../errors.ts';
+import { openLog, rejectLarge, type ChangeLog } from './log.ts';
 import type { Doc } from '../values.ts';
 
 export interface Store {
-  /** The collection, or null if nothing was ever stored in it. Namespaces are `database.collection`. */
+  /** The collection, or null if it does not exist. Namespaces are `database.collection`. */
   find(namespace: string): Collection | null;
-  /** The collection, made if there is none. */
+  /** The collection, created if it does not exist. */
   open(namespace: string): Collection;
-  /** @returns false if there is no such collection */
+  /** @returns false if the collection does not exist */
   drop(namespace: string): boolean;
   /** Namespaces of a database, sorted. */
   namespaces(database: string): string[];
   databases(): string[];
-  /** Ends a command: what it changed is in the log when this returns. */
+  /** Ends a command: writes its changes to the log. */
   settle(): void;
-  /** Removes documents whose TTL index says that their time is over at `now`. */
+  /** Removes the documents that have expired at `now` by a TTL index. */
   sweep(now: Date): void;
   close(): void;
 }
 
-/** A log is compacted when it is this large, in bytes, and four times what it was after the last compaction. */
+/** A log is compacted when it has this many bytes and four times its size after the last compaction. */
 const COMPACT_FROM = 16 * 1024 * 1024;
 
-/** Opens the store; without a folder everything is forgotten at the end. @throws Error where the log is damaged */
+/** Opens the store; without a folder nothing is kept. @throws Error if the log is damaged */
 export function openStore(folder: string | null): Store {
   const collections = new Map<string, Collection>();
   let log: ChangeLog | null = null;
@@ -32,13 +32,13 @@ export function openStore(folder: string | null): Store {
 
   const note = (change: Change): void => {
     if (log !== null) log.note(change);
-    else if (change.kind === 'put') refuseLarge(change.doc);
+    else if (change.kind === 'put') rejectLarge(change.doc);
   };
 
   function open(namespace: string): Collection {
     const found = collections.get(namespace);
     if (found !== undefined) return found;
-    refuseName(namespace);
+    rejectName(namespace);
     note({ kind: 'create', namespace });
     const collection = openCollection(namespace, note);
     collections.set(namespace, collection);
@@ -109,9 +109,9 @@ export function openStore(folder: string | null): Store {
   };
 }
 
-function refuseName(namespace: string): void {
+function rejectName(namespace: string): void {
   const [database = '', ...rest] = namespace.split('.');
   const name = rest.join('.');
   if (database === '' || /[/\\ "$\0]/.test(database) || name === '' || name.includes('$') || name.includes('\0'))
-    throw new Refusal(73, `Invalid namespace specified '${namespace}'`);
+    throw new CommandError(73, `Invalid namespace specified '${namespace}'`);
 }

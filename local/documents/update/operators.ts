@@ -1,5 +1,5 @@
-/** The update operators, each writing to one path of a document that may be changed. */
-import { Refusal } from '../errors.ts';
+/** The update operators. Each writes to one path of a mutable document. */
+import { CommandError } from '../errors.ts';
 import { matcher } from '../query/match.ts';
 import { removeAt, valueAt, writeAt } from '../paths.ts';
 import { sorter } from '../query/stages.ts';
@@ -7,13 +7,13 @@ import { arithmetic, compare, copy, isDoc, numberType, toNumber, typeName, type 
 
 /**
  * Applies one operator to one path.
- * @throws Refusal for an operator or an operand that is not known, and where the path cannot be written
+ * @throws CommandError for an unknown operator, an invalid operand, or a path that cannot be written
  */
 export function applyOperator(doc: Doc, name: string, dotted: string, operand: unknown, now: Date): void {
   const path = dotted.split('.');
-  if (path.some((field) => field === '')) throw new Refusal(56, `The update path '${dotted}' contains an empty field name.`);
+  if (path.some((field) => field === '')) throw new CommandError(56, `The update path '${dotted}' contains an empty field name.`);
   if (path.some((field) => field === '$' || field.startsWith('$[')))
-    throw new Refusal(
+    throw new CommandError(
       115,
       `Positional paths such as '${dotted}' are not supported by the embedded document store; use an update pipeline.`,
     );
@@ -40,10 +40,10 @@ export function applyOperator(doc: Doc, name: string, dotted: string, operand: u
       return;
     case '$currentDate':
       if (isDoc(operand) && operand['$type'] === 'timestamp')
-        throw new Refusal(115, '$currentDate to a timestamp is not supported by the embedded document store.');
+        throw new CommandError(115, '$currentDate to a timestamp is not supported by the embedded document store.');
       return writeAt(doc, path, now);
     case '$rename':
-      if (typeof operand !== 'string') throw new Refusal(2, `The 'to' field for $rename must be a string: ${dotted}`);
+      if (typeof operand !== 'string') throw new CommandError(2, `The 'to' field for $rename must be a string: ${dotted}`);
       if (current === undefined) return;
       removeAt(doc, path);
       return writeAt(doc, operand.split('.'), current);
@@ -78,22 +78,22 @@ export function applyOperator(doc: Doc, name: string, dotted: string, operand: u
       return;
     }
     default:
-      throw new Refusal(9, `Unknown modifier: ${name}`);
+      throw new CommandError(9, `Unknown modifier: ${name}`);
   }
 }
 
 function counted(name: string, operation: '+' | '*', path: string, current: unknown, operand: unknown, first: unknown): unknown {
-  if (numberType(operand) === null) throw new Refusal(14, `Cannot ${name} with non-numeric argument: {${path}: ${typeName(operand)}}`);
+  if (numberType(operand) === null) throw new CommandError(14, `Cannot ${name} with non-numeric argument: {${path}: ${typeName(operand)}}`);
   if (current === undefined) return first;
   if (numberType(current) === null)
-    throw new Refusal(14, `Cannot apply ${name} to a value of non-numeric type. The field '${path}' is of type ${typeName(current)}`);
+    throw new CommandError(14, `Cannot apply ${name} to a value of non-numeric type. The field '${path}' is of type ${typeName(current)}`);
   return arithmetic(operation, current, operand);
 }
 
 function arrayAt(name: string, path: string, current: unknown): unknown[] | null {
   if (current === undefined) return null;
   if (!Array.isArray(current))
-    throw new Refusal(2, `Cannot apply ${name} to a value that is no array: '${path}' is of type ${typeName(current)}`);
+    throw new CommandError(2, `Cannot apply ${name} to a value that is not an array: '${path}' is of type ${typeName(current)}`);
   return current;
 }
 
@@ -103,7 +103,7 @@ function pushed(path: string, current: unknown, operand: unknown): unknown[] {
   const array = [...(arrayAt('$push', path, current) ?? [])];
   if (!isModified(operand)) return [...array, copy(operand)];
   const { $each, $position, $sort, $slice, ...unknown } = operand;
-  if (Object.keys(unknown).length > 0) throw new Refusal(2, `Unrecognized clause in $push: ${Object.keys(unknown).join(', ')}`);
+  if (Object.keys(unknown).length > 0) throw new CommandError(2, `Unrecognized clause in $push: ${Object.keys(unknown).join(', ')}`);
   const position = $position === undefined ? array.length : toNumber($position);
   array.splice(position, 0, ...(copy($each) as unknown[]));
   if ($sort !== undefined) array.sort(isDoc($sort) ? sorter($sort) : (a, b) => toNumber($sort) * compare(a, b));

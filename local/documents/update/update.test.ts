@@ -1,7 +1,7 @@
 import { Double } from 'bson';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Refusal } from '../errors.ts';
+import { CommandError } from '../errors.ts';
 import { seedOf, updated, type Update } from './update.ts';
 import { copy, identical, type Doc } from '../values.ts';
 
@@ -49,7 +49,7 @@ describe('updates', () => {
     expect(Object.keys(apply({ _id: 1, b: 1, a: 1 }, { $set: { c: 1, b: 2 } }))).to.deep.equal(['_id', 'b', 'a', 'c']);
   });
 
-  const refused: [string, Doc, Update, number][] = [
+  const rejected: [string, Doc, Update, number][] = [
     ['another _id', { _id: 1 }, { $set: { _id: 2 } }, 66],
     ['conflicting paths', {}, { $set: { a: 1 }, $inc: { 'a.b': 1 } }, 40],
     ['the same path twice', {}, { $set: { a: 1 }, $unset: { a: 1 } }, 40],
@@ -61,18 +61,18 @@ describe('updates', () => {
     ['an operator of a later MongoDB', {}, [{ $set: { a: { $getField: 'x' } } }], 168],
     ['a positional path', { a: [1] }, { $set: { 'a.$': 1 } }, 115],
   ];
-  for (const [what, doc, update, code] of refused)
-    it(`refuse ${what} (${code})`, () => {
+  for (const [what, doc, update, code] of rejected)
+    it(`reject ${what} (${code})`, () => {
       expect(() => apply(doc, update))
-        .to.throw(Refusal)
+        .to.throw(CommandError)
         .with.property('code', code);
     });
 
-  it('similar names are no conflict', () => {
+  it('accept paths with a common prefix of characters', () => {
     expect(apply({}, { $set: { a: 1, ab: 2, 'a-b': 3 } })).to.deep.equal({ a: 1, ab: 2, 'a-b': 3 });
   });
 
-  it('an upsert starts from what the filter says is equal', () => {
+  it('start an upsert from the equality conditions of the filter', () => {
     expect(seedOf({ a: 1, 'b.c': { $eq: 2 }, d: { $gt: 1 }, $and: [{ e: 3 }], $or: [{ f: 1 }] })).to.deep.equal({
       a: 1,
       b: { c: 2 },
@@ -80,7 +80,7 @@ describe('updates', () => {
     });
   });
 
-  it('$inc by any amounts ends where adding them ends', () => {
+  it('give the sum of all amounts with $inc', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }), { maxLength: 20 }), (amounts) => {
         const end = amounts.reduce<Doc>((doc, n) => apply(doc, { $inc: { n } }), { n: 0 });

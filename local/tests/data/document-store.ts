@@ -1,4 +1,4 @@
-/** A document store for tests, and the driver's client for it, with a database of its own for each test. */
+/** A document store for tests with the driver's client, and a new database for each test. */
 import { expect } from 'chai';
 import { MongoClient, MongoServerError, ObjectId, type Collection, type Db, type Document } from 'mongodb';
 import { startDocuments, type Documents } from '../../documents/documents.ts';
@@ -8,11 +8,11 @@ export interface DocumentStore {
   client: MongoClient;
   db: Db;
   things: Collection<Document>;
-  /** The server's refusal of an attempt. @throws where it was not refused */
+  /** The server's error. @throws AssertionError if the attempt succeeds */
   refusal(attempt: Promise<unknown>): Promise<MongoServerError>;
 }
 
-/** Starts a store for the suite that calls it, and ends it after. */
+/** Starts a store for the calling suite and stops it afterwards. */
 export function documentStore(): DocumentStore {
   const store: DocumentStore = {
     documents: undefined as never,

@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import type { Collection, Document } from 'mongodb';
 import { documentStore } from './document-store.ts';
 
-describe('indexes of the embedded document store', () => {
+describe('document store indexes', () => {
   const store = documentStore();
 
-  it('tells duplicates by 11000, in order and out of order', async () => {
+  it('report duplicates with 11000, ordered and unordered', async () => {
     await store.things.createIndex({ mail: 1 }, { unique: true });
     const docs = [{ mail: 'a' }, { mail: 'a' }, { mail: 'b' }];
     const ordered = await store.refusal(store.things.insertMany(docs.map((doc) => ({ ...doc }))));
@@ -26,7 +26,7 @@ describe('indexes of the embedded document store', () => {
     expect((await store.refusal(store.things.insertOne({ _id: first!._id }))).code).to.equal(11000);
   });
 
-  it('keeps compound, sparse and partial unique indexes', async () => {
+  it('can be compound, sparse, partial and unique', async () => {
     await store.things.createIndex({ org: 1, key: 1 }, { unique: true, name: 'compound' });
     await store.things.createIndex({ s: 1 }, { unique: true, sparse: true });
     await store.things.createIndex({ p: 1 }, { unique: true, partialFilterExpression: { live: true } });
@@ -38,7 +38,7 @@ describe('indexes of the embedded document store', () => {
     expect((await store.refusal(store.things.insertOne({ org: 'a', key: 2 }))).code).to.equal(11000);
     expect((await store.refusal(store.things.insertOne({ org: 'c', key: 1, s: 1 }))).code).to.equal(11000);
     expect((await store.refusal(store.things.insertOne({ org: 'c', key: 2, p: 1, live: true }))).code).to.equal(11000);
-    // What was refused left nothing behind in any of the indexes.
+    // Rejected writes left nothing in any index.
     await store.things.insertOne({ org: 'c', key: 2, p: 2, live: true });
     expect(await store.things.countDocuments({ org: 'c' })).to.equal(1);
     await store.things.updateOne({ org: 'a', key: 1 }, { $set: { live: false } });
@@ -58,7 +58,7 @@ describe('indexes of the embedded document store', () => {
     expect((await store.refusal(store.things.dropIndex('compound'))).code).to.equal(27);
   });
 
-  it('finds the same with an index as without', async () => {
+  it('do not change the results of a query', async () => {
     const values = [null, 0, 1, 2, 'x', [1, 2], [], { a: 1 }, [{ a: 1 }], new Date(0), true];
     const plain = store.db.collection('plain');
     await store.things.createIndex({ v: 1 });
@@ -80,7 +80,7 @@ describe('indexes of the embedded document store', () => {
         expect(await ids(store.things, filter), JSON.stringify(filter)).to.deep.equal(await ids(plain, filter));
   });
 
-  it('forgets documents whose time is over', async () => {
+  it('expire documents by TTL', async () => {
     await store.things.createIndex({ at: 1 }, { expireAfterSeconds: 60 });
     await store.things.insertMany([
       { n: 1, at: new Date(Date.now() - 61_000) },

@@ -3,10 +3,10 @@ import { expect } from 'chai';
 import { Double, Long, MongoClient, UUID, type Document } from 'mongodb';
 import { documentStore } from './document-store.ts';
 
-describe('the embedded document store, with the driver', () => {
+describe('document store with the MongoDB driver', () => {
   const store = documentStore();
 
-  it('keeps every type as it was given', async () => {
+  it('returns every type as it was stored', async () => {
     const given = {
       _id: new UUID(),
       long: Long.fromNumber(5),
@@ -44,7 +44,7 @@ describe('the embedded document store, with the driver', () => {
     expect(await store.things.distinct('odd')).to.deep.equal([false, true]);
   });
 
-  it('lets go of a cursor that is closed early', async () => {
+  it('releases a cursor that is closed early', async () => {
     await store.things.insertMany(Array.from({ length: 10 }, (_, n) => ({ n })));
     const cursor = store.things.find({}, { batchSize: 2 });
     await cursor.next();
@@ -104,7 +104,7 @@ describe('the embedded document store, with the driver', () => {
     expect(told.lastErrorObject).to.deep.equal({ n: 1, updatedExisting: true });
   });
 
-  it('lets exactly as many through as there are, however many ask at once', async () => {
+  it('decrements a counter exactly to zero under concurrency', async () => {
     await store.things.insertOne({ _id: 'account' as never, available: 40, held: {} });
     const reserve = (scan: string) =>
       store.things.findOneAndUpdate(
@@ -126,7 +126,7 @@ describe('the embedded document store, with the driver', () => {
     expect(account!['at']).to.be.instanceOf(Date);
   });
 
-  it('lets one of two racing upserts make the document', async () => {
+  it('creates one document in two concurrent upserts', async () => {
     await store.things.createIndex({ key: 1 }, { unique: true });
     await Promise.all(Array.from({ length: 50 }, () => store.things.updateOne({ key: 'k' }, { $inc: { n: 1 } }, { upsert: true })));
     expect(await store.things.find({}, { projection: { _id: 0 } }).toArray()).to.deep.equal([{ key: 'k', n: 50 }]);
@@ -155,7 +155,7 @@ describe('the embedded document store, with the driver', () => {
     expect(joined[0]!['names']).to.deep.equal([{ _id: 'a', name: 'A' }]);
   });
 
-  it('lists, makes and drops collections', async () => {
+  it('lists, creates and drops collections', async () => {
     await store.db.createCollection('made');
     await store.things.insertOne({});
     expect((await store.db.listCollections().toArray()).map(({ name }) => name).sort()).to.deep.equal(['made', 'things']);
@@ -166,7 +166,7 @@ describe('the embedded document store, with the driver', () => {
     expect((await store.db.admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name)).to.include(store.db.databaseName);
   });
 
-  it('refuses by name what it does not know, and what would mean something else', async () => {
+  it('rejects unsupported commands and options by name', async () => {
     const unknown = await store.refusal(store.db.command({ mapReduce: 'things' }));
     expect([unknown.code, unknown.codeName, unknown.message]).to.deep.equal([59, 'CommandNotFound', "no such command: 'mapReduce'"]);
     expect((await store.refusal(store.things.find({}, { collation: { locale: 'de' } }).toArray())).code).to.equal(115);
@@ -179,13 +179,13 @@ describe('the embedded document store, with the driver', () => {
     expect(await store.things.countDocuments()).to.equal(0);
   });
 
-  it('says what it is', async () => {
+  it('reports its version', async () => {
     expect(await store.db.command({ ping: 1 })).to.deep.equal({ ok: 1 });
     expect((await store.db.admin().buildInfo())['version']).to.equal('4.4.0');
     expect(await store.db.command({ hello: 1 })).to.include({ isWritablePrimary: true, maxWireVersion: 9 });
   });
 
-  it('drops a connection that sends no messages, and serves the others', async () => {
+  it('closes a connection that sends invalid bytes and serves the others', async () => {
     const { port, hostname } = new URL(store.documents.url);
     for (const bytes of [
       Buffer.from('GET / HTTP/1.1\r\n\r\n'),
@@ -200,7 +200,7 @@ describe('the embedded document store, with the driver', () => {
     expect(await store.db.command({ ping: 1 })).to.deep.equal({ ok: 1 });
   });
 
-  it('takes messages in whatever pieces they come', async () => {
+  it('reads messages that arrive in any chunks', async () => {
     await store.things.insertOne({ text: 'x'.repeat(3_000_000) });
     expect(((await store.things.findOne())!['text'] as string).length).to.equal(3_000_000);
     expect(

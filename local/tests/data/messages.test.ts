@@ -48,7 +48,7 @@ describe('the embedded message server', () => {
       return false;
     }
   };
-  /** Credentials that may publish on one subject alone, signed by the account. */
+  /** Credentials that may publish on one subject only, signed by the account. */
   const scanCredentials = async (seed: string, subject: string, expiresInSeconds = 60): Promise<Uint8Array> => {
     const user = createUser();
     const limits = { pub: { allow: [subject], deny: [] }, sub: { allow: [], deny: ['>'] } };
@@ -58,7 +58,7 @@ describe('the embedded message server', () => {
     );
   };
 
-  it('lets the service do all in its account', async () => {
+  it('gives the service all rights in its account', async () => {
     const { url, credentialsFile } = await start();
     expect(statSync(credentialsFile).mode & 0o777).to.equal(0o600);
     expect(statSync(join(folder, 'identity.json')).mode & 0o777).to.equal(0o600);
@@ -68,7 +68,7 @@ describe('the embedded message server', () => {
     for await (const message of heard) expect([message.subject, message.string()]).to.deep.equal(['status.acme.1', 'hello']);
   });
 
-  it('lets nobody in without credentials, or with those of another account', async () => {
+  it('rejects clients without credentials or with those of another account', async () => {
     const { url } = await start();
     const refused = async (options: object): Promise<string> => {
       try {
@@ -85,7 +85,7 @@ describe('the embedded message server', () => {
     );
   });
 
-  it('holds a scan’s credentials to its own subject, and to their time', async () => {
+  it('limits the credentials of a scan to its subject and their expiry', async () => {
     const { url, credentialsFile, signingSeed } = await start();
     const service = await join_(url, readFileSync(credentialsFile));
     const heard: string[] = [];
@@ -112,7 +112,7 @@ describe('the embedded message server', () => {
     expect(await gone, 'cut off at its expiry').to.equal(true);
   });
 
-  it('keeps its credentials good over a restart', async () => {
+  it('accepts its credentials after a restart', async () => {
     const first = await start();
     const credentials = readFileSync(first.credentialsFile);
     const scan = await scanCredentials(first.signingSeed, 'progress.1');
@@ -123,7 +123,7 @@ describe('the embedded message server', () => {
     await join_(second.url, scan);
   });
 
-  it('starts the server again when it dies, on the same port', async () => {
+  it('restarts a killed server on the same port', async () => {
     const { url, credentialsFile } = await start();
     const service = await join_(url, readFileSync(credentialsFile));
     const before = pid();
@@ -137,14 +137,14 @@ describe('the embedded message server', () => {
     expect(alive(before)).to.equal(false);
   });
 
-  it('ends the server with close', async () => {
+  it('stops the server on close', async () => {
     await start();
     const server = pid();
     await messages.pop()!.close();
     expect(alive(server)).to.equal(false);
   });
 
-  it('leaves no server behind when its process is killed', async () => {
+  it('stops the server when its own process is killed', async () => {
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
@@ -160,7 +160,7 @@ describe('the embedded message server', () => {
     while (alive(server)) await new Promise((resolve) => setTimeout(resolve, 10));
   });
 
-  it('ends a server that was left behind all the same, before it starts its own', async () => {
+  it('stops a server that was left behind before it starts its own', async () => {
     await start();
     await messages.pop()!.close();
     const orphan = spawn('nats-server', ['-c', join(folder, 'nats-server.conf')], { stdio: 'ignore' });
@@ -179,7 +179,7 @@ describe('the embedded message server', () => {
     }
   };
 
-  it('does not touch a process that has the old id by chance', async () => {
+  it('does not stop another process that has the old process ID', async () => {
     await start();
     await messages.pop()!.close();
     const bystander = spawn('sleep', ['60'], { stdio: 'ignore' });
@@ -190,7 +190,7 @@ describe('the embedded message server', () => {
     bystander.kill();
   });
 
-  it('says what is wrong where the server does not start', async () => {
+  it('reports why the server does not start', async () => {
     const attempt = async (options: object): Promise<string> => {
       try {
         messages.push(await startMessages({ dataDir: folder, ...options }));

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * Holds a folder for this process until it releases it or ends, however it ends.
+ * Locks a folder for this process until it releases the lock or ends in any way.
  * @param folder its real path
- * @param what holds it, for the message
- * @throws Error where another process holds it
+ * @param what the part that uses it, for the message
+ * @throws Error if another process has the lock
  */
-export async function holdDataFolder(folder: string, what: string): Promise<{ release(): Promise<void> }> {
-  // A name in Linux' abstract socket namespace goes with its process, so there is no stale lock file to judge.
+export async function lockDataFolder(folder: string, what: string): Promise<{ release(): Promise<void> }> {
+  // A name in Linux' abstract socket namespace disappears with its process, so there are no stale lock files.
   if (process.platform !== 'linux') return { release: () => Promise.resolve() };
   const name = `\0curbcut-${createHash('sha256').update(`${what}\n${folder}`).digest('hex')}`;
   const server = createServer((socket) => socket.destroy());
@@ -17,7 +17,7 @@ export async function holdDataFolder(folder: string, what: string): Promise<{ re
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`The ${what} in ${folder} is in use by another process; end that one, or use another folder.`)
+          ? new Error(`The ${what} in ${folder} is in use by another process. Stop that process, or use another folder.`)
           : error,
       ),
     );

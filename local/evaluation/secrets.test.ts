@@ -2,18 +2,18 @@ import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { changesOf, keepKey, restoreFiles } from './kept.ts';
+import { changesOf, keepKey, restoreFiles } from './secrets.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-describe('the secrets of an evaluation', () => {
+describe('evaluation secrets', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'curbcut-kept-'));
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  /** What the parts leave in the data folder at their start. */
+  /** The files that the parts create in the data folder at start. */
   function start(identity: string, apiKey: string) {
     mkdirSync(join(folder, 'messages'), { recursive: true });
     writeFileSync(join(folder, 'messages/identity.json'), identity);
@@ -23,7 +23,7 @@ describe('the secrets of an evaluation', () => {
     return { apiKey, signingSeed: 'SA1', credentialsFile: join(folder, 'messages/service.creds') };
   }
 
-  it('writes everything the first time', () => {
+  it('are all written at the first start', () => {
     expect(changesOf(folder, start('{"a":1}', 'key-1'), {})).to.deep.equal({
       'api-key': base64('key-1'),
       'api-key.env': base64("export CURBCUT_API_KEY='key-1'"),
@@ -34,20 +34,20 @@ describe('the secrets of an evaluation', () => {
     });
   });
 
-  it('writes nothing where a new pod made the same, though its credentials are new', () => {
+  it('are not written if a new pod only has new credentials', () => {
     const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
     writeFileSync(join(folder, 'messages/service.creds'), 'other credentials');
     expect(changesOf(folder, start('{"a":1}', 'key-1'), data)).to.deep.equal({});
   });
 
-  it('writes new credentials with a new identity', () => {
+  it('include new credentials if the identity is new', () => {
     const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
-    const made = start('{"a":2}', 'key-1');
+    const created = start('{"a":2}', 'key-1');
     writeFileSync(join(folder, 'messages/service.creds'), 'other credentials');
-    expect(Object.keys(changesOf(folder, made, data))).to.have.members(['identity.json', 'service.creds']);
+    expect(Object.keys(changesOf(folder, created, data))).to.have.members(['identity.json', 'service.creds']);
   });
 
-  it('puts files back that a new pod lacks, and leaves those that are there', () => {
+  it('restore missing files and keep existing ones', () => {
     const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
     rmSync(join(folder, 'messages'), { recursive: true });
     writeFileSync(join(folder, 'objects.secret'), 'kept\n');

@@ -11,7 +11,7 @@ import type { Change } from '../../documents/storage/collection.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-describe('what the embedded document store keeps', () => {
+describe('document store persistence', () => {
   let folder: string;
   const closers: (() => Promise<unknown>)[] = [];
 
@@ -43,7 +43,7 @@ describe('what the embedded document store keeps', () => {
     );
   const all = (things: Collection<Document>) => things.find({}, { sort: { _id: 1 } }).toArray();
 
-  it('comes back after an end: documents, indexes and what was removed', async () => {
+  it('restores documents, indexes and removals after a restart', async () => {
     let things = await open((await start()).url);
     await things.createIndex({ n: 1 }, { unique: true });
     await things.createIndex({ gone: 1 });
@@ -59,7 +59,7 @@ describe('what the embedded document store keeps', () => {
     expect(await things.insertOne({ n: 20 }).catch((error: { code: number }) => error.code)).to.equal(11000);
   });
 
-  it('loses nothing that it acknowledged when it is killed', async () => {
+  it('loses no acknowledged write when it is killed', async () => {
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
@@ -86,7 +86,7 @@ describe('what the embedded document store keeps', () => {
     expect(await things.countDocuments()).to.be.at.least(acknowledged);
   });
 
-  it('drops a torn record at the end, and goes on', async () => {
+  it('drops a torn record at the end and continues', async () => {
     let things = await open((await start()).url);
     await things.insertMany([{ _id: 1 as never }, { _id: 2 as never }]);
     await end();
@@ -105,7 +105,7 @@ describe('what the embedded document store keeps', () => {
     }
   });
 
-  it('does not start on a log that is damaged in the middle', async () => {
+  it('does not start if the log is damaged in the middle', async () => {
     const things = await open((await start()).url);
     await things.insertMany([{ _id: 1 as never, text: 'a'.repeat(100) }, { _id: 2 as never }]);
     await end();
@@ -116,10 +116,10 @@ describe('what the embedded document store keeps', () => {
       (documents) => documents.close(),
       (error: Error) => error.message,
     );
-    expect(attempt).to.match(/is damaged at byte \d+; move it away/);
+    expect(attempt).to.match(/is damaged at byte \d+; restore it/);
   });
 
-  it('writes a new log without what is past, and an unfinished one does no harm', async () => {
+  it('compacts the log, and ignores an unfinished compaction', async () => {
     const things = await open((await start()).url);
     await things.insertOne({ _id: 1 as never, n: 0, filler: 'x'.repeat(1000) });
     for (let i = 0; i < 50; i++) await things.updateOne({ _id: 1 as never }, { $inc: { n: 1 } });
@@ -137,7 +137,7 @@ describe('what the embedded document store keeps', () => {
     return (await start()).url;
   };
 
-  it('compacts while it runs, and the new log holds the same', () => {
+  it('compacts while running without losing anything', () => {
     const log = openLog(folder, () => {});
     const put = (n: number): Change => ({ kind: 'put', namespace: 'a.b', doc: { _id: 1, n } });
     for (let n = 0; n < 100; n++) log.note(put(n));
@@ -151,7 +151,7 @@ describe('what the embedded document store keeps', () => {
     expect(replayed).to.deep.equal([put(99), put(100)]);
   });
 
-  it('lets no second process use its folder', async () => {
+  it('rejects a second process on its folder', async () => {
     await start();
     const second = await startDocuments({ dataDir: folder }).then(
       () => 'started',
