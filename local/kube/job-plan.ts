@@ -1,5 +1,6 @@
 /** What a Job needs now: one pure decision from the Job, its pods and the time, in the real Job controller's order. */
 import { timestamp } from './printing/durations.ts';
+import { countsAfter, failureCounts, finishedAt, indexStatus, isIndexed, newestFailed, type FailureCounts } from './indexed-jobs.ts';
 import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from './workload-types.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -18,6 +19,8 @@ export interface JobPlan {
   end: Pod[];
   /** How many pods to create. */
   create: number;
+  /** Of an Indexed Job: the failures that the new pod is told of. */
+  counts?: FailureCounts;
   events: JobEvent[];
   /** When to look again without a change, in ms since the epoch. */
   wakeAt?: number;
@@ -113,17 +116,25 @@ interface Counted {
   failed: number;
   release: Pod[];
   failMessage: string;
+  /** Whether the index of an Indexed Job has used up its tries. */
+  indexFailed: boolean;
 }
+
+const isIgnored = (pod: Pod, { spec }: Job): boolean => policyVerdict(pod, spec.podFailurePolicy?.rules ?? []).action === 'Ignore';
 
 /** Counts what ended since the last time. */
 function count(job: Job, pods: readonly Pod[]): Counted {
   const rules = job.spec.podFailurePolicy?.rules;
-  const counted: Counted = { succeeded: job.status.succeeded ?? 0, failed: job.status.failed ?? 0, release: [], failMessage: '' };
+  const { succeeded = 0, failed = 0 } = job.status;
+  const counted: Counted = { succeeded, failed, release: [], failMessage: '', indexFailed: false };
   for (const pod of pods.filter(hasFinalizer)) {
     if (pod.status.phase === 'Succeeded') counted.succeeded += 1;
     else if (hasFailed(pod, job)) {
       const verdict = rules === undefined ? { action: 'Count', message: '' } : policyVerdict(pod, rules);
-      if (verdict.action !== 'Ignore') counted.failed += 1;
+      if (verdict.action !== 'Ignore') {
+        counted.failed += 1;
+        counted.indexFailed ||= isIndexed(job) && failureCounts(pod).failed >= (job.spec.backoffLimitPerIndex ?? 0);
+      }
       if (verdict.action === 'FailJob' && counted.failMessage === '') counted.failMessage = verdict.message;
     } else continue;
     counted.release.push(pod);
@@ -144,6 +155,7 @@ function ending(job: Job, counted: Counted, now: Date): { type: string; reason: 
   if (deadline !== undefined && spec.suspend !== true && now.getTime() >= deadline) {
     return { type: 'FailureTarget', reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' };
   }
+  if (counted.indexFailed) return { type: 'FailureTarget', reason: 'FailedIndexes', message: 'Job has failed indexes' };
   return undefined;
 }
 
@@ -152,7 +164,23 @@ function deadlineOf({ spec, status }: Job): number | undefined {
   return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000;
 }
 
+/**
+ * The failed pod of an Indexed Job that waits for its replacement. It is not counted before, because the replacement's
+ * annotations follow from its own.
+ */
+function replacedNext(job: Job, pods: readonly Pod[]): Pod | undefined {
+  if (!isIndexed(job) || pods.some(isActive)) return undefined;
+  return newestFailed(pods.filter((pod) => hasFinalizer(pod) && hasFailed(pod, job)));
+}
+
 const deletedEvent = (pod: Pod): JobEvent => ({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}` });
+
+/** The failures in a row that the next pod of an index follows on. */
+function rowOf(replaced: Pod | undefined): Failures {
+  if (replaced === undefined) return { inARow: 0, lastAt: 0 };
+  const { failed, ignored } = failureCounts(replaced);
+  return { inARow: failed + ignored + 1, lastAt: finishedAt(replaced) };
+}
 
 /**
  * Decides what happens to a Job.
@@ -168,12 +196,11 @@ export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now:
   const events: JobEvent[] = [];
   const started: Job =
     job.status.startTime === undefined && !suspended ? { ...job, status: { ...job.status, startTime: timestamp(now) } } : job;
-  const counted = count(started, pods);
+  let counted = count(started, pods);
   const active = pods.filter(isActive);
   let conditions: JobCondition[] = [...(job.status.conditions ?? [])];
   let { startTime, completionTime } = started.status;
   let end: Pod[] = [];
-  let release = counted.release;
   let create = 0;
   let wakeAt = deadlineOf(started);
   let remaining = active;
@@ -183,6 +210,11 @@ export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now:
   const done = wanted === undefined ? counted.succeeded > 0 && active.length === 0 : counted.succeeded >= wanted;
   if (target === undefined && done)
     target = { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message: 'Reached expected number of succeeded pods' };
+
+  const { indexFailed } = counted;
+  const replaced = target === undefined ? replacedNext(started, pods) : undefined;
+  if (replaced !== undefined) counted = count(started, pods.filter((pod) => pod !== replaced)); // prettier-ignore
+  let { release } = counted;
 
   if (target !== undefined) {
     wakeAt = undefined;
@@ -223,7 +255,8 @@ export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now:
     const target =
       wanted === undefined ? (counted.succeeded > 0 ? active.length : parallelism) : Math.min(parallelism, wanted - counted.succeeded);
     const missing = target - active.length - terminating;
-    const heldUntil = failures.inARow === 0 ? 0 : failures.lastAt + backoffMs(failures, backoffBaseMs);
+    const row = isIndexed(job) ? rowOf(replaced) : failures;
+    const heldUntil = row.inARow === 0 ? 0 : row.lastAt + backoffMs(row, backoffBaseMs);
     if (missing > 0 && now.getTime() < heldUntil) wakeAt = Math.min(heldUntil, wakeAt ?? heldUntil);
     else if (missing > 0) create = missing;
     else if (active.length > target) {
@@ -244,7 +277,9 @@ export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now:
     ...(counted.failed === 0 ? {} : { failed: counted.failed }),
     terminating,
     uncountedTerminatedPods: {},
+    ...(isIndexed(job) && indexStatus(job, counted.succeeded > 0, indexFailed)),
     ready: remaining.filter(isReady).length,
   };
-  return { status, release, end, create, events, ...(wakeAt === undefined ? {} : { wakeAt }) };
+  const counts = isIndexed(job) ? countsAfter(replaced, (pod) => isIgnored(pod, job)) : undefined;
+  return { status, release, end, create, events, ...(counts && { counts }), ...(wakeAt === undefined ? {} : { wakeAt }) };
 }

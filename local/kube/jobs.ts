@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../platform/logger.ts';
 import type { Catalogue } from './resources/catalogue.ts';
+import { indexedPod, type FailureCounts } from './indexed-jobs.ts';
 import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures } from './job-plan.ts';
 import type { Registry } from './registry/registry.ts';
 import { openRecorder } from './controllers/recorder.ts';
@@ -102,7 +103,7 @@ export function startJobController(parts: {
         objects.remove(podsResource, namespace, pod.metadata.name, { propagationPolicy: 'Background' });
     }
     for (let index = 0; index < plan.create; index += 1) {
-      const pod = objects.create(podsResource, namespace, podOf(job));
+      const pod = objects.create(podsResource, namespace, podOf(job, plan.counts));
       recorder.record(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
     }
     for (const event of plan.events) recorder.record(job, event.type, event.reason, event.message);
@@ -150,15 +151,17 @@ export function startJobController(parts: {
   };
 }
 
-/** A Job's next pod. */
-function podOf(job: Job): Json {
+/** A Job's next pod. @param counts of an Indexed Job */
+function podOf(job: Job, counts: FailureCounts | undefined): Json {
   const { name, uid } = job.metadata;
-  const { metadata = {}, spec } = job.spec.template;
+  const { metadata, spec: plain } = job.spec.template;
+  const template = { generateName: `${name}-`, labels: metadata?.labels, annotations: metadata?.annotations, spec: plain };
+  const { generateName, labels, annotations, spec } = counts === undefined ? template : indexedPod(job, counts);
   return structuredClone({
     metadata: {
-      generateName: `${name}-`,
-      ...(metadata.labels === undefined ? {} : { labels: metadata.labels }),
-      ...(metadata.annotations === undefined ? {} : { annotations: metadata.annotations }),
+      generateName,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
       ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name, uid, controller: true, blockOwnerDeletion: true }],
       finalizers: [TRACKING_FINALIZER],
     },

@@ -69,6 +69,6 @@ export function launchOf(
   const args = [...(container.command ?? []), ...(container.args ?? [])].map((argument) => rewritten(expanded(argument, given), paths));
   return {
     command: container.command === undefined ? [...image.command, ...args] : args,
-    env: { PATH: DEFAULT_PATH, HOME: home, HOSTNAME: pod.metadata.name, ...image.env, ...here },
+    env: { PATH: DEFAULT_PATH, HOME: home, HOSTNAME: pod.spec.hostname ?? pod.metadata.name, ...image.env, ...here },
   };
 }

@@ -87,6 +87,7 @@ interface NodeSelectorTerm {
 
 export interface PodSpec {
   nodeName?: string;
+  hostname?: string;
   schedulerName?: string;
   schedulingGates?: object[];
   nodeSelector?: Record<string, string>;
@@ -133,6 +134,8 @@ export interface JobStatus {
   failed?: number;
   terminating?: number;
   uncountedTerminatedPods?: object;
+  completedIndexes?: string;
+  failedIndexes?: string;
   ready?: number;
 }
 
@@ -145,7 +148,9 @@ export interface PodFailureRule {
 export interface JobSpec {
   parallelism?: number;
   completions?: number;
+  completionMode?: string;
   backoffLimit?: number;
+  backoffLimitPerIndex?: number;
   activeDeadlineSeconds?: number;
   ttlSecondsAfterFinished?: number;
   suspend?: boolean;

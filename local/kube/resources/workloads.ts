@@ -144,12 +144,27 @@ function ownLabels(uid: string, name: string): Record<string, string> {
 
 function jobCauses(spec: JsonObject): Cause[] {
   const causes: Cause[] = [];
-  for (const name of ['parallelism', 'completions', 'activeDeadlineSeconds', 'backoffLimit', 'ttlSecondsAfterFinished']) {
+  for (const name of [
+    'parallelism',
+    'completions',
+    'activeDeadlineSeconds',
+    'backoffLimit',
+    'backoffLimitPerIndex',
+    'ttlSecondsAfterFinished',
+  ]) {
     const value = spec[name];
     if (typeof value === 'number' && value < 0) causes.push(invalidValue(`spec.${name}`, value, 'must be greater than or equal to 0'));
   }
-  if (spec['completionMode'] === 'Indexed')
-    causes.push(forbiddenValue('spec.completionMode', 'the embedded Kubernetes runs NonIndexed jobs only'));
+  if (spec['completionMode'] === 'Indexed') {
+    if (spec['completions'] !== 1 || spec['backoffLimitPerIndex'] === undefined)
+      causes.push(
+        forbiddenValue(
+          'spec.completionMode',
+          'the embedded Kubernetes runs Indexed jobs of one completion with a backoffLimitPerIndex only',
+        ),
+      );
+  } else if (spec['backoffLimitPerIndex'] !== undefined)
+    causes.push(invalidValue('spec.backoffLimitPerIndex', spec['backoffLimitPerIndex'], 'requires indexed completion mode'));
   const template = (spec['template'] ?? {}) as JsonObject;
   causes.push(...podSpecCauses((template['spec'] ?? {}) as JsonObject, 'spec.template.spec', ['OnFailure', 'Never'], ''));
   const policy = spec['podFailurePolicy'];
@@ -163,7 +178,7 @@ function jobCauses(spec: JsonObject): Cause[] {
 function defaultJobSpec(spec: JsonObject): void {
   if (spec['completions'] === undefined && spec['parallelism'] === undefined) spec['completions'] = 1;
   spec['parallelism'] ??= 1;
-  spec['backoffLimit'] ??= 6;
+  spec['backoffLimit'] ??= spec['backoffLimitPerIndex'] === undefined ? 6 : 2 ** 31 - 1;
   spec['completionMode'] ??= 'NonIndexed';
   spec['suspend'] ??= false;
   spec['manualSelector'] ??= false;
@@ -200,7 +215,7 @@ export function prepareJobUpdate(object: KubeObject, old: KubeObject, subresourc
   defaultJobSpec(spec);
   const before = old['spec'] as JsonObject;
   const causes = jobCauses(spec);
-  for (const name of ['completions', 'selector', 'template', 'completionMode', 'podFailurePolicy'] as const) {
+  for (const name of ['completions', 'selector', 'template', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex'] as const) {
     // A suspended Job's template may still be scheduled elsewhere; the product never does that.
     if (!isDeepStrictEqual(spec[name], before[name])) causes.push(invalidValue(`spec.${name}`, spec[name], 'field is immutable'));
   }

@@ -17,19 +17,27 @@ interface Status {
   terminating?: number;
   startTime?: string;
   completionTime?: string;
+  completedIndexes?: string;
+  failedIndexes?: string;
   conditions?: { type: string; status: string; reason: string; message: string }[];
 }
 interface Pod {
   metadata: {
     name: string;
     labels: Record<string, string>;
+    annotations?: Record<string, string>;
     finalizers?: string[];
     creationTimestamp: string;
     ownerReferences: object[];
     deletionTimestamp?: string;
   };
+  spec: { hostname?: string; containers: { env?: object[] }[] };
   status: { phase: string };
 }
+
+const INDEX = 'batch.kubernetes.io/job-completion-index';
+const FAILURES = 'batch.kubernetes.io/job-index-failure-count';
+const IGNORED = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
 /** Nobody places these pods: the test plays the node. */
 const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'c', image: 'x' }] } };
@@ -168,6 +176,66 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     const message = `Container c for pod ${NAMESPACE}/${pod.metadata.name} failed with exit code 42 matching FailJob rule at index 1`;
     expect(said(status)).to.deep.equal([`FailureTarget True PodFailurePolicy: ${message}`, `Failed True PodFailurePolicy: ${message}`]);
     expect(status.failed).to.equal(1);
+  },
+
+  async 'completes its one index'(client) {
+    const job = await trialOf(client, 'indexed', { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1 });
+    const pod = await job.livePod();
+    expect(pod.metadata.name).to.match(/^indexed-0-[a-z0-9]{5}$/);
+    expect(pod.metadata.labels).to.include({ [INDEX]: '0' });
+    expect(pod.metadata.annotations).to.deep.equal({ [INDEX]: '0', [FAILURES]: '0' });
+    expect(pod.spec.hostname).to.equal('indexed-0');
+    expect(pod.spec.containers[0]!.env).to.deep.equal([
+      { name: 'JOB_COMPLETION_INDEX', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.labels['${INDEX}']` } } },
+    ]);
+    await job.report(pod, ended(0));
+    const status = await job.until('the end', has('Complete'));
+    expect(said(status).at(-1)).to.equal('Complete True CompletionsReached: Reached expected number of succeeded pods');
+    expect(status).to.include({ succeeded: 1, completedIndexes: '0' });
+  },
+
+  async 'retries its index up to the limit, and numbers the attempts in annotations'(client) {
+    const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }];
+    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
+    const job = await trialOf(client, 'retried', { ...indexed, podFailurePolicy: { rules } });
+    const first = await job.livePod();
+    await job.report(first, ended(137, { conditions: [{ type: 'DisruptionTarget', status: 'True' }] }));
+    const second = await job.livePod();
+    expect(second.metadata.annotations).to.deep.equal({ [INDEX]: '0', [FAILURES]: '0', [IGNORED]: '1' });
+    await job.report(second, ended(1));
+    const third = await job.livePod();
+    expect(third.metadata.annotations).to.deep.equal({ [INDEX]: '0', [FAILURES]: '1', [IGNORED]: '1' });
+    await job.until('a count', ({ failed }) => failed === 1);
+    await job.report(third, ended(1));
+    const status = await job.until('the end', has('Failed'));
+    expect(said(status)).to.deep.equal([
+      'FailureTarget True FailedIndexes: Job has failed indexes',
+      'Failed True FailedIndexes: Job has failed indexes',
+    ]);
+    expect(status).to.include({ failed: 2, failedIndexes: '0' });
+    await eventually('every pod to be released', async () =>
+      (await job.pods()).every(({ metadata }) => metadata.finalizers === undefined) ? true : undefined,
+    );
+  },
+
+  async 'keeps the failed pod of an index until it is replaced'(client) {
+    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
+    const job = await trialOf(client, 'kept', indexed);
+    const first = await job.livePod();
+    await job.report(first, ended(1));
+    await client.call('DELETE', `${PODS}/${first.metadata.name}?gracePeriodSeconds=0`);
+    const second = await job.livePod();
+    expect(second.metadata.annotations).to.include({ [FAILURES]: '1' });
+    await eventually('the first pod to go', async () => ((await job.pods()).length === 1 ? true : undefined));
+  },
+
+  async 'fails an index at once by its pod failure policy'(client) {
+    const rules = [{ action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } }];
+    const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 2 };
+    const job = await trialOf(client, 'given-up', { ...indexed, podFailurePolicy: { rules } });
+    await job.report(await job.livePod(), ended(42));
+    const status = await job.until('the end', has('Failed'));
+    expect(status.conditions?.map(({ reason }) => reason)).to.deep.equal(['PodFailurePolicy', 'PodFailurePolicy']);
   },
 
   async 'fails at its deadline'(client) {

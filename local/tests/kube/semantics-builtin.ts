@@ -175,6 +175,11 @@ behaves('refuses what pods and Jobs cannot be', async ({ call }) => {
   const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'a', image: 'x' }] } };
   await call('POST', JOBS, { metadata: { name: 'x' }, spec: { template: { spec: { containers: [{ name: 'a', image: 'x' }] } } } });
   await call('POST', JOBS, { metadata: { name: 'x' }, spec: { backoffLimit: -1, template } });
+  await call('POST', JOBS, { metadata: { name: 'x' }, spec: { backoffLimitPerIndex: 1, template } });
+  const indexed = { suspend: true, completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, template };
+  await call('POST', JOBS, { metadata: { name: 'by-index' }, spec: indexed });
+  await call('PATCH', `${JOBS}/by-index`, { spec: { backoffLimitPerIndex: 2 } }, MERGE);
+  await call('DELETE', `${JOBS}/by-index`, { propagationPolicy: 'Background' });
   await call('POST', JOBS, { metadata: { name: 'fixed' }, spec: { suspend: true, template } });
   await call('PATCH', `${JOBS}/fixed`, { spec: { completions: 2 } }, MERGE);
   await call('PATCH', `${JOBS}/fixed`, { spec: { backoffLimit: 2 } }, MERGE);
