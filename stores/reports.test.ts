@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { attachment, createReports, reportKeys } from './reports.ts';
+import { attachment, createReports, incomingKeys, incomingPrefix, reportKeys } from './reports.ts';
 
 const configuration = {
   endpoint: 'http://127.0.0.1:9000',
@@ -15,8 +15,14 @@ describe('links to report objects', () => {
   const reports = createReports(configuration);
   after(() => reports.close());
 
-  it('names a scan’s two objects', () => {
+  it('names the two objects of a scan', () => {
     expect(reportKeys('one')).to.deep.equal({ export: 'scans/one/report.json', pdf: 'scans/one/report.pdf' });
+  });
+
+  it('names the objects of each attempt and shard', () => {
+    const keys = incomingKeys('one', { attempt: 2, shard: 0 });
+    expect(keys).to.deep.equal({ export: 'incoming/one/2/0/report.json', pdf: 'incoming/one/2/0/report.pdf' });
+    for (const key of Object.values(keys)) expect(key.startsWith(incomingPrefix('one'))).to.equal(true);
   });
 
   it('gives pods a link that a plain PUT can use: the type is signed, no checksum is', async () => {

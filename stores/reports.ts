@@ -1,10 +1,15 @@
-/** Report objects on S3-compatible storage: presigned links in and out, and the operator's own look at what a pod stored. */
+/**
+ * Report objects on S3-compatible storage. A pod uploads to `incoming/` by presigned links; the operator verifies the
+ * objects and copies them to their final keys, which no presigned upload link covers.
+ */
 
 import {
+  CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -13,33 +18,58 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
 
-/** The keys of a scan's two objects. One pair for each scan: attempts overwrite each other, digests tell which is meant. */
-export function reportKeys(scanId: string): { export: string; pdf: string } {
-  return { export: `scans/${scanId}/${EXPORT_NAME}`, pdf: `scans/${scanId}/${PDF_NAME}` };
+/** The keys of a scan's two objects. */
+export interface ReportKeys {
+  export: string;
+  pdf: string;
 }
 
+/** The final keys of a scan's reports. Only the operator writes them, after verification. */
+export function reportKeys(scanId: string): ReportKeys {
+  return keysIn(`scans/${scanId}/`);
+}
+
+/** Where the pod of one attempt at one shard uploads its reports. */
+export function incomingKeys(scanId: string, { attempt, shard }: { attempt: number; shard: number }): ReportKeys {
+  return keysIn(`${incomingPrefix(scanId)}${attempt}/${shard}/`);
+}
+
+/** What the keys of everything that a scan's pods uploaded begin with. */
+export function incomingPrefix(scanId: string): string {
+  return `incoming/${scanId}/`;
+}
+
+const keysIn = (prefix: string): ReportKeys => ({ export: prefix + EXPORT_NAME, pdf: prefix + PDF_NAME });
+
+export type ReadResult = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reason: 'missing' | 'too_large' };
+export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
+
 export interface Reports {
-  /** A URL that takes exactly one object by PUT with the given content type, until `expiresInSeconds` from now. */
+  /** Returns a URL that accepts one object by PUT with the given content type, until `expiresInSeconds` from now. */
   uploadLink(key: string, contentType: string, expiresInSeconds: number): Promise<string>;
-  /** A URL that gives the object by GET, and names the file for whoever saves it. */
+  /** Returns a URL that serves the object by GET, and the name under which a browser saves it. */
   downloadLink(key: string, fileName: string, expiresInSeconds: number): Promise<string>;
-  /** Size of an object in bytes, or null if there is none. */
+  /** Returns the size of an object in bytes, or null if it does not exist. */
   size(key: string): Promise<number | null>;
-  /** Reads an object whole. @throws RangeError if it is larger than `maxBytes` */
-  read(key: string, maxBytes: number): Promise<Uint8Array>;
-  /** Removes a scan's objects. Idempotent. */
+  /** Reads a whole object of at most `maxBytes`. */
+  read(key: string, maxBytes: number): Promise<ReadResult>;
+  /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
+  copy(from: string, to: string, options: { etag: string; contentType: string }): Promise<CopyResult>;
+  /** Deletes objects. Idempotent. */
   remove(keys: readonly string[]): Promise<void>;
-  /** Answers if the bucket can be reached. @throws if not */
+  /** Deletes every object whose key begins with `prefix`. Idempotent. */
+  removeAll(prefix: string): Promise<void>;
+  /** Checks that the bucket is reachable. @throws if it is not */
   ping(): Promise<void>;
   close(): void;
 }
 
 export interface ReportsConfiguration {
-  /** How this process reaches the store, `http://…` or `https://…`. */
+  /** The address at which this process reaches the store, `http://…` or `https://…`. */
   endpoint: string;
-  /** What download links point to; the same where absent. */
+  /** The address in download links. Default: `endpoint`. */
   publicEndpoint?: string;
-  /** What upload links point to; the same where absent. */
+  /** The address in upload links. Default: `endpoint`. */
   podEndpoint?: string;
   region: string;
   bucket: string;
@@ -47,30 +77,40 @@ export interface ReportsConfiguration {
   secretAccessKey: string;
 }
 
-/** Report objects on S3, addressed by path: a store inside a cluster has no name for each bucket. Opens no connection before it is used. */
+/** A store copies an object before it answers, so that the socket is silent for longer than in other requests. In milliseconds. */
+const COPY_SOCKET_TIMEOUT_MS = 60_000;
+const SOCKET_TIMEOUT_MS = 5_000;
+
+/** Opens report objects on S3, addressed by path: a store inside a cluster has no DNS name for each bucket. Connects on first use. */
 export function createReports(configuration: ReportsConfiguration): Reports {
   const { endpoint, publicEndpoint = endpoint, podEndpoint = endpoint, region, bucket, accessKeyId, secretAccessKey } = configuration;
-  const clientFor = (address: string): S3Client =>
+  const clientFor = (address: string, socketTimeout = SOCKET_TIMEOUT_MS): S3Client =>
     new S3Client({
       endpoint: address,
       region,
       forcePathStyle: true,
       credentials: { accessKeyId, secretAccessKey },
       maxAttempts: 2,
-      // A checksum of its own would be signed into an upload link, and a plain PUT would not match it.
+      // By default the SDK signs a checksum into an upload link, and a plain PUT does not match it.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      requestHandler: { connectionTimeout: 2_000, socketTimeout: 5_000 },
+      requestHandler: { connectionTimeout: 2_000, socketTimeout },
     });
   const store = clientFor(endpoint);
-  // Links carry the host they were signed for, so each audience has a client; these two only sign.
+  const copier = clientFor(endpoint, COPY_SOCKET_TIMEOUT_MS);
+  // A link carries the host that it was signed for, so each audience has a client; these two only sign.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
+
+  async function remove(keys: readonly string[]): Promise<void> {
+    // One by one: DeleteObjects needs a checksum that not every store accepts.
+    await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
+  }
 
   return {
     uploadLink(key, contentType, expiresInSeconds) {
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType });
-      // The type is signed too: a report must not be stored as something that a browser would run.
+      // The type is signed too: a report must not be stored with a type that a browser executes.
       return getSignedUrl(forPods, command, { expiresIn: expiresInSeconds, signableHeaders: new Set(['host', 'content-type']) });
     },
 
@@ -90,21 +130,53 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     },
 
     async read(key, maxBytes) {
-      const { Body } = await store.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      let answer;
+      try {
+        answer = await store.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      } catch (error) {
+        if (isMissing(error)) return { ok: false, reason: 'missing' };
+        throw error;
+      }
       const chunks: Uint8Array[] = [];
       let bytes = 0;
-      // Counted while it comes: what the store says of the length is not what decides how much memory is used.
-      for await (const chunk of Body as AsyncIterable<Uint8Array>) {
+      // Counted while it arrives: the length that the store announces must not decide how much memory is used.
+      for await (const chunk of answer.Body as AsyncIterable<Uint8Array>) {
         bytes += chunk.byteLength;
-        if (bytes > maxBytes) throw new RangeError(`object ${key} is larger than ${maxBytes} bytes`);
+        if (bytes > maxBytes) return { ok: false, reason: 'too_large' };
         chunks.push(chunk);
       }
-      return Buffer.concat(chunks);
+      return { ok: true, bytes: Buffer.concat(chunks), etag: answer.ETag ?? '' };
     },
 
-    async remove(keys) {
-      // One by one: the request for many needs a checksum that not every store takes.
-      await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
+    async copy(from, to, { etag, contentType }) {
+      const command = new CopyObjectCommand({
+        Bucket: bucket,
+        Key: to,
+        CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
+        CopySourceIfMatch: etag,
+        // Headers that an uploader may set without a signature, such as Content-Encoding, are not copied.
+        MetadataDirective: 'REPLACE',
+        ContentType: contentType,
+      });
+      try {
+        await copier.send(command);
+        return { ok: true };
+      } catch (error) {
+        if (isMissing(error)) return { ok: false, reason: 'missing' };
+        if (statusOf(error) === 412) return { ok: false, reason: 'changed' };
+        throw error;
+      }
+    },
+
+    remove,
+
+    async removeAll(prefix) {
+      let token: string | undefined;
+      do {
+        const page = await store.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token }));
+        await remove((page.Contents ?? []).flatMap(({ Key }) => Key ?? []));
+        token = page.NextContinuationToken;
+      } while (token !== undefined);
     },
 
     async ping() {
@@ -112,18 +184,20 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     },
 
     close() {
-      for (const client of [store, forPeople, forPods]) client.destroy();
+      for (const client of [store, copier, forPeople, forPods]) client.destroy();
     },
   };
 }
 
-/** True where the store has no such object. A HEAD has no body, so its error may have no name but that of its status. */
+const statusOf = (error: unknown): number | undefined => (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+
+/** A HEAD response has no body, so its error may have no name but its status. */
 function isMissing(error: unknown): boolean {
-  const { name, $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
-  return name === 'NoSuchKey' || name === 'NotFound' || $metadata?.httpStatusCode === 404;
+  const { name } = error as { name?: string };
+  return name === 'NoSuchKey' || name === 'NotFound' || statusOf(error) === 404;
 }
 
-/** A Content-Disposition that any browser reads, whatever is in the name (RFC 6266). */
+/** A Content-Disposition that every browser understands, whatever characters the name has (RFC 6266). */
 export function attachment(fileName: string): string {
   const plain = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const full = encodeURIComponent(fileName).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);

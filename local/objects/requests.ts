@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
+import { copyObject } from './copy.ts';
 import { giveObject } from './download.ts';
 import { Refusal } from './errors.ts';
 import { listObjects } from './listing.ts';
@@ -73,6 +74,7 @@ async function answerObject(
     case 'HEAD':
       return giveObject(request, response, key, query, context.shelf);
     case 'PUT': {
+      if (request.headers['x-amz-copy-source'] !== undefined) return copyObject(request, response, key, context);
       const object = await takeObject(request, key, payloadHash, context.shelf, context.maxObjectBytes, context.now);
       response.writeHead(200, { etag: `"${object.md5}"`, 'content-length': 0 }).end();
       return;

@@ -12,7 +12,6 @@ const KEPT_HEADERS = ['cache-control', 'content-disposition', 'content-encoding'
 const REFUSED_HEADERS = [
   'if-match',
   'if-none-match',
-  'x-amz-copy-source',
   'x-amz-server-side-encryption-customer-key',
   'x-amz-object-lock-mode',
   'x-amz-tagging',
@@ -116,7 +115,8 @@ function checksums(request: IncomingMessage, trailers: Map<string, string> | nul
   });
 }
 
-function keptHeaders(request: IncomingMessage): Record<string, string> {
+/** The headers that come back with an object. @throws Refusal if they are too long */
+export function keptHeaders(request: IncomingMessage): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
     if (typeof value !== 'string' || !(KEPT_HEADERS.includes(name) || name.startsWith('x-amz-meta-'))) continue;

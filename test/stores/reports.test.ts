@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
-import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createReports, incomingKeys, incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const secrets = { accessKeyId: 'curbcut', secretAccessKey: 'a secret of the tests' };
@@ -41,17 +41,63 @@ describe('report objects', () => {
 
   it('reads an object whole, up to a size', async () => {
     await put(await reports.uploadLink(key, 'application/json', 60), 'x'.repeat(300_000));
-    expect(Buffer.from(await reports.read(key, 300_000)).toString()).to.equal('x'.repeat(300_000));
-    expect(await failure(reports.read(key, 299_999))).to.be.instanceOf(RangeError);
+    const read = await reports.read(key, 300_000);
+    expect(read.ok && Buffer.from(read.bytes).toString()).to.equal('x'.repeat(300_000));
+    expect(await reports.read(key, 299_999)).to.deep.equal({ ok: false, reason: 'too_large' });
   });
 
   it('knows what is not there, and removes what is, as often as asked', async () => {
     expect(await reports.size(key)).to.equal(null);
-    expect(await failure(reports.read(key, 10))).to.be.instanceOf(Error);
+    expect(await reports.read(key, 10)).to.deep.equal({ ok: false, reason: 'missing' });
     await put(await reports.uploadLink(key, 'application/json', 60), 'x');
     await reports.remove([key, reportKeys('never').pdf]);
     await reports.remove([key]);
     expect(await reports.size(key)).to.equal(null);
+  });
+
+  describe('copied to their final key', () => {
+    const json = { contentType: 'application/json' };
+    let from: string;
+    beforeEach(async () => {
+      from = incomingKeys(`scan-${count}`, { attempt: 0, shard: 0 }).export;
+      await put(await reports.uploadLink(from, 'application/json', 60), '{"a":1}', {
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      });
+    });
+    const etagOf = async (of: string) => {
+      const read = await reports.read(of, 100);
+      return read.ok ? read.etag : '';
+    };
+
+    it('have the given type and none of the headers of the upload', async () => {
+      expect(await reports.copy(from, key, { etag: await etagOf(from), ...json })).to.deep.equal({ ok: true });
+      const response = await fetch(await reports.downloadLink(key, 'a.json', 60));
+      expect(response.headers.get('content-type')).to.equal('application/json');
+      expect(response.headers.get('content-encoding')).to.equal(null);
+      expect(await response.text()).to.equal('{"a":1}');
+    });
+
+    it('are not copied if they changed after they were read', async () => {
+      const etag = await etagOf(from);
+      await put(await reports.uploadLink(from, 'application/json', 60), '{"a":2}');
+      expect(await reports.copy(from, key, { etag, ...json })).to.deep.equal({ ok: false, reason: 'changed' });
+      expect(await reports.size(key)).to.equal(null);
+    });
+
+    it('are not copied if they are missing', async () => {
+      const missing = incomingKeys('never', { attempt: 0, shard: 0 }).export;
+      expect(await reports.copy(missing, key, { etag: '"x"', ...json })).to.deep.equal({ ok: false, reason: 'missing' });
+    });
+  });
+
+  it('removes all that the pods of one scan uploaded', async () => {
+    const keys = [0, 1].flatMap((attempt) => Object.values(incomingKeys('several', { attempt, shard: 0 })));
+    const other = incomingKeys('several-more', { attempt: 0, shard: 0 }).pdf;
+    for (const one of [...keys, other]) await put(await reports.uploadLink(one, 'application/json', 60), 'x');
+    await reports.removeAll(incomingPrefix('several'));
+    await reports.removeAll(incomingPrefix('several'));
+    expect(await Promise.all([...keys, other].map((one) => reports.size(one)))).to.deep.equal([null, null, null, null, 1]);
   });
 
   it('gives links that are good for one object, one method and one type', async () => {
@@ -65,6 +111,8 @@ describe('report objects', () => {
     const forged = upload.replace(signature, (signature.startsWith('0') ? '1' : '0') + signature.slice(1));
     expect((await put(forged, 'x')).status, 'another signature').to.equal(403);
     expect((await put(upload.split('?')[0]!, 'x')).status, 'no signature').to.equal(403);
+    const copying = { ...json, 'x-amz-copy-source': `reports/${reportKeys('another').export}` };
+    expect((await put(upload, '', copying)).status, 'a copy of another object').to.equal(403);
     expect(await reports.size(key)).to.equal(null);
 
     await put(upload, 'x');

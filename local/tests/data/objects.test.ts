@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import {
+  CopyObjectCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
@@ -99,6 +100,53 @@ describe('the embedded object store, with the SDK', () => {
     );
     expect(Deleted).to.deep.equal([{ Key: 'b & <c>' }, { Key: 'none' }]);
     expect((await store.client.send(new ListObjectsV2Command({ Bucket }))).Contents!.map(({ Key }) => Key)).to.deep.equal(['d']);
+  });
+
+  describe('copies an object', () => {
+    const CopySource = `${Bucket}/from/${encodeURIComponent('ü &.json')}`;
+    const put = () => store.put('from/ü &.json', 'content', { ContentType: 'application/json', ContentEncoding: 'gzip' });
+    const copy = (more: object = {}) => store.client.send(new CopyObjectCommand({ Bucket, Key: 'to', CopySource, ...more }));
+    const head = () => store.client.send(new HeadObjectCommand({ Bucket, Key: 'to' }));
+
+    it('with its type and headers', async () => {
+      const { ETag } = await put();
+      expect((await copy({ CopySourceIfMatch: ETag })).CopyObjectResult).to.include({ ETag });
+      expect(await head()).to.include({ ETag, ContentType: 'application/json', ContentEncoding: 'gzip', ContentLength: 7 });
+      expect(await store.text('from/ü &.json')).to.equal('content');
+    });
+
+    it('with the given type and no other headers, if they are to be replaced', async () => {
+      await put();
+      await copy({ MetadataDirective: 'REPLACE', ContentType: 'text/plain' });
+      expect(await head())
+        .to.include({ ContentType: 'text/plain' })
+        .and.not.have.property('ContentEncoding');
+    });
+
+    it('also if it is empty', async () => {
+      await store.put('from/ü &.json', '');
+      await copy();
+      expect(await head()).to.include({ ContentLength: 0 });
+    });
+
+    it('only if it is the one that was read', async () => {
+      const { ETag } = await put();
+      await store.put('from/ü &.json', 'changed');
+      expect(await store.refusal(copy({ CopySourceIfMatch: ETag }))).to.equal('PreconditionFailed');
+      expect(await store.refusal(head())).to.equal('NotFound');
+      expect(readdirSync(join(store.folder, 'drafts'))).to.deep.equal([]);
+    });
+
+    it('only if there is one, in this bucket', async () => {
+      expect(await store.refusal(copy())).to.equal('NoSuchKey');
+      expect(await store.refusal(copy({ CopySource: 'other/key' }))).to.equal('NoSuchBucket');
+      expect(await store.refusal(copy({ CopySource: Bucket }))).to.equal('InvalidArgument');
+    });
+
+    it('by no condition that it does not know', async () => {
+      await put();
+      expect(await store.refusal(copy({ CopySourceIfNoneMatch: '"x"' }))).to.equal('NotImplemented');
+    });
   });
 
   it('keeps its objects over a restart, and forgets half an upload', async () => {
