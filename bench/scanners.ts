@@ -62,7 +62,7 @@ export function curbcut(workers: number): Scanner {
             locale: 'en',
           },
           pagesRequested: pages.length,
-          uploads: { export: `${base}/report.json`, pdf: `${base}/report.pdf` },
+          uploads: [{ attempt: 0, shard: 0, export: `${base}/report.json`, pdf: `${base}/report.pdf` }],
           deadline: new Date(Date.now() + 3_600_000).toISOString(),
           allowTargets: ['127.0.0.0/8'],
           denyTargets: [],
@@ -74,7 +74,6 @@ export function curbcut(workers: number): Scanner {
           ...process.env,
           SCAN_INPUT: join(dir, 'scan.json'),
           TERMINATION_LOG: join(dir, 'termination'),
-          POD_NAME: 'bench',
           TMPDIR: dir,
           CHROMIUM_PATH: HEADLESS_SHELL,
         };

@@ -22,7 +22,7 @@ describe('scanner input', () => {
       locale: 'en',
     },
     pagesRequested: 1,
-    uploads: { export: 'https://store/e?secret', pdf: 'https://store/p?secret' },
+    uploads: [{ attempt: 0, shard: 0, export: 'https://store/e?secret', pdf: 'https://store/p?secret' }],
     deadline: '2026-01-01T01:00:00Z',
     allowTargets: [],
     denyTargets: [],

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { pino } from 'pino';
 import { readConfiguration } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
-import { POD_MESSAGE_MAX_BYTES, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
+import { POD_MESSAGE_MAX_BYTES, podIdentity, type PodFailed, type PodStored } from '../core/protocol/pod-messages.ts';
 import { errorMessage } from '../platform/errors.ts';
 import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
@@ -26,7 +26,8 @@ async function main(): Promise<number> {
 
   const input = await readPodInput(configuration.SCAN_INPUT);
   const signIn = await readSignIn(configuration.SCAN_AUTH);
-  const scanLog = log.child({ scan: input.scanId, request: input.requestId, attempt: configuration.POD_NAME });
+  const identity = podIdentity(configuration);
+  const scanLog = log.child({ scan: input.scanId, request: input.requestId, ...identity });
   const tracer = await openTracer({
     endpoint: input.tracing?.endpoint,
     service: 'curbcut-scanner',
@@ -35,12 +36,12 @@ async function main(): Promise<number> {
   });
   const span = tracer.start('scan', {
     parent: input.tracing?.traceparent,
-    attributes: { 'curbcut.scan_id': input.scanId, 'curbcut.attempt': configuration.POD_NAME },
+    attributes: { 'curbcut.scan_id': input.scanId, 'curbcut.attempt': identity.attempt },
   });
-  const messages = openMessages(input, configuration.POD_NAME, scanLog);
+  const messages = openMessages(input, identity, scanLog);
   try {
     const { message, exitCode } = await runPod(input, {
-      attempt: configuration.POD_NAME,
+      identity,
       machine: {
         chromiumPath: configuration.CHROMIUM_PATH,
         path: configuration.PATH,

@@ -1,7 +1,7 @@
 /** Tells the operator how far the pod is. All of it may be lost without harm, so nothing here ever fails the scan. */
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../platform/logger.ts';
-import type { PodFailed, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
+import type { PodFailed, PodIdentity, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 
 export interface Messages {
@@ -18,7 +18,7 @@ const END_MS = 3000;
 const SILENT: Messages = { progress: () => undefined, end: () => Promise.resolve() };
 
 /** Opens the way to the operator in the background; what is to be told before it is open is told then, the newest only. */
-export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, attempt: string, log: Logger): Messages {
+export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, identity: PodIdentity, log: Logger): Messages {
   const { messages, scanId } = input;
   if (messages === undefined) return SILENT;
   let connection: NatsConnection | null = null;
@@ -56,7 +56,7 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, attem
     if (timer !== null) clearTimeout(timer);
     timer = null;
     if (newest === null || connection === null) return;
-    const message: PodProgress = { kind: 'progress', scanId, attempt, sequence, ...newest };
+    const message: PodProgress = { kind: 'progress', scanId, ...identity, sequence, ...newest };
     newest = null;
     try {
       connection.publish(messages?.subject ?? '', JSON.stringify(message));

@@ -4,7 +4,9 @@ import {
   EXIT_PERMANENT,
   EXPORT_MAX_BYTES,
   PDF_MAX_BYTES,
+  uploadSlotOf,
   type PodFailed,
+  type PodIdentity,
   type PodInput,
   type PodStored,
 } from '../core/protocol/pod-messages.ts';
@@ -18,7 +20,7 @@ import type { SignIn } from './sign-in.ts';
 import { upload } from './upload.ts';
 
 export interface PodDeps {
-  attempt: string;
+  identity: PodIdentity;
   machine: Machine;
   messages: Messages;
   signIn: SignIn | null;
@@ -41,7 +43,9 @@ export interface PodEnd {
  * @throws what may pass when it is tried again
  */
 export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
-  const { attempt, messages, log, traced = (_step, work) => work() } = parts;
+  const { identity, messages, log, traced = (_step, work) => work() } = parts;
+  const uploads = uploadSlotOf(input.uploads, identity);
+  if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
   const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));
   const signal = AbortSignal.any([parts.signal, deadline]);
@@ -67,7 +71,7 @@ export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
     const text = new TextEncoder().encode(JSON.stringify(report));
     if (text.byteLength > EXPORT_MAX_BYTES)
       throw new RangeError(`The export has ${text.byteLength} bytes, more than the ${EXPORT_MAX_BYTES} that are taken.`);
-    const exporting = traced('upload export', () => upload(input.uploads.export, text, 'application/json', { what: 'export', signal }));
+    const exporting = traced('upload export', () => upload(uploads.export, text, 'application/json', { what: 'export', signal }));
     exporting.catch(() => undefined); // awaited below; the PDF may fail first
     messages.progress('generating', known);
     const pdf = new Uint8Array(await traced('report', () => parts.renderPdf(report)));
@@ -75,13 +79,13 @@ export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
       throw new RangeError(`The PDF has ${pdf.byteLength} bytes, more than the ${PDF_MAX_BYTES} that are taken.`);
     const [exported, rendered] = await Promise.all([
       exporting,
-      traced('upload PDF', () => upload(input.uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
+      traced('upload PDF', () => upload(uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
     ]);
     log.info(
       { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
       'scan stored',
     );
-    return { message: { kind: 'stored', scanId: input.scanId, attempt, pages: known, export: exported, pdf: rendered }, exitCode: 0 };
+    return { message: { kind: 'stored', scanId: input.scanId, ...identity, pages: known, export: exported, pdf: rendered }, exitCode: 0 };
   } catch (error) {
     const failed = error instanceof ScanFailed ? error : deadline.aborted && !parts.signal.aborted ? lateEnd(known) : null;
     if (failed === null) throw error;
@@ -90,7 +94,7 @@ export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
       message: {
         kind: 'failed',
         scanId: input.scanId,
-        attempt,
+        ...identity,
         reason: failed.reason,
         message: failed.message.slice(0, 1000),
         pages: failed.pages,

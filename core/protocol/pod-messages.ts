@@ -17,6 +17,42 @@ export const POD_MESSAGE_MAX_BYTES = 4096;
 export const EXPORT_MAX_BYTES = 256 * 1024 * 1024;
 export const PDF_MAX_BYTES = 64 * 1024 * 1024;
 
+const WholeNumber = Type.Integer({ minimum: 0, maximum: 1_000_000 });
+const identity = { attempt: WholeNumber, shard: WholeNumber };
+
+/**
+ * Identifies a pod of a scan. Attempts count from 0 without gaps, one for each pod that replaces another; shards are the
+ * parts of a scan that run side by side (today there is one, 0). The Job controller assigns both.
+ */
+export interface PodIdentity {
+  attempt: number;
+  shard: number;
+}
+
+/** The annotations in which the Job controller of Kubernetes states a pod's identity. The pod reads them as environment variables. */
+export const POD_IDENTITY_ANNOTATIONS = {
+  JOB_COMPLETION_INDEX: 'batch.kubernetes.io/job-completion-index',
+  JOB_INDEX_FAILURE_COUNT: 'batch.kubernetes.io/job-index-failure-count',
+  JOB_INDEX_IGNORED_FAILURE_COUNT: 'batch.kubernetes.io/job-index-ignored-failure-count',
+} as const;
+
+/** Returns the identity that these counts state. Kubernetes counts evicted pods apart from failed ones; both were attempts. */
+export function podIdentity(counts: Record<keyof typeof POD_IDENTITY_ANNOTATIONS, number>): PodIdentity {
+  return { attempt: counts.JOB_INDEX_FAILURE_COUNT + counts.JOB_INDEX_IGNORED_FAILURE_COUNT, shard: counts.JOB_COMPLETION_INDEX };
+}
+
+/** Presigned PUT URLs for the objects of one attempt at one shard. */
+const UploadSlot = Type.Object({ ...identity, export: Type.String(), pdf: Type.String() });
+
+/**
+ * Returns the upload slot of a pod: its own attempt's, or the last one for an attempt beyond it. Attempts that share a slot
+ * may overwrite each other's objects; this is safe, because the operator accepts only the digests that a pod announced.
+ * @param slots ordered by attempt
+ */
+export function uploadSlotOf<Slot extends PodIdentity>(slots: readonly Slot[], pod: PodIdentity): Slot | undefined {
+  return slots.findLast(({ attempt, shard }) => shard === pod.shard && attempt <= pod.attempt);
+}
+
 /** What a scanner pod is told to do. */
 export const PodInput = Type.Object({
   scanId: Type.String(),
@@ -30,8 +66,8 @@ export const PodInput = Type.Object({
   options: ScanOptions,
   /** Pages that the caller asked for; more than `options.maxPages` where credits were short. */
   pagesRequested: Type.Integer({ minimum: 1 }),
-  /** Presigned PUT URLs for exactly this scan's objects. */
-  uploads: Type.Object({ export: Type.String(), pdf: Type.String() }),
+  /** One slot for each attempt that is likely, ordered by attempt. */
+  uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
   /** Absent where the bus cannot vouch for a single scan: then the pod says nothing until its end. */
   messages: Type.Optional(Type.Object({ url: Type.String(), subject: Type.String(), jwt: Type.String(), seed: Type.String() })),
   /** When the pod must have ended, RFC 3339. */
@@ -59,7 +95,7 @@ export const PodProgress = Type.Object(
   {
     kind: Type.Literal('progress'),
     scanId: Type.String({ maxLength: 64 }),
-    attempt: Type.String({ maxLength: 253 }),
+    ...identity,
     sequence: Count,
     phase: oneOf(POD_PHASES),
     pages: Pages,
@@ -73,7 +109,7 @@ export const PodStored = Type.Object(
   {
     kind: Type.Literal('stored'),
     scanId: Type.String({ maxLength: 64 }),
-    attempt: Type.String({ maxLength: 253 }),
+    ...identity,
     pages: Pages,
     export: Stored,
     pdf: Stored,
@@ -104,7 +140,7 @@ export const PodFailed = Type.Object(
   {
     kind: Type.Literal('failed'),
     scanId: Type.String({ maxLength: 64 }),
-    attempt: Type.String({ maxLength: 253 }),
+    ...identity,
     reason: oneOf(POD_FAILURES),
     message: Type.String({ maxLength: 1000 }),
     pages: Pages,

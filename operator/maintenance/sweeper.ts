@@ -5,7 +5,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
-import { reportKeys, type Reports } from '../../stores/reports.ts';
+import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { sweep } from './sweep.ts';
 import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
@@ -19,7 +19,7 @@ export interface SweeperDeps {
   scans: Scans;
   credits: Credits;
   organisations: Organisations;
-  reports: Pick<Reports, 'remove'>;
+  reports: Pick<Reports, 'remove' | 'removeAll'>;
   mirror: Pick<Mirror, 'change'>;
   /** Reconciles a scan again and writes its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
@@ -100,6 +100,8 @@ export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
       for (const row of rows) {
         // The objects first: without its row nobody would know of them.
         await parts.reports.remove(Object.values(reportKeys(row.id)));
+        // Usually nothing: an upload that ended after its scan did.
+        await parts.reports.removeAll(incomingPrefix(row.id));
         await scans.forget(row.id);
         expired += 1;
       }

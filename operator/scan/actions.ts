@@ -1,198 +1,190 @@
-/** Carries out what the plan decided, one action after the other. Each may be repeated: the operator may die between any two lines. */
+/** Executes the actions of a plan, one after the other. Each may be repeated: the operator may die between any two lines. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { uploadSlotOf, type PodStored } from '../../core/protocol/pod-messages.ts';
+import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import type { Bus } from '../../stores/nats.ts';
-import { reportKeys, type Reports } from '../../stores/reports.ts';
-import type { Scans } from '../../stores/scans/scans.ts';
 import type { Recorder } from '../runtime/recorder.ts';
-import { ChildRefused, type Children } from './launch/children.ts';
-import * as ends from './policy/condition-reasons.ts';
-import type { EndReason } from './policy/condition-reasons.ts';
-import type { Mirror } from './mirror.ts';
-import type { Ingestion } from './results/ingest.ts';
+import type { Children } from './launch/children.ts';
+import type { Launcher } from './launch/launch.ts';
 import type { Preflight } from './launch/preflight.ts';
-import { buildJob, type Launch, type ScannerSettings } from './launch/job.ts';
-import { admittedAt } from './kube-types.ts';
-import type { ReconcileStates } from './reconcile-state.ts';
-import { attemptsSoFar } from './policy/progress.ts';
-import { reservedPages, secondsToRun, type RunTime } from './policy/run-time.ts';
+import type { Mirror } from './mirror.ts';
+import type { EndReason } from './policy/condition-reasons.ts';
 import type { Action, Facts } from './policy/plan.ts';
-import type { ScanClient } from './scan-client.ts';
-import { buildSecret, podInput, type PodSettings } from './launch/secret.ts';
+import { identityKey, uploadSlots } from './policy/pod-identity.ts';
+import { attemptsSoFar } from './policy/progress.ts';
+import { reservedPages } from './policy/run-time.ts';
 import { doneStatus, endedStatus, queuedStatus, type StatusPatch } from './policy/status.ts';
+import type { ReconcileStates } from './reconcile-state.ts';
+import type { Ingestion } from './results/ingest.ts';
+import type { ScanClient } from './scan-client.ts';
 import type { ScanTraces } from './traces.ts';
 
 export interface ActionDeps {
   scanClient: ScanClient;
-  children: Children;
+  children: Pick<Children, 'giveUpPod' | 'removeJob'>;
   preflight: Preflight;
+  launch: Launcher;
   ingestion: Ingestion;
   mirror: Mirror;
   states: ReconcileStates;
-  scans: Pick<Scans, 'find'>;
-  reports: Pick<Reports, 'uploadLink'>;
-  bus: Pick<Bus, 'issueScanCredential'>;
+  reports: Pick<Reports, 'removeAll'>;
   recorder: Recorder;
-  scanner: ScannerSettings;
-  pod: PodSettings;
-  runTime: RunTime;
+  /** How often a crashed scanner is retried. */
+  retries: number;
   traces: ScanTraces;
-  /** Is told of each scan that ends, once in most cases. */
+  /** Called for each scan that ends, usually once. */
   onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
 }
 
 export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
 
-/** Upload links outlive the pod's deadline by so much: an upload may be under way. In seconds. */
-const UPLOAD_MARGIN_SECONDS = 60;
-
-/** Who had the work: the end may come before anything of it was written. */
-function workSoFar({ job, pods }: Facts, scan: AccessibilityScan): StatusPatch {
-  return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
+/** What an action works on: the scan is as the previous action left it. */
+interface Step {
+  facts: Facts;
+  scan: AccessibilityScan;
+  signal: AbortSignal;
 }
 
-export function createActions(parts: ActionDeps): RunActions {
-  const { scanClient, children, preflight, ingestion, mirror, states, recorder, traces } = parts;
+/** Executes one action. @returns the scan as the action left it */
+type Handlers = { [Name in Action['do']]: (action: Extract<Action, { do: Name }>, step: Step) => Promise<AccessibilityScan> };
 
-  async function writeEnd(facts: Facts, scan: AccessibilityScan, end: EndReason, signal: AbortSignal): Promise<AccessibilityScan> {
-    const written = await scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(facts, scan) }, signal);
-    recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
-    tell(written, facts.scanId, end.reason);
-    return written;
-  }
-
-  function tell(scan: AccessibilityScan, scanId: string, reason: string): void {
-    const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
-    const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
-    traces.ended(scan, scanId, reason);
-    parts.onEnd(phase, reason, Math.max(0, took / 1000), passed);
-  }
-
-  async function vet({ scanId, now }: Facts, scan: AccessibilityScan): Promise<AccessibilityScan | EndReason> {
-    const vetted = await preflight.vet(scan, scanId);
-    if ('end' in vetted) return vetted.end;
-    const { pagesRequested, pagesReserved } = vetted.row;
-    return scanClient.patchStatus(scan, queuedStatus(scan, { requested: pagesRequested, reserved: pagesReserved }, now));
-  }
-
-  /** The Secret first: a pod without it would wait for its volume. */
-  async function launch({ scanId, now }: Facts, scan: AccessibilityScan, signal: AbortSignal): Promise<EndReason | null> {
-    const row = await parts.scans.find(scanId);
-    if (row === null) return ends.NOT_SUBMITTED;
-    const seconds = secondsToRun(reservedPages(scan), parts.runTime);
-    const run: Launch = { scan, scanId, organisation: row.organisation, seconds };
-    const deadline = new Date((admittedAt(scan) ?? now).getTime() + seconds * 1000);
-    const left = Math.max(1, Math.ceil((deadline.getTime() - now.getTime()) / 1000)) + UPLOAD_MARGIN_SECONDS;
-    const keys = reportKeys(scanId);
-    const grants = {
-      deadline,
-      uploads: {
-        export: await parts.reports.uploadLink(keys.export, 'application/json', left),
-        pdf: await parts.reports.uploadLink(keys.pdf, 'application/pdf', left),
-      },
-      messages: parts.bus.issueScanCredential(scanId, deadline),
-      traceparent: traces.launched(scan, scanId),
-    };
-    try {
-      await children.createSecret(buildSecret(run, podInput(run, parts.pod, grants)), signal);
-      states.of(scan.metadata.uid!).job = await children.createJob(scan, buildJob(run, parts.scanner), signal);
-      return null;
-    } catch (error) {
-      if (!(error instanceof ChildRefused)) throw error;
-      // Others' Jobs may end in a moment; that is worth as long a wait as a pod that does not start.
-      const waited = now.getTime() - (admittedAt(scan) ?? now).getTime();
-      if (/exceeded quota/i.test(error.message) && waited < parts.runTime.pendingDeadlineSeconds * 1000) throw error;
-      return error.kind === 'taken' ? ends.nameTaken(error.message) : ends.launchRefused(error.message);
-    }
-  }
-
-  async function ingest(facts: Facts, scan: AccessibilityScan, stored: Extract<Action, { do: 'ingest' }>['stored'], signal: AbortSignal) {
-    const options = withDefaults(scan.spec);
-    const taken = await ingestion.ingest(stored, {
-      scanId: facts.scanId,
-      options,
-      reserved: reservedPages(scan),
-      pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
-      said: { scanned: stored.pages.scanned, failed: stored.pages.failed },
-    });
-    if (!taken.accepted) {
-      states.of(scan.metadata.uid!).refused.set(stored.attempt, taken.why);
-      return scan;
-    }
-    const written = await scanClient.patchStatus(
-      scan,
-      { ...doneStatus(scan, facts.scanId, taken.findings, facts.now), ...workSoFar(facts, scan) },
-      signal,
-    );
-    const { score, violations, pages } = taken.findings.outcome;
-    recorder.event(
-      scan,
-      'Normal',
-      'Done',
-      `${pages.scanned} of ${pages.total} pages tested, score ${score}, ${violations.total} violations.`,
-    );
-    tell(written, facts.scanId, 'Done');
-    return written;
-  }
-
-  /** @returns the scan as the action left it */
-  async function act(action: Action, facts: Facts, scan: AccessibilityScan, signal: AbortSignal): Promise<AccessibilityScan> {
-    const { scanId, now, job } = facts;
-    const state = states.of(scan.metadata.uid!);
-    switch (action.do) {
-      case 'claim':
-        return scanClient.patchMetadata(scan, await preflight.claim(scan, scanId), signal);
-      case 'vet': {
-        const vetted = await vet(facts, scan);
-        return 'reason' in vetted ? writeEnd(facts, scan, vetted, signal) : vetted;
-      }
-      case 'launch': {
-        const end = await launch(facts, scan, signal);
-        return end === null ? scan : writeEnd(facts, scan, end, signal);
-      }
-      case 'observe': {
-        const written = await scanClient.patchStatus(scan, action.status, signal);
-        state.statusAt = now;
-        // Not where it is made: the answer to that may be lost, and the Job there all the same.
-        if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Made Job ${written.status?.jobName}.`);
-        return written;
-      }
-      case 'mirror':
-        await mirror.change(scanId, { phase: action.phase, pages: action.pages });
-        state.mirrored = { phase: action.phase, pages: action.pages };
-        state.mirroredAt = now;
-        return scan;
-      case 'ingest':
-        return traces.during('ingest', scan, scanId, () => ingest(facts, scan, action.stored, signal));
-      case 'end':
-        return writeEnd(facts, scan, action.end, signal);
-      case 'giveUpPod':
-        await children.giveUpPod(action.pod, now, signal);
-        return scan;
-      case 'removeJob':
-        await children.removeJob(job!, signal);
-        state.removedJob = job!.metadata.uid!;
-        return scan;
-      case 'finish':
-        await traces.during('settle', scan, scanId, () => mirror.finish(scan, scanId));
-        return scan;
-      case 'release':
-        return scanClient.patchMetadata(
-          scan,
-          { finalizers: (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER) },
-          signal,
-        );
-      case 'expire':
-        await scanClient.remove(scan, signal);
-        return scan;
-    }
-  }
+export function createActions(deps: ActionDeps): RunActions {
+  const handlers: Handlers = { ...lifecycleHandlers(deps), ...runHandlers(deps), ...endHandlers(deps) };
+  const execute = <Name extends Action['do']>(action: Extract<Action, { do: Name }>, step: Step) =>
+    (handlers[action.do as Name] as Handlers[Name])(action, step);
 
   return async (actions, facts, signal) => {
     let { scan } = facts;
     for (const action of actions) {
       signal.throwIfAborted();
-      scan = await act(action, facts, scan, signal);
+      scan = await execute(action, { facts, scan, signal });
     }
+  };
+}
+
+/** The attempts and the Job: a scan may end before any of it was written. */
+function workSoFar({ facts: { job, pods }, scan }: Step): StatusPatch {
+  return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
+}
+
+async function writeEnd(deps: ActionDeps, end: EndReason, step: Step): Promise<AccessibilityScan> {
+  const { facts, scan, signal } = step;
+  const written = await deps.scanClient.patchStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) }, signal);
+  deps.recorder.event(scan, end.phase === 'failed' ? 'Warning' : 'Normal', end.reason, end.message);
+  reportEnd(deps, written, facts.scanId, end.reason);
+  return written;
+}
+
+function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, reason: string): void {
+  const { phase = 'failed', completionTime, passed = null } = scan.status ?? {};
+  const took = Date.parse(completionTime ?? '') - Date.parse(scan.metadata.creationTimestamp ?? '');
+  deps.traces.ended(scan, scanId, reason);
+  deps.onEnd(phase, reason, Math.max(0, took / 1000), passed);
+}
+
+/** From a new resource to its Job. */
+function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch'> {
+  const { scanClient, preflight, states } = deps;
+  return {
+    async claim(_, { facts, scan, signal }) {
+      return scanClient.patchMetadata(scan, await preflight.claim(scan, facts.scanId), signal);
+    },
+    async vet(_, step) {
+      const { facts, scan } = step;
+      const vetted = await preflight.vet(scan, facts.scanId);
+      if (!vetted.ok) return writeEnd(deps, vetted.end, step);
+      const pages = { requested: vetted.row.pagesRequested, reserved: vetted.row.pagesReserved };
+      return scanClient.patchStatus(scan, queuedStatus(scan, pages, facts.now));
+    },
+    async launch(_, step) {
+      const { facts, scan, signal } = step;
+      const launched = await deps.launch(scan, facts.scanId, facts.now, signal);
+      if (!launched.ok) return writeEnd(deps, launched.end, step);
+      states.of(scan.metadata.uid!).job = launched.job;
+      return scan;
+    },
+  };
+}
+
+/** While the scan runs. */
+function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'ingest' | 'giveUpPod'> {
+  const { scanClient, children, mirror, states, recorder, traces } = deps;
+  return {
+    async observe(action, { facts, scan, signal }) {
+      const written = await scanClient.patchStatus(scan, action.status, signal);
+      states.of(scan.metadata.uid!).statusAt = facts.now;
+      // Not when the Job is created: the response to that may be lost although the Job exists.
+      if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
+      return written;
+    },
+    async mirror(action, { facts, scan }) {
+      await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages });
+      const state = states.of(scan.metadata.uid!);
+      state.mirrored = { phase: action.phase, pages: action.pages };
+      state.mirroredAt = facts.now;
+      return scan;
+    },
+    ingest(action, step) {
+      return traces.during('ingest', step.scan, step.facts.scanId, () => ingest(deps, action.stored, step));
+    },
+    async giveUpPod(action, { facts, scan, signal }) {
+      await children.giveUpPod(action.pod, facts.now, signal);
+      return scan;
+    },
+  };
+}
+
+async function ingest(deps: ActionDeps, stored: PodStored, step: Step): Promise<AccessibilityScan> {
+  const { facts, scan, signal } = step;
+  const options = withDefaults(scan.spec);
+  // The slots are those of the Job's launch; the setting may have changed since then.
+  const slots = uploadSlots(facts.job?.spec?.backoffLimitPerIndex ?? deps.retries);
+  const ingested = await deps.ingestion.ingest(stored, uploadSlotOf(slots, stored)!, {
+    scanId: facts.scanId,
+    options,
+    reserved: reservedPages(scan),
+    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
+    announced: { scanned: stored.pages.scanned, failed: stored.pages.failed },
+  });
+  if (!ingested.ok) {
+    deps.states.of(scan.metadata.uid!).refused.set(identityKey(stored), ingested.reason);
+    return scan;
+  }
+  const { result } = ingested;
+  const status = { ...doneStatus(scan, facts.scanId, result, facts.now), ...workSoFar(step) };
+  const written = await deps.scanClient.patchStatus(scan, status, signal);
+  const { score, violations, pages } = result.outcome;
+  const message = `${pages.scanned} of ${pages.total} pages tested, score ${score}, ${violations.total} violations.`;
+  deps.recorder.event(scan, 'Normal', 'Done', message);
+  reportEnd(deps, written, facts.scanId, 'Done');
+  return written;
+}
+
+/** At the end and after it. */
+function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
+  const { scanClient, children, mirror, states, traces, reports } = deps;
+  return {
+    end: (action, step) => writeEnd(deps, action.end, step),
+    async removeJob(_, { facts, scan, signal }) {
+      await children.removeJob(facts.job!, signal);
+      states.of(scan.metadata.uid!).removedJob = facts.job!.metadata.uid!;
+      return scan;
+    },
+    async finish(_, { facts, scan }) {
+      await traces.during('settle', scan, facts.scanId, () => mirror.finish(scan, facts.scanId));
+      return scan;
+    },
+    async release(_, { facts, scan, signal }) {
+      const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
+      const released = await scanClient.patchMetadata(scan, { finalizers }, signal);
+      // Only now: an operator that dies before the end is written verifies the uploads again. Nothing waits for this, and
+      // if it fails, the uploads stay until the scan's reports expire.
+      void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
+      return released;
+    },
+    async expire(_, { scan, signal }) {
+      await scanClient.remove(scan, signal);
+      return scan;
+    },
   };
 }

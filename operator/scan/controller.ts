@@ -1,5 +1,5 @@
 /** The controller of AccessibilityScans: what it watches, and how it gathers, plans and acts. */
-import { SCAN_ID_LABEL, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { SCAN_ID_LABEL, jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { NO_TRACER, type Tracer } from '../../platform/tracing.ts';
@@ -18,8 +18,9 @@ import { createActions, type RunActions } from './actions.ts';
 import { createBusUptime } from './bus-uptime.ts';
 import { createExecute } from './execute.ts';
 import { createGather } from './gather.ts';
-import { JOBS, PODS, essentialJob, essentialPod, type Job, type Pod } from './kube-types.ts';
+import { JOBS, PODS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
+import { createLauncher } from './launch/launch.ts';
 import { createPreflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
 import { createPhaseTracker } from './phase-metrics.ts';
@@ -139,39 +140,37 @@ function trackChanges({ scanClient, metrics, settings }: ScanControllerDeps, { s
 }
 
 /** Messages of scanner pods on the bus enqueue their scan. */
-function podMessageSource({ bus, scanClient, metrics }: ScanControllerDeps, { podMessages, now }: Shared): Source {
+function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDeps, { jobs, pods, podMessages, now }: Shared): Source {
   return (enqueue) =>
     bus.followProgress((scanId, payload) => {
       const scan = scanById(scanClient, scanId);
       if (scan === undefined || hasEnded(scan)) return metrics.podMessage('unknown');
-      const result = podMessages.take(scanId, payload, now());
+      const job = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
+      const known = job !== undefined && isOwnedBy(job, scan.metadata.uid!) ? pods.byIndex('owner', job.metadata.uid!) : [];
+      const result = podMessages.take(scanId, payload, known, now());
       metrics.podMessage(result);
+      if (result === 'refused') logger.debug({ scan: scanId }, 'pod message refused');
       if (result === 'news') enqueue(keyOf(scan));
     });
 }
 
 function createScanActions(deps: ScanControllerDeps, { children, states, now }: Shared): RunActions {
-  const { scanClient, stores, reports, bus, settings, metrics } = deps;
-  const { maxPagesLimit, targets, namespace: apiNamespace } = settings;
+  const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
+  const { maxPagesLimit, targets, scanner, pod, runTime, namespace: apiNamespace } = settings;
+  const traces = createScanTraces(deps.tracer ?? NO_TRACER);
+  const ingestion = createIngestion({ reports, bounds: settings.ingest, onPages: metrics.pagesVisited });
   return createActions({
     scanClient,
     children,
     states,
     preflight: createPreflight({ ...stores, resolver: deps.resolver, apiNamespace, maxPagesLimit, targets, now }),
-    ingestion: instrumentIngestion(
-      createIngestion({ reports, bounds: settings.ingest, onPages: metrics.pagesVisited }),
-      metrics,
-      deps.clock,
-    ),
-    mirror: deps.mirror,
-    scans: stores.scans,
+    launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
+    ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
+    mirror,
     reports,
-    bus,
-    recorder: deps.recorder,
-    scanner: settings.scanner,
-    pod: settings.pod,
-    runTime: settings.runTime,
-    traces: createScanTraces(deps.tracer ?? NO_TRACER),
+    recorder,
+    retries: scanner.retries,
+    traces,
     onEnd: metrics.ended,
   });
 }

@@ -1,8 +1,9 @@
 /** Gathers what is known about a scan: from the caches, from what its pods said, and from the server where a cache may be behind. */
 import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Children } from './launch/children.ts';
-import { byAge, isOver, isOwnedBy, type Job, type Pod } from './kube-types.ts';
+import { isOver, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import type { ReconcileStates, ReconcileState } from './reconcile-state.ts';
+import { byAttempt } from './policy/pod-identity.ts';
 import type { Facts } from './policy/plan.ts';
 import type { PodMessageLog } from './results/pod-message-log.ts';
 import { hasEnded } from './policy/status.ts';
@@ -45,7 +46,7 @@ export function createGather(parts: GatherDeps): Gather {
     const scanId = scanIdOf(scan, parts.apiNamespace);
     const state = states.of(scan.metadata.uid!);
     const job = await jobOf(scan, scanId, state);
-    const own = job === null ? [] : byAge(pods.byIndex('owner', job.metadata.uid!));
+    const own = job === null ? [] : byAttempt(pods.byIndex('owner', job.metadata.uid!));
     const alive = own.some((pod) => !isOver(pod));
     state.noPodSince = job === null || alive ? null : (state.noPodSince ?? now);
     const overdue = job !== null && own.length === 0 && now.getTime() - Date.parse(job.metadata.creationTimestamp!) > POD_DUE_MS;
@@ -56,7 +57,7 @@ export function createGather(parts: GatherDeps): Gather {
       job,
       pods: own,
       trouble: overdue && !hasEnded(scan) ? await children.trouble(job) : null,
-      heard: podMessages.of(scanId),
+      podMessages: podMessages.of(scanId),
       busSince: parts.busSince(),
       state,
     };

@@ -12,6 +12,7 @@ import {
   withoutFieldOwners,
 } from './kube-types.ts';
 import type { Job, Pod } from './kube-types.ts';
+import { identityOf } from './policy/pod-identity.ts';
 import { scanWith } from '../../test/support/scan-samples.ts';
 
 /** As an API server gives it: with much that nobody here asks for. */
@@ -23,7 +24,7 @@ const meta = (name: string) => ({
   generation: 1,
   creationTimestamp: '2026-03-02T09:50:00Z',
   labels: { 'curbcut.dev/scan-id': 'an-id' },
-  annotations: { note: 'long' },
+  annotations: { note: 'long', 'batch.kubernetes.io/job-index-failure-count': '1' },
   ownerReferences: [{ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', name: 's', uid: 'uid-of-s', controller: true }],
   managedFields: [{ manager: 'kube-controller-manager', fieldsV1: { 'f:status': {} } }],
 });
@@ -31,7 +32,7 @@ const job = {
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: meta('job'),
-  spec: { activeDeadlineSeconds: 600, backoffLimit: 2, template: { spec: { containers: [{ name: 'scanner' }] } } },
+  spec: { activeDeadlineSeconds: 600, backoffLimitPerIndex: 2, template: { spec: { containers: [{ name: 'scanner' }] } } },
   status: {
     active: 0,
     failed: 3,
@@ -71,13 +72,14 @@ describe('what the operator holds of a Job and of a pod', () => {
     const held = essentialJob(job);
     expect(jobEnd(held)).to.deep.equal(jobEnd(job));
     expect(jobEnd(held)).to.include({ succeeded: false, reason: 'BackoffLimitExceeded' });
-    expect(held.spec).to.deep.equal({ activeDeadlineSeconds: 600 });
+    expect(held.spec).to.deep.equal({ activeDeadlineSeconds: 600, backoffLimitPerIndex: 2 });
     expect(isOwnedBy(held, 'uid-of-s')).to.equal(true);
     for (const pod of pods) {
       const slim = essentialPod(pod);
       for (const ask of [isOver, isPending, scannerState, scannerImage, describePodEnd]) expect(ask(slim)).to.deep.equal(ask(pod));
       expect(diagnosePendingPod(slim, scanWith())).to.deep.equal(diagnosePendingPod(pod, scanWith()));
       expect(isOwnedBy(slim, 'uid-of-s')).to.equal(true);
+      expect(identityOf(slim)).to.deep.equal({ attempt: 1, shard: 0 });
     }
   });
 
@@ -92,9 +94,7 @@ describe('what the operator holds of a Job and of a pod', () => {
   });
 
   it('is none of the rest', () => {
-    expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(
-      /template|managedFields|annotations|imageID|hostIP/,
-    );
+    expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(/template|managedFields|note|imageID|hostIP/);
     expect(JSON.stringify(withoutFieldOwners({ ...scanWith(), metadata: meta('scan') }))).to.not.contain('managedFields');
   });
 });

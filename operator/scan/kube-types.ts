@@ -3,6 +3,7 @@ import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1Pod
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
+import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { Wire } from '../../platform/kubernetes/models.ts';
 
@@ -15,7 +16,7 @@ export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events'
 
 /** batch/v1 Job: the fields that a scan needs, which are all that the caches hold. */
 export interface Job extends KubernetesObject {
-  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds'>;
+  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex'>;
   status?: Pick<Wire<V1JobStatus>, 'conditions'>;
 }
 
@@ -35,17 +36,21 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
     apiVersion,
     kind,
     metadata: essentialMeta(metadata),
-    ...(spec && { spec: { activeDeadlineSeconds: spec.activeDeadlineSeconds } }),
+    ...(spec && { spec: { activeDeadlineSeconds: spec.activeDeadlineSeconds, backoffLimitPerIndex: spec.backoffLimitPerIndex } }),
     ...(status && { status: { conditions: status.conditions } }),
   };
 }
 
-/** The fields of a pod that the caches hold. */
-export function essentialPod({ apiVersion, kind, metadata, status }: Pod): Pod {
-  if (status === undefined) return { apiVersion, kind, metadata: essentialMeta(metadata) };
+const IDENTITY: ReadonlySet<string> = new Set(Object.values(POD_IDENTITY_ANNOTATIONS));
+
+/** The fields of a pod that the caches hold, and the annotations that identify its attempt. */
+export function essentialPod({ apiVersion, kind, metadata: whole, status }: Pod): Pod {
+  const annotations = Object.entries(whole.annotations ?? {}).filter(([name]) => IDENTITY.has(name));
+  const metadata = { ...essentialMeta(whole), ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }) };
+  if (status === undefined) return { apiVersion, kind, metadata };
   const { phase, reason, message, conditions } = status;
   const containerStatuses = status.containerStatuses?.map(({ name, image, state }) => ({ name, image, state }));
-  return { apiVersion, kind, metadata: essentialMeta(metadata), status: { phase, reason, message, conditions, containerStatuses } };
+  return { apiVersion, kind, metadata, status: { phase, reason, message, conditions, containerStatuses } };
 }
 
 function essentialMeta(metadata: ObjectMeta): ObjectMeta {
@@ -109,12 +114,6 @@ export function scannerImage(pod: Pod): string | undefined {
 
 function scannerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
-}
-
-/** Sorts pods from the first attempt to the last; by name if they were created in the same second, so that the order is stable. */
-export function byAge<T extends KubernetesObject>(objects: readonly T[]): T[] {
-  const age = (object: T) => object.metadata.creationTimestamp ?? '';
-  return objects.toSorted((a, b) => age(a).localeCompare(age(b)) || a.metadata.name.localeCompare(b.metadata.name));
 }
 
 /** Whether the queue has admitted the scan. */

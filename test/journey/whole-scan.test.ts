@@ -223,7 +223,9 @@ describe('whole scan', function () {
     const link = ((await (await product.ask(`/v1/scans/${id}/report`)).json()) as { url: string }).url;
     const uploads = await product.kubectl(['get', 'secret', `scan-${id}-input`, '-o', 'jsonpath={.data.scan\\.json}']);
     const input = JSON.parse(Buffer.from(uploads, 'base64').toString()) as PodInput;
-    const signatures = [link, input.uploads.export, input.uploads.pdf].map((url) => new URL(url).searchParams.get('X-Amz-Signature')!);
+    const signatures = [link, ...input.uploads.flatMap((slot) => [slot.export, slot.pdf])].map((url) =>
+      new URL(url).searchParams.get('X-Amz-Signature')!,
+    );
 
     const logs = {
       api: await readFile(join(product.dir, 'api.log'), 'utf8'),

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
-import { JOBS, PODS } from '../../operator/scan/kube-types.ts';
+import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCANNER, noBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
@@ -19,10 +20,10 @@ describe('operator: how a scan ends without a result', function () {
     expect(await context.held(), 'no credits stay held').to.equal(0);
   });
 
-  const gaveUp = (scan: Scan, attempt: string): PodFailed => ({
+  const gaveUp = (scan: Scan, pod: Pod): PodFailed => ({
     kind: 'failed',
     scanId: scan.id,
-    attempt,
+    ...identityOf(pod),
     reason: 'target_unreachable',
     message: 'http://site.test:8080/ refused the connection.',
     pages: ZERO,
@@ -48,7 +49,7 @@ describe('operator: how a scan ends without a result', function () {
     const scan = await context.submit({ thresholds: { minScore: 1 } });
     const pod = await scan.pod();
     await scan.runs(pod);
-    await scan.says(gaveUp(scan, pod.metadata.name));
+    await scan.says(gaveUp(scan, pod));
     await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
     expect((await scan.read())?.status?.passed).to.equal(false);
     expect((await scan.row())?.passed).to.equal(false);
@@ -60,7 +61,7 @@ describe('operator: how a scan ends without a result', function () {
     const operator = context.start({}, { bus: noBus() });
     const scan = await context.submit();
     const pod = await scan.pod();
-    await scan.ends(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod.metadata.name)) });
+    await scan.ends(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod)) });
     await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
     expect((await scan.row())?.passed).to.equal(null);
     const mute = await context.submit();
@@ -77,7 +78,7 @@ describe('operator: how a scan ends without a result', function () {
     await scan.says({
       kind: 'progress',
       scanId: scan.id,
-      attempt: first.metadata.name,
+      ...identityOf(first),
       sequence: 1,
       phase: 'scanning',
       pages: { scanned: 1, failed: 0, total: 2 },
@@ -88,7 +89,7 @@ describe('operator: how a scan ends without a result', function () {
     const again = await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name);
     expect(again.status).to.include({ phase: 'scanning', attempts: 2 });
     await scan.runs(second);
-    await scan.says({ kind: 'progress', scanId: scan.id, attempt: second.metadata.name, sequence: 1, phase: 'crawling', pages: ZERO });
+    await scan.says({ kind: 'progress', scanId: scan.id, ...identityOf(second), sequence: 1, phase: 'crawling', pages: ZERO });
     await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
     const done = await scan.settles();
     expect(done.status).to.include({ phase: 'done', attempts: 2 });
@@ -138,7 +139,7 @@ describe('operator: how a scan ends without a result', function () {
     const scan = await context.submit();
     const pod = await scan.pod();
     await scan.runs(pod);
-    await scan.says({ kind: 'progress', scanId: scan.id, attempt: pod.metadata.name, sequence: 1, phase: 'scanning', pages: ZERO });
+    await scan.says({ kind: 'progress', scanId: scan.id, ...identityOf(pod), sequence: 1, phase: 'scanning', pages: ZERO });
     await expectFailed(scan, 'Stuck', /no progress for 2 s/);
     await operator.stop();
   });

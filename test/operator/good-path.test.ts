@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
 import { noBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
 
@@ -29,7 +30,7 @@ describe('operator: a scan from its submission to its result', function () {
     expect(crawling.status?.startTime).to.be.a('string');
     expect(statusOf(crawling, 'Succeeded')).to.equal('Unknown');
 
-    const said = { kind: 'progress', scanId: scan.id, attempt: pod.metadata.name } as const;
+    const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
     await scan.says({ ...said, sequence: 1, phase: 'scanning', pages: { scanned: 1, failed: 0, total: 2 } });
     await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
     await until('the row shows it', async () => {

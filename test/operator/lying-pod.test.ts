@@ -1,6 +1,8 @@
 import { expect } from 'chai';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../core/report/schema.ts';
+import { incomingKeys } from '../../stores/reports.ts';
 import { PDF, bytesOf, digestOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
@@ -33,10 +35,10 @@ describe('operator: a pod that lies', function () {
   }
 
   const announcements: [string, (stored: PodStored) => void, RegExp][] = [
-    ['a wrong digest of the export', (stored) => (stored.export.sha256 = '0'.repeat(64)), /export is not the one that was announced/],
-    ['a wrong digest of the PDF', (stored) => (stored.pdf.sha256 = '0'.repeat(64)), /PDF is not the one that was announced/],
+    ['a wrong digest of the export', (stored) => (stored.export.sha256 = '0'.repeat(64)), /digest of the export is not the announced one/],
+    ['a wrong digest of the PDF', (stored) => (stored.pdf.sha256 = '0'.repeat(64)), /digest of the PDF is not the announced one/],
     ['a wrong size', (stored) => (stored.export.bytes += 1), /instead of the announced/],
-    ['more than is taken', (stored) => (stored.export.bytes = 200_000_000), /more than the 1000000 that are taken/],
+    ['more than is taken', (stored) => (stored.export.bytes = 200_000_000), /more than the 1000000 that are accepted/],
     ['pages that are not in the export', (stored) => (stored.pages.scanned = 5), /page counts differ from the scanner's summary/],
   ];
   for (const [what, lie, why] of announcements)
@@ -50,12 +52,12 @@ describe('operator: a pod that lies', function () {
 
   const first = (report: Report) => report.pages[0] as TestedPage;
   const contents: [string, (report: Report) => unknown, RegExp][] = [
-    ['no JSON', () => 'nothing', /not of its schema|not JSON/],
-    ['a field that nobody knows', (report) => Object.assign(report, { more: 1 }), /not of its schema/],
-    ["another scan's id", (report) => (report.scan.id = 'another'), /of another scan/],
-    ['another URL', (report) => (report.scan.url = 'https://example.com/'), /of another URL/],
+    ['no JSON', () => 'nothing', /does not match its schema|not JSON/],
+    ['a field that nobody knows', (report) => Object.assign(report, { more: 1 }), /does not match its schema/],
+    ["another scan's id", (report) => (report.scan.id = 'another'), /about another scan/],
+    ['another URL', (report) => (report.scan.url = 'https://example.com/'), /about another URL/],
     ['other options', (report) => (report.scan.options.wcag_level = 'A'), /with other options/],
-    ['kinder thresholds', (report) => (report.scan.thresholds.max_violations = 99), /by other thresholds/],
+    ['kinder thresholds', (report) => (report.scan.thresholds.max_violations = 99), /with other thresholds/],
     ['a kinder verdict', (report) => (report.scan.verdict = { passed: true, message: null }), /verdict does not follow/],
     ['kinder counts', (report) => (report.counts = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 }), /counts do not follow/],
     ['a better score', (report) => (report.score.value = 100), /score does not follow from the pages/],
@@ -77,7 +79,7 @@ describe('operator: a pod that lies', function () {
     const pod = await scan.pod();
     await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
     const refused = await scan.settles();
-    expect(refused.status?.message).to.match(/2 pages were tested, but credits are held for 1/);
+    expect(refused.status?.message).to.match(/2 pages were tested, but credits are reserved for 1/);
   });
 
   it('is refused where it announces what it did not store', async () => {
@@ -86,7 +88,7 @@ describe('operator: a pod that lies', function () {
     await scan.says({
       kind: 'stored',
       scanId: scan.id,
-      attempt: pod.metadata.name,
+      ...identityOf(pod),
       pages: { scanned: 2, failed: 0, total: 2 },
       export: digestOf(bytes),
       pdf: digestOf(PDF),
@@ -97,7 +99,7 @@ describe('operator: a pod that lies', function () {
   it('is refused with a PDF that is none', async () => {
     const { scan, pod, report } = await begin();
     await scan.says(await scan.stores(pod, bytesOf(report), Buffer.from('<script>')));
-    await expectRefused(scan, /PDF is none/);
+    await expectRefused(scan, /PDF is not a PDF/);
   });
 
   it('is refused, and the operator lives, with an export that would fill its memory', async () => {
@@ -110,7 +112,7 @@ describe('operator: a pod that lies', function () {
   it('moves nothing by messages that are malformed, of another scan, implausible or backwards', async () => {
     const { scan, pod } = await begin();
     await scan.runs(pod);
-    const said = { kind: 'progress', scanId: scan.id, attempt: pod.metadata.name } as const;
+    const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
     await scan.says({ ...said, sequence: 5, phase: 'aggregating', pages: { scanned: 2, failed: 0, total: 3 } });
     await scan.reaches('aggregating', ({ status }) => status?.phase === 'aggregating');
     await scan.says('{"kind":');
@@ -129,6 +131,35 @@ describe('operator: a pod that lies', function () {
     await scan.settles();
   });
 
+  it('cannot replace the results of a later attempt that it invents', async () => {
+    const { scan, pod, report } = await begin();
+    const bytes = bytesOf(report);
+    const invented = { ...(await scan.stores(pod, bytes)), attempt: 1, export: { bytes: 1, sha256: '0'.repeat(64) } };
+    await scan.reaches('seen with its pod', ({ status }) => status?.attempts === 1);
+    await scan.says(JSON.stringify(invented));
+    await scan.evicted(pod);
+    const second = await scan.pod(2);
+    expect(identityOf(second)).to.deep.equal({ attempt: 1, shard: 0 });
+    await scan.says(await scan.stores(second, bytes));
+    expect((await scan.settles()).status).to.include({ phase: 'done', attempts: 2 });
+  });
+
+  it('cannot change its report after the scan is done', async () => {
+    const { scan, pod, report } = await begin();
+    const bytes = bytesOf(report);
+    await scan.says(await scan.stores(pod, bytes));
+    await scan.settles();
+    const { uploads } = await scan.input();
+    await until('the uploads are removed', async () => (await context.reports.size(incomingKeys(scan.id, identityOf(pod)).pdf)) === null);
+    for (const slot of uploads) {
+      expect(new URL(slot.export).pathname).to.match(/^\/curbcut\/incoming\//);
+      const put = await fetch(slot.export, { method: 'PUT', body: '{"score":100}', headers: { 'content-type': 'application/json' } });
+      expect(put.status).to.equal(200);
+    }
+    const read = await context.reports.read((await scan.row())!.reports!.export.key, bytes.byteLength);
+    expect(read.ok && Buffer.from(read.bytes).equals(bytes)).to.equal(true);
+  });
+
   it('cannot speak for another scan, nor read anything', async () => {
     const mine = await context.submit();
     const other = await context.submit();
@@ -145,7 +176,7 @@ describe('operator: a pod that lies', function () {
       JSON.stringify({
         kind: 'failed',
         scanId: other.id,
-        attempt: pod!.metadata.name,
+        ...identityOf(pod!),
         reason: 'target_refused',
         message: 'x',
         pages: { scanned: 0, failed: 0, total: 0 },
@@ -156,7 +187,7 @@ describe('operator: a pod that lies', function () {
     await mine.says({
       kind: 'progress',
       scanId: mine.id,
-      attempt: pod!.metadata.name,
+      ...identityOf(pod!),
       sequence: 1,
       phase: 'scanning',
       pages: { scanned: 0, failed: 0, total: 1 },

@@ -1,10 +1,11 @@
 /** One scan of a test, and the pod that the test plays: what a kubelet would say of it, and what the scanner in it would say and store. */
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
 import type { StatusMessage } from '../../core/protocol/subjects.ts';
-import type { PodFailed, PodInput, PodProgress, PodStored } from '../../core/protocol/pod-messages.ts';
+import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
 import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, type Job, type Pod } from '../../operator/scan/kube-types.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { Bus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -171,20 +172,23 @@ export function playScan({ connection, stores, bus, organisation, apiNamespace, 
         authenticator: jwtAuthenticator(told!.jwt, Buffer.from(told!.seed)),
         reconnect: false,
       });
+      // The operator refuses messages of pods that it has not seen; the status counts those that it has.
+      if (typeof message !== 'string') await scan.reaches('seen with its pod', ({ status }) => (status?.attempts ?? 0) > message.attempt);
       pod.publish(told!.subject, typeof message === 'string' ? message : JSON.stringify(message));
       await pod.flush();
       await pod.close();
     },
     async stores(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
       const { uploads } = await scan.input();
+      const slot = uploadSlotOf(uploads, identityOf(pod))!;
       for (const [link, body, type] of [
-        [uploads.export, export_, 'application/json'],
-        [uploads.pdf, pdf, 'application/pdf'],
+        [slot.export, export_, 'application/json'],
+        [slot.pdf, pdf, 'application/pdf'],
       ] as const) {
         const answer = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
         if (!answer.ok) throw new Error(`the upload was refused: ${answer.status} ${await answer.text()}`);
       }
-      return { kind: 'stored', scanId: id, attempt: pod.metadata.name, pages, export: digestOf(export_), pdf: digestOf(pdf) };
+      return { kind: 'stored', scanId: id, ...identityOf(pod), pages, export: digestOf(export_), pdf: digestOf(pdf) };
     },
     async events() {
       const { items } = await connection.request<{ items: { involvedObject: { uid?: string }; reason: string }[] }>(

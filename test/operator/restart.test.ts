@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { createChildren } from '../../operator/scan/launch/children.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, type Scan, type OperatorContext } from './context.ts';
@@ -20,7 +21,7 @@ describe('operator: restarts', function () {
     await running.says({
       kind: 'progress',
       scanId: running.id,
-      attempt: pods[1]!.metadata.name,
+      ...identityOf(pods[1]!),
       sequence: 1,
       phase: 'scanning',
       pages: { scanned: 1, failed: 0, total: 2 },

@@ -6,6 +6,7 @@ import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { incomingKeys } from '../../stores/reports.ts';
 import { openContext, reportKeys, until, type OperatorContext } from './context.ts';
 
 describe('operator: the sweeper', function () {
@@ -129,11 +130,16 @@ describe('operator: the sweeper', function () {
     await scan.settles();
     await operator.stop();
     const keys = reportKeys(scan.id);
+    // The link of another attempt outlives the scan.
+    const late = incomingKeys(scan.id, { attempt: 1, shard: 0 }).pdf;
+    const link = await context.reports.uploadLink(late, 'application/pdf', 60);
+    await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
     expect(await sweepIn(89 * 86_400)).to.include({ expired: 0 });
     expect(await context.reports.size(keys.pdf)).to.be.greaterThan(0);
     expect(await sweepIn(91 * 86_400)).to.include({ expired: 1 });
     expect(await context.reports.size(keys.pdf)).to.equal(null);
     expect(await context.reports.size(keys.export)).to.equal(null);
+    expect(await context.reports.size(late)).to.equal(null);
     expect(await scan.row()).to.equal(null);
   });
 });

@@ -95,7 +95,10 @@ describe('scanner pod', () => {
       scanId: 'scan-1',
       submittedAt: new Date().toISOString(),
       pagesRequested: 5,
-      uploads: { export: storeUrl('report.json'), pdf: storeUrl('report.pdf') },
+      uploads: [
+        { attempt: 0, shard: 0, export: storeUrl('first.json'), pdf: storeUrl('first.pdf') },
+        { attempt: 1, shard: 0, export: storeUrl('report.json'), pdf: storeUrl('report.pdf') },
+      ],
       messages: bus.issueScanCredential('scan-1', new Date(Date.now() + 60_000)) ?? undefined,
       ...more,
     };
@@ -108,7 +111,10 @@ describe('scanner pod', () => {
       CHROMIUM_PATH: process.env.CHROMIUM_PATH,
       SCAN_INPUT: file,
       SCAN_AUTH: join(folder, 'auth'),
-      POD_NAME: 'pod-1',
+      JOB_COMPLETION_INDEX: '0',
+      JOB_INDEX_FAILURE_COUNT: '1',
+      // Kubernetes gives an empty string for an annotation that is absent.
+      JOB_INDEX_IGNORED_FAILURE_COUNT: '',
       TERMINATION_LOG: terminationMessage,
       ...environment,
     };
@@ -137,7 +143,7 @@ describe('scanner pod', () => {
     await heard('stored');
     expect(said.at(-1)).to.deep.equal(last);
     if (last.kind !== 'stored') throw new Error(last.kind);
-    expect(last).to.include({ scanId: 'scan-1', attempt: 'pod-1' });
+    expect(last).to.include({ scanId: 'scan-1', attempt: 1, shard: 0 });
     expect(last.pages).to.deep.equal({ scanned: 2, failed: 1, total: 3 });
     for (const [name, type, digest] of [
       ['/report.json', 'application/json', last.export],

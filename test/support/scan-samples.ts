@@ -1,5 +1,5 @@
 /** Scans, Jobs and pods in given states, for tests of the pure parts. */
-import type { PodFailed, PodProgress, PodStored } from '../../core/protocol/pod-messages.ts';
+import { POD_IDENTITY_ANNOTATIONS, type PodFailed, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
 import {
   SETTLE_FINALIZER,
   type AccessibilityScan,
@@ -9,12 +9,15 @@ import {
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
 import type { Facts, Timeouts } from '../../operator/scan/policy/plan.ts';
 import { newReconcileState, type ReconcileState } from '../../operator/scan/reconcile-state.ts';
-import { SILENCE } from '../../operator/scan/results/pod-message-log.ts';
+import { identityKey } from '../../operator/scan/policy/pod-identity.ts';
+import type { PodMessages, ShardMessages } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 export const NOW = new Date('2026-03-02T10:00:00Z');
 /** A moment so many seconds before NOW. */
 export const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString().replace('.000Z', 'Z');
+
+export const secondsAgo = (seconds: number): Date => new Date(NOW.getTime() - seconds * 1000);
 
 export const TIMEOUTS: Timeouts = {
   queueMs: 3_600_000,
@@ -75,28 +78,38 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
   };
 }
 
-/** A pod that was made so many seconds ago. */
-export function podWith(name: string, status: Pod['status'], seconds = 50, metadata: object = {}): Pod {
+/** The pod of an attempt at shard 0, created so many seconds ago. */
+export function podWith(attempt: number, status: Pod['status'], seconds = 50, metadata: object = {}): Pod {
+  const annotations = {
+    [POD_IDENTITY_ANNOTATIONS.JOB_COMPLETION_INDEX]: '0',
+    [POD_IDENTITY_ANNOTATIONS.JOB_INDEX_FAILURE_COUNT]: String(attempt),
+  };
+  const name = podName(attempt);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name, namespace: 'curbcut', uid: `${name}-uid`, creationTimestamp: ago(seconds), ...metadata },
+    metadata: { name, namespace: 'curbcut', uid: `${name}-uid`, creationTimestamp: ago(seconds), annotations, ...metadata },
     status,
   };
 }
+export const podName = (attempt: number): string => `pod-${attempt}`;
 
-export const pendingPod = (name: string, seconds = 50): Pod =>
-  podWith(name, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes are available' }] }, seconds);
-export const runningPod = (name: string, seconds = 50, metadata: object = {}): Pod =>
+export const pendingPod = (attempt: number, seconds = 50): Pod =>
   podWith(
-    name,
+    attempt,
+    { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', message: '0/1 nodes are available' }] },
+    seconds,
+  );
+export const runningPod = (attempt: number, seconds = 50, metadata: object = {}): Pod =>
+  podWith(
+    attempt,
     { phase: 'Running', containerStatuses: [{ name: 'scanner', image: 'scanner:1', state: { running: {} } }] },
     seconds,
     metadata,
   );
-export const endedPod = (name: string, exitCode: number, message?: object | string, seconds = 50): Pod =>
+export const endedPod = (attempt: number, exitCode: number, message?: object | string, seconds = 50): Pod =>
   podWith(
-    name,
+    attempt,
     {
       phase: exitCode === 0 ? 'Succeeded' : 'Failed',
       containerStatuses: [
@@ -116,31 +129,44 @@ export const endedPod = (name: string, exitCode: number, message?: object | stri
   );
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
-export const progress = (attempt: string, more: Partial<PodProgress> = {}): PodProgress => ({
+export const progress = (attempt: number, more: Partial<PodProgress> = {}): PodProgress => ({
   kind: 'progress',
   scanId: SCAN_ID,
   attempt,
+  shard: 0,
   sequence: 1,
   phase: 'scanning',
   pages: ZERO,
   ...more,
 });
-export const storedBy = (attempt: string): PodStored => ({
+export const storedBy = (attempt: number): PodStored => ({
   kind: 'stored',
   scanId: SCAN_ID,
   attempt,
+  shard: 0,
   pages: { scanned: 2, failed: 0, total: 2 },
   export: { bytes: 10, sha256: 'a'.repeat(64) },
   pdf: { bytes: 10, sha256: 'b'.repeat(64) },
 });
-export const failedBy = (attempt: string): PodFailed => ({
+export const failedBy = (attempt: number): PodFailed => ({
   kind: 'failed',
   scanId: SCAN_ID,
   attempt,
+  shard: 0,
   reason: 'target_not_html',
   message: 'It is an image.',
   pages: ZERO,
 });
+
+/** What the pods of shard 0 have published; the last message arrived now. */
+export function messagesOf(more: Partial<ShardMessages>): PodMessages {
+  return new Map([[0, { progress: null, at: NOW, final: [], ...more }]]);
+}
+
+/** The results of these attempts were refused. */
+export function refusedAttempts(...attempts: number[]): Map<string, string> {
+  return new Map(attempts.map((attempt) => [identityKey({ attempt, shard: 0 }), 'no.']));
+}
 
 /** What a test states about a scan. */
 export type FactsSample = Partial<Omit<Facts, 'state'>> & { state?: Partial<ReconcileState> };
@@ -154,7 +180,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     job: null,
     pods: [],
     trouble: null,
-    heard: SILENCE,
+    podMessages: new Map(),
     busSince: null,
     ...more,
     state: { ...newReconcileState(), ...state },

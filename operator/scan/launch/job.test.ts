@@ -31,6 +31,10 @@ const labels = {
   'curbcut.dev/scan-id': SCAN_ID,
   'curbcut.dev/organisation': 'acme',
 };
+const fromAnnotation = (name: string, annotation: string) => ({
+  name,
+  valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.annotations['${annotation}']` } },
+});
 const launch = (spec: object = {}) => ({ scan: scanWith(launched(), { spec }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 });
 
 describe('job', () => {
@@ -46,9 +50,10 @@ describe('job', () => {
         ownerReferences: owner,
       },
       spec: {
+        completionMode: 'Indexed',
         completions: 1,
         parallelism: 1,
-        backoffLimit: 2,
+        backoffLimitPerIndex: 2,
         activeDeadlineSeconds: 630,
         ttlSecondsAfterFinished: 600,
         podReplacementPolicy: 'Failed',
@@ -78,7 +83,9 @@ describe('job', () => {
                 imagePullPolicy: 'IfNotPresent',
                 env: [
                   { name: 'SCAN_INPUT', value: '/run/curbcut/scan.json' },
-                  { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+                  fromAnnotation('JOB_COMPLETION_INDEX', 'batch.kubernetes.io/job-completion-index'),
+                  fromAnnotation('JOB_INDEX_FAILURE_COUNT', 'batch.kubernetes.io/job-index-failure-count'),
+                  fromAnnotation('JOB_INDEX_IGNORED_FAILURE_COUNT', 'batch.kubernetes.io/job-index-ignored-failure-count'),
                   { name: 'TERMINATION_LOG', value: '/dev/termination-log' },
                   { name: 'TMPDIR', value: '/tmp' },
                   { name: 'HOME', value: '/tmp' },
@@ -137,6 +144,7 @@ describe('job', () => {
           'karpenter.sh/do-not-disrupt': 'true',
           'curbcut.dev/scan-id': 'forged',
           'container.apparmor.security.beta.kubernetes.io/scanner': 'unconfined',
+          'batch.kubernetes.io/job-index-ignored-failure-count': '7',
         },
       },
     });
@@ -193,7 +201,7 @@ describe('job', () => {
 
 describe('secret', () => {
   const grants = {
-    uploads: { export: 'https://objects/export', pdf: 'https://objects/pdf' },
+    uploads: [{ attempt: 0, shard: 0, export: 'https://objects/export', pdf: 'https://objects/pdf' }],
     messages: { url: 'nats://bus', subject: `progress.${SCAN_ID}`, jwt: 'jwt', seed: 'seed' },
     deadline: new Date('2026-03-02T10:10:00Z'),
   };

@@ -10,9 +10,10 @@ import {
   type AccessibilityScan,
   type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
-import { EXIT_PERMANENT, POD_AUTH_PATH, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
+import { EXIT_PERMANENT, POD_AUTH_PATH, POD_IDENTITY_ANNOTATIONS, POD_INPUT_PATH } from '../../../core/protocol/pod-messages.ts';
 import type { ObjectOf, Wire } from '../../../platform/kubernetes/models.ts';
 import { CONTAINER } from '../kube-types.ts';
+import { SHARDS } from '../policy/pod-identity.ts';
 import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
 
 /** How this installation runs its scanners. */
@@ -75,11 +76,15 @@ function childLabels(scanId: string, organisation: string): Record<string, strin
   };
 }
 
-/** Annotations that would take the pod out of its confinement; a scan's author need not have the right to make such pods. */
-const CONFINEMENT = /^(container\.apparmor\.security\.beta|container\.seccomp\.security\.alpha|seccomp\.security\.alpha)\.kubernetes\.io\//;
+/**
+ * Annotations that a scan may not set: those that lift the pod's confinement, because the scan's author may lack the right
+ * to create such pods, and those in which the Job controller states the pod's identity.
+ */
+const RESERVED =
+  /^(container\.apparmor\.security\.beta\.kubernetes\.io|container\.seccomp\.security\.alpha\.kubernetes\.io|seccomp\.security\.alpha\.kubernetes\.io|batch\.kubernetes\.io)\//;
 
-const withoutConfinement = (annotations: Record<string, string> = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(annotations).filter(([name]) => !CONFINEMENT.test(name)));
+const withoutReserved = (annotations: Record<string, string> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(annotations).filter(([name]) => !RESERVED.test(name)));
 
 /** A node that is gone is given up after half a minute, not after the default five: the scan starts again elsewhere. */
 const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
@@ -102,7 +107,11 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
     env: [
       { name: 'SCAN_INPUT', value: POD_INPUT_PATH },
       ...(auth ? [{ name: 'SCAN_AUTH', value: POD_AUTH_PATH }] : []),
-      { name: 'POD_NAME', valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.name' } } },
+      // Stated here, because Kubernetes adds only the first of them by itself.
+      ...Object.entries(POD_IDENTITY_ANNOTATIONS).map(([name, annotation]) => ({
+        name,
+        valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.annotations['${annotation}']` } },
+      })),
       { name: 'TERMINATION_LOG', value: TERMINATION_LOG },
       { name: 'TMPDIR', value: '/tmp' },
       { name: 'HOME', value: '/tmp' },
@@ -171,12 +180,14 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
     kind: 'Job',
     metadata: { ...ownedMeta(launch, jobNameOf(scanId)), annotations: { [SCAN_ID_ANNOTATION]: scanId } },
     spec: {
-      completions: 1,
-      parallelism: 1,
-      backoffLimit: settings.retries,
+      // The index is the shard, and the failures that are counted per index number the attempts.
+      completionMode: 'Indexed',
+      completions: SHARDS,
+      parallelism: SHARDS,
+      backoffLimitPerIndex: settings.retries,
       activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
       ttlSecondsAfterFinished: settings.jobTtlSeconds,
-      // Two pods of one scan would write over each other's reports.
+      // Two pods of one shard at once would test the same pages.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [
@@ -187,7 +198,7 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
       template: {
         metadata: {
           labels: { ...labels, ...childLabels(scanId, organisation) },
-          annotations: { ...withoutConfinement(annotations), [SCAN_ID_ANNOTATION]: scanId },
+          annotations: { ...withoutReserved(annotations), [SCAN_ID_ANNOTATION]: scanId },
         },
         spec: podSpec(launch, settings),
       },

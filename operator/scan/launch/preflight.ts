@@ -29,11 +29,14 @@ export interface PreflightDeps {
   now: () => Date;
 }
 
+/** What a scan may use, or why it ends here. */
+export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
+
 export interface Preflight {
   /** The finalizer, and the label of who is charged, if anybody is. */
   claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
   /** Judges a scan and holds its credits. @returns what it may use, or why it ends here */
-  vet(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }>;
+  vet(scan: AccessibilityScan, scanId: string): Promise<Vetted>;
 }
 
 export function createPreflight(parts: PreflightDeps): Preflight {
@@ -43,25 +46,26 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 
   /** A scan of the front door: its row was there before it. */
-  async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }> {
+  async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const row = await scans.find(scanId);
-    if (row === null) return { end: ends.NOT_SUBMITTED };
+    if (row === null) return { ok: false, end: ends.NOT_SUBMITTED };
     // Anyone who may write scans here could give theirs an id that is another's.
-    if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return { end: ends.NOT_ITS_OWN };
+    if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace)
+      return { ok: false, end: ends.NOT_ITS_OWN };
     if (row.submission === 'pending') await scans.accept(scanId);
     return reserve(row);
   }
 
-  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<{ row: ScanRow } | { end: EndReason }> {
+  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
-    if (organisation === null) return { end: ends.noOrganisation(namespace) };
+    if (organisation === null) return { ok: false, end: ends.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
-    if (organisation.blocked) return { end: ends.organisationBlocked(organisation.id) };
-    if (row.options.maxPages > parts.maxPagesLimit) return { end: ends.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
+    if (organisation.blocked) return { ok: false, end: ends.organisationBlocked(organisation.id) };
+    if (row.options.maxPages > parts.maxPagesLimit) return { ok: false, end: ends.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
     const judged = await judgeUrlOf(row);
-    return judged.ok ? reserve(row) : { end: ends.targetRefused(judged.message) };
+    return judged.ok ? reserve(row) : { ok: false, end: ends.targetRefused(judged.message) };
   }
 
   /** @throws Error if name servers do not answer: the scan is looked at again, but not forever */
@@ -77,16 +81,16 @@ export function createPreflight(parts: PreflightDeps): Preflight {
    * Holds the credits of a manifest, all or nothing; of a submission they are held already, and this says whether they
    * still are: a front door that gave up has given them back.
    */
-  async function reserve(row: ScanRow): Promise<{ row: ScanRow } | { end: EndReason }> {
+  async function reserve(row: ScanRow): Promise<Vetted> {
     const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
     const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
     try {
       const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-      if ('insufficient' in held) return { end: ends.insufficientCredits(pages, held.balance) };
+      if ('insufficient' in held) return { ok: false, end: ends.insufficientCredits(pages, held.balance) };
       const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
-      return mirrored === null ? { end: ends.NOT_SUBMITTED } : { row: mirrored.row };
+      return mirrored === null ? { ok: false, end: ends.NOT_SUBMITTED } : { ok: true, row: mirrored.row };
     } catch (error) {
-      if (error instanceof DeadlinePassed && row.origin === 'api') return { end: ends.NOT_SUBMITTED };
+      if (error instanceof DeadlinePassed && row.origin === 'api') return { ok: false, end: ends.NOT_SUBMITTED };
       throw error;
     }
   }

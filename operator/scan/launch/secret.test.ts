@@ -7,7 +7,7 @@ describe('what a pod is told of where its scan came from', () => {
     podInput(
       { scan: scanWith(launched(), { metadata: { annotations } }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
       { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
-      { uploads: { export: 'x', pdf: 'y' }, messages: null, deadline: new Date(0) },
+      { uploads: [], messages: null, deadline: new Date(0) },
     );
 
   it('is the request that submitted it', () => {

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
-import fc from 'fast-check';
-import { isTerminal, PHASES, type Phase } from '../../../core/scan/phases.ts';
-import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
+import type { Phase } from '../../../core/scan/phases.ts';
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import {
-  NOW,
   TIMEOUTS,
   ago,
   condition,
@@ -12,25 +10,26 @@ import {
   failedBy,
   jobWith,
   launched,
+  messagesOf,
   pendingPod,
+  podName,
   podWith,
   progress,
+  refusedAttempts,
   runningPod,
   scanWith,
+  secondsAgo,
   storedBy,
   type FactsSample,
 } from '../../../test/support/scan-samples.ts';
-import { plan, type Action, type Facts } from './plan.ts';
-import { phaseOf, type StatusPatch } from './status.ts';
+import { plan, type Facts } from './plan.ts';
 
 /** What a plan does, in short: the end's reason, else the action's name. */
 const short = (facts: Facts): string[] =>
   plan(facts, TIMEOUTS).actions.map((action) => (action.do === 'end' ? action.end.reason : action.do));
 const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.find((action) => action.do === 'end')?.end;
-const secondsAgo = (seconds: number) => new Date(NOW.getTime() - seconds * 1000);
 
-const running = (more: FactsSample = {}): Facts =>
-  factsOf({ scan: scanWith(launched()), job: jobWith(), pods: [runningPod('a')], ...more });
+const running = (more: FactsSample = {}): Facts => factsOf({ scan: scanWith(launched()), job: jobWith(), pods: [runningPod(0)], ...more });
 const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[1] = {}): AccessibilityScan =>
   scanWith({ phase, completionTime: ago(seconds), conditions: [condition('Succeeded', phase === 'done' ? 'True' : 'False', 'x')] }, rest);
 const free = { metadata: { finalizers: [] } };
@@ -69,7 +68,7 @@ describe('plan', () => {
     ['canceled while it runs', running({ scan: scanWith(launched(), { spec: { cancel: true } }) }), ['Canceled']],
     [
       'canceled though its results are stored',
-      running({ scan: scanWith(launched(), { spec: { cancel: true } }), heard: { progress: null, at: NOW, words: [storedBy('a')] } }),
+      running({ scan: scanWith(launched(), { spec: { cancel: true } }), podMessages: messagesOf({ final: [storedBy(0)] }) }),
       ['Canceled'],
     ],
     ['not canceled: false', running({ scan: scanWith(launched(), { spec: { cancel: false } }) }), ['observe', 'mirror']],
@@ -88,7 +87,7 @@ describe('plan', () => {
     ['too late', running({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } } }), ['DeadlineExceeded']],
     [
       'too late, but stored',
-      running({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } }, heard: { progress: null, at: NOW, words: [storedBy('a')] } }),
+      running({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } }, podMessages: messagesOf({ final: [storedBy(0)] }) }),
       ['ingest'],
     ],
     [
@@ -97,54 +96,50 @@ describe('plan', () => {
       ['DeadlineExceeded'],
     ],
     // failed for good
-    ['gave up, by message', running({ heard: { progress: null, at: NOW, words: [failedBy('a')] } }), ['TargetNotHtml']],
-    ['gave up, by termination message', running({ pods: [endedPod('a', 42, failedBy('a'))] }), ['TargetNotHtml']],
-    ['gave up without a word', running({ pods: [endedPod('a', 42)] }), ['GaveUp']],
-    ['gave up in words of another scan', running({ pods: [endedPod('a', 42, { ...failedBy('a'), scanId: 'other' })] }), ['GaveUp']],
-    ['was killed after it gave up', running({ pods: [endedPod('a', 137, failedBy('a'))] }), ['observe', 'mirror']],
-    ['gave up before it stored', running({ heard: { progress: null, at: NOW, words: [failedBy('a'), storedBy('a')] } }), ['TargetNotHtml']],
+    ['gave up, by message', running({ podMessages: messagesOf({ final: [failedBy(0)] }) }), ['TargetNotHtml']],
+    ['gave up, by termination message', running({ pods: [endedPod(0, 42, failedBy(0))] }), ['TargetNotHtml']],
+    ['gave up without a word', running({ pods: [endedPod(0, 42)] }), ['GaveUp']],
+    ['gave up in words of another scan', running({ pods: [endedPod(0, 42, { ...failedBy(0), scanId: 'other' })] }), ['GaveUp']],
+    ['was killed after it gave up', running({ pods: [endedPod(0, 137, failedBy(0))] }), ['observe', 'mirror']],
+    ['gave up before it stored', running({ podMessages: messagesOf({ final: [failedBy(0), storedBy(0)] }) }), ['TargetNotHtml']],
     // stored
-    ['stored, by message', running({ heard: { progress: null, at: NOW, words: [storedBy('a')] } }), ['ingest']],
-    ['stored, by termination message', running({ pods: [endedPod('a', 0, storedBy('a'))] }), ['ingest']],
-    ['stored, then killed', running({ pods: [endedPod('a', 137, storedBy('a'))] }), ['ingest']],
+    ['stored, by message', running({ podMessages: messagesOf({ final: [storedBy(0)] }) }), ['ingest']],
+    ['stored, by termination message', running({ pods: [endedPod(0, 0, storedBy(0))] }), ['ingest']],
+    ['stored, then killed', running({ pods: [endedPod(0, 137, storedBy(0))] }), ['ingest']],
     [
       'stored, though its Job failed',
-      running({ job: jobWith({ type: 'Failed', reason: 'BackoffLimitExceeded' }), pods: [endedPod('a', 1, storedBy('a'))] }),
+      running({ job: jobWith({ type: 'Failed', reason: 'FailedIndexes' }), pods: [endedPod(0, 1, storedBy(0))] }),
       ['ingest'],
     ],
-    [
-      'refused',
-      running({ heard: { progress: null, at: NOW, words: [storedBy('a')] }, state: { refused: new Map([['a', 'no.']]) } }),
-      ['ResultsRefused'],
-    ],
+    ['refused', running({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { refused: refusedAttempts(0) } }), ['ResultsRefused']],
     [
       'refused, but another attempt stored',
-      running({ heard: { progress: null, at: NOW, words: [storedBy('a'), storedBy('b')] }, state: { refused: new Map([['a', 'no.']]) } }),
+      running({ podMessages: messagesOf({ final: [storedBy(0), storedBy(1)] }), state: { refused: refusedAttempts(0) } }),
       ['ingest'],
     ],
     [
       'refused, but a later attempt is at work',
       running({
-        pods: [endedPod('a', 1), runningPod('b')],
-        heard: { progress: null, at: NOW, words: [storedBy('a')] },
-        state: { refused: new Map([['a', 'no.']]) },
+        pods: [endedPod(0, 1), runningPod(1)],
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { refused: refusedAttempts(0) },
       }),
       ['observe', 'mirror'],
     ],
     [
       'refused too often',
       running({
-        heard: { progress: null, at: NOW, words: [storedBy('d')] },
-        state: { refused: new Map(['a', 'b', 'c'].map((name) => [name, 'no.'])) },
+        podMessages: messagesOf({ final: [storedBy(3)] }),
+        state: { refused: refusedAttempts(0, 1, 2) },
       }),
       ['ResultsRefused'],
     ],
     // the Job is over
-    ['its Job ended just now', running({ job: jobWith({ type: 'Complete', seconds: 1 }), pods: [endedPod('a', 0)] }), []],
-    ['its Job ended without results', running({ job: jobWith({ type: 'Complete' }), pods: [endedPod('a', 0)] }), ['NoResults']],
+    ['its Job ended just now', running({ job: jobWith({ type: 'Complete', seconds: 1 }), pods: [endedPod(0, 0)] }), []],
+    ['its Job ended without results', running({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)] }), ['NoResults']],
     [
       'its Job failed too often',
-      running({ job: jobWith({ type: 'Failed', reason: 'BackoffLimitExceeded' }), pods: [endedPod('a', 1)] }),
+      running({ job: jobWith({ type: 'Failed', reason: 'FailedIndexes' }), pods: [endedPod(0, 1)] }),
       ['Crashed'],
     ],
     ['its Job failed by policy', running({ job: jobWith({ type: 'Failed', reason: 'PodFailurePolicy' }), pods: [] }), ['GaveUp']],
@@ -173,16 +168,16 @@ describe('plan', () => {
       }),
       ['PodForbidden'],
     ],
-    ['its pod is pending', running({ pods: [pendingPod('a', 299)] }), ['observe', 'mirror']],
-    ['its pod was pending too long', running({ pods: [pendingPod('a', 300)] }), ['Unschedulable']],
+    ['its pod is pending', running({ pods: [pendingPod(0, 299)] }), ['observe', 'mirror']],
+    ['its pod was pending too long', running({ pods: [pendingPod(0, 300)] }), ['Unschedulable']],
     [
       'waits for another pod',
-      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], state: { noPodSince: secondsAgo(299) } }),
+      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod(0, 1)], state: { noPodSince: secondsAgo(299) } }),
       ['observe', 'mirror'],
     ],
     [
       'has waited too long for another pod',
-      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod('a', 1)], state: { noPodSince: secondsAgo(300) } }),
+      running({ scan: scanWith(launched({ attempts: 1 })), pods: [endedPod(0, 1)], state: { noPodSince: secondsAgo(300) } }),
       ['PodNotCreated'],
     ],
     [
@@ -198,39 +193,39 @@ describe('plan', () => {
     // stuck
     [
       'silent',
-      running({ heard: { progress: progress('a'), at: secondsAgo(119), words: [] }, busSince: secondsAgo(500) }),
+      running({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(119) }), busSince: secondsAgo(500) }),
       ['observe', 'mirror'],
     ],
     [
       'silent too long',
-      running({ heard: { progress: progress('a'), at: secondsAgo(120), words: [] }, busSince: secondsAgo(500) }),
+      running({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(120) }), busSince: secondsAgo(500) }),
       ['Stuck'],
     ],
     [
       'silent because the bus was away',
-      running({ heard: { progress: progress('a'), at: secondsAgo(500), words: [] }, busSince: secondsAgo(10) }),
+      running({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(500) }), busSince: secondsAgo(10) }),
       ['observe', 'mirror'],
     ],
     [
       'silent because the bus is away',
-      running({ heard: { progress: progress('a'), at: secondsAgo(500), words: [] } }),
+      running({ podMessages: messagesOf({ progress: progress(0), at: secondsAgo(500) }) }),
       ['observe', 'mirror'],
     ],
     [
       'silent since it started again',
       running({
-        pods: [endedPod('a', 1, undefined, 500), runningPod('b')],
-        heard: { progress: progress('a'), at: secondsAgo(500), words: [] },
+        pods: [endedPod(0, 1, undefined, 500), runningPod(1)],
+        podMessages: messagesOf({ progress: progress(0), at: secondsAgo(500) }),
         busSince: secondsAgo(900),
       }),
       ['observe', 'mirror'],
     ],
     ['never spoke', running({ busSince: secondsAgo(5000) }), ['observe', 'mirror']],
     // lost
-    ['its pod is being ended', running({ pods: [runningPod('a', 50, { deletionTimestamp: ago(59) })] }), ['observe', 'mirror']],
+    ['its pod is being ended', running({ pods: [runningPod(0, 50, { deletionTimestamp: ago(59) })] }), ['observe', 'mirror']],
     [
       'its pod is not ended in time',
-      running({ pods: [runningPod('a', 50, { deletionTimestamp: ago(60) })] }),
+      running({ pods: [runningPod(0, 50, { deletionTimestamp: ago(60) })] }),
       ['giveUpPod', 'observe', 'mirror'],
     ],
   ];
@@ -240,7 +235,7 @@ describe('plan', () => {
   it('names why a pod does not start', () => {
     const waiting = (reason: string, message: string) => [
       podWith(
-        'a',
+        0,
         {
           phase: 'Pending',
           containerStatuses: [{ name: 'scanner', image: 'curbcut.dev/scanner:1', state: { waiting: { reason, message } } }],
@@ -258,13 +253,13 @@ describe('plan', () => {
     expect(endOf(running({ scan: auth, pods: waiting('ContainerCreating', '') }))?.message).to.match(
       /pulling the image curbcut\.dev\/scanner:1\)\. Check that the Secret sign-in exists in namespace curbcut/,
     );
-    expect(endOf(running({ pods: [pendingPod('a', 300)] }))?.message).to.match(/no node takes its pod \(0\/1 nodes are available\.\)/);
+    expect(endOf(running({ pods: [pendingPod(0, 300)] }))?.message).to.match(/no node takes its pod \(0\/1 nodes are available\.\)/);
   });
 
   it('names how a scanner crashed', () => {
-    const over = jobWith({ type: 'Failed', reason: 'BackoffLimitExceeded' });
+    const over = jobWith({ type: 'Failed', reason: 'FailedIndexes' });
     const status = (pod: object) =>
-      running({ job: over, scan: scanWith(launched({ attempts: 3 })), pods: [podWith('a', { phase: 'Failed', ...pod })] });
+      running({ job: over, scan: scanWith(launched({ attempts: 3 })), pods: [podWith(0, { phase: 'Failed', ...pod })] });
     expect(
       endOf(status({ containerStatuses: [{ name: 'scanner', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }] }))?.message,
     ).to.match(/3 times \(last: exit code 137, out of memory\)/);
@@ -276,8 +271,8 @@ describe('plan', () => {
   });
 
   it("keeps a pod's words to one line that no terminal obeys", () => {
-    const word = { ...failedBy('a'), message: `bad\n\u001b[31mred\u202e ${'x'.repeat(2000)}` };
-    const { message } = endOf(running({ heard: { progress: null, at: NOW, words: [word] } }))!;
+    const word = { ...failedBy(0), message: `bad\n\u001b[31mred\u202e ${'x'.repeat(2000)}` };
+    const { message } = endOf(running({ podMessages: messagesOf({ final: [word] }) }))!;
     expect(message).not.to.match(/[\u0000-\u001f\u202e]/);
     expect(message.length).to.be.at.most(1000);
   });
@@ -287,22 +282,23 @@ describe('plan', () => {
       launched({
         phase: 'scanning',
         attempts: 1,
-        podName: 'a',
+        podName: podName(0),
         startTime: ago(9),
         pages: { requested: 5, reserved: 5, scanned: 1, failed: 0 },
         conditions: [condition('Admitted', 'True', 'Admitted'), condition('Succeeded', 'Unknown', 'Scanning')],
       }),
     );
-    const heard = { progress: progress('a', { pages: { scanned: 2, failed: 0, total: 4 } }), at: NOW, words: [] };
+    const podMessages = messagesOf({ progress: progress(0, { pages: { scanned: 2, failed: 0, total: 4 } }) });
     const mirrored = { phase: 'scanning' as const, pages: { scanned: 1, failed: 0, total: 4 } };
-    const facts = running({ scan, heard, state: { mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) } });
+    const facts = running({ scan, podMessages, state: { mirrored, statusAt: secondsAgo(1), mirroredAt: secondsAgo(0.4) } });
     const { actions, wakeAfterMs } = plan(facts, TIMEOUTS);
     expect(actions).to.deep.equal([]);
     expect(wakeAfterMs).to.equal(100);
     expect(short({ ...facts, state: { ...facts.state, mirroredAt: secondsAgo(0.5) } })).to.deep.equal(['mirror']);
     expect(short({ ...facts, state: { ...facts.state, statusAt: secondsAgo(5) } })).to.deep.equal(['observe']);
     // A phase is written at once.
-    expect(short({ ...facts, heard: { ...heard, progress: progress('a', { phase: 'generating' }) } })).to.deep.equal(['observe', 'mirror']);
+    const generating = messagesOf({ progress: progress(0, { phase: 'generating' }) });
+    expect(short({ ...facts, podMessages: generating })).to.deep.equal(['observe', 'mirror']);
   });
 
   it('looks again when the next deadline comes, and not before', () => {
@@ -311,144 +307,7 @@ describe('plan', () => {
       40_000,
     );
     expect(plan(factsOf({ scan: ended('done', 20, free), job: jobWith() }), TIMEOUTS).wakeAfterMs).to.equal(40_000);
-    expect(plan(running({ pods: [pendingPod('a', 100)] }), TIMEOUTS).wakeAfterMs).to.equal(200_000);
+    expect(plan(running({ pods: [pendingPod(0, 100)] }), TIMEOUTS).wakeAfterMs).to.equal(200_000);
     expect(plan(factsOf({ scan: ended('done', 20, free) }), TIMEOUTS).wakeAfterMs).to.equal(null);
-  });
-
-  describe('whatever is known', () => {
-    const phase = fc.constantFrom(...PHASES);
-    const name = fc.constantFrom('a', 'b', 'c');
-    const pages = fc.record({ scanned: fc.nat(9), failed: fc.nat(9), total: fc.nat(20) });
-    const status = fc.record(
-      {
-        phase,
-        attempts: fc.nat(3),
-        podName: name,
-        jobName: fc.constant(jobWith().metadata.name),
-        completionTime: fc.constant(ago(5)),
-        pages: fc.record({ requested: fc.constant(5), reserved: fc.constant(5), scanned: fc.nat(5), failed: fc.nat(5) }),
-        conditions: fc.constantFrom([], [condition('Admitted', 'True', 'Admitted')], [condition('Admitted', 'False', 'Queued')]),
-      },
-      { requiredKeys: ['phase', 'pages', 'conditions'] },
-    );
-    const scan = fc
-      .record({ status: fc.option(status, { nil: undefined }), cancel: fc.boolean(), deleted: fc.boolean(), claimed: fc.boolean() })
-      .map(({ status: is, cancel, deleted, claimed }) =>
-        scanWith(is as AccessibilityScanStatus | undefined, {
-          spec: { cancel, ttlSecondsAfterFinished: 3 },
-          metadata: { ...(deleted && { deletionTimestamp: ago(1) }), ...(!claimed && free.metadata) },
-        }),
-      );
-    const word = fc.oneof(name.map(storedBy), name.map(failedBy));
-    const pod = fc.oneof(
-      name.map((n) => pendingPod(n)),
-      name.map((n) => runningPod(n)),
-      fc.tuple(name, fc.constantFrom(0, 1, 42)).map(([n, code]) => endedPod(n, code)),
-    );
-    const facts: fc.Arbitrary<Facts> = fc.record({
-      scan,
-      scanId: fc.constant(factsOf().scanId),
-      now: fc.constant(NOW),
-      job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'BackoffLimitExceeded' })),
-      pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
-      trouble: fc.constantFrom(null, 'exceeded quota'),
-      heard: fc.record({
-        progress: fc.option(
-          fc
-            .record({
-              attempt: name,
-              phase: fc.constantFrom('crawling' as const, 'scanning' as const, 'aggregating' as const, 'generating' as const),
-              pages,
-            })
-            .map(({ attempt, ...more }) => progress(attempt, more)),
-        ),
-        at: fc.constant(secondsAgo(1)),
-        words: fc.array(word, { maxLength: 2 }),
-      }),
-      busSince: fc.constantFrom(null, secondsAgo(50)),
-      state: fc
-        .record({
-          noPodSince: fc.constantFrom(null, secondsAgo(10)),
-          refused: fc.uniqueArray(name).map((names) => new Map(names.map((one) => [one, 'no.']))),
-          mirrored: fc.option(fc.record({ phase, pages })),
-          mirroredAt: fc.constantFrom(null, secondsAgo(9)),
-          statusAt: fc.constantFrom(null, secondsAgo(9)),
-        })
-        .map((state) => factsOf({ state }).state),
-    });
-
-    const written = (actions: readonly Action[]): StatusPatch[] =>
-      actions.flatMap((action) => (action.do === 'observe' ? [action.status] : []));
-
-    it('an end is final', () => {
-      fc.assert(
-        fc.property(facts, (known) => {
-          if (!isTerminal(phaseOf(known.scan))) return true;
-          return plan(known, TIMEOUTS).actions.every(({ do: what }) => ['removeJob', 'finish', 'release', 'expire'].includes(what));
-        }),
-        { numRuns: 2000 },
-      );
-    });
-
-    it('no phase moves backwards and no count falls', () => {
-      fc.assert(
-        fc.property(facts, (known) => {
-          const before = known.scan.status;
-          return written(plan(known, TIMEOUTS).actions).every(
-            (patch) =>
-              PHASES.indexOf(patch.phase!) >= PHASES.indexOf(phaseOf(known.scan)) &&
-              patch.pages!.scanned >= (before?.pages?.scanned ?? 0) &&
-              patch.pages!.failed >= (before?.pages?.failed ?? 0) &&
-              patch.pages!.scanned <= 5 &&
-              patch.attempts! >= (before?.attempts ?? 0),
-          );
-        }),
-        { numRuns: 2000 },
-      );
-    });
-
-    it('nothing is done twice at once, nothing follows an end, and nothing is released that is not finished', () => {
-      fc.assert(
-        fc.property(facts, (known) => {
-          const names = plan(known, TIMEOUTS)
-            .actions.map(({ do: what }) => what)
-            .filter((what) => what !== 'giveUpPod');
-          if (new Set(names).size !== names.length) return false;
-          if (names.includes('end') && names.length > 1) return false;
-          return !names.includes('release') || names.indexOf('finish') === names.indexOf('release') - 1;
-        }),
-        { numRuns: 2000 },
-      );
-    });
-
-    it('once what was decided is written, it is not decided again', () => {
-      fc.assert(
-        fc.property(facts, (known) => {
-          const { actions } = plan(known, TIMEOUTS);
-          const [status] = written(actions);
-          const mirror = actions.find((action) => action.do === 'mirror');
-          if (status === undefined && mirror === undefined) return true;
-          const clean = Object.fromEntries(Object.entries({ ...known.scan.status, ...status }).filter(([, value]) => value !== null));
-          const after = {
-            ...known,
-            scan: { ...known.scan, status: clean },
-            state: { ...known.state, mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.state.mirrored },
-          } as Facts;
-          return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'giveUpPod');
-        }),
-        { numRuns: 2000 },
-      );
-    });
-
-    it('a living scan always has something that will end it', () => {
-      fc.assert(
-        fc.property(facts, (known) => {
-          const { actions, wakeAfterMs } = plan(known, TIMEOUTS);
-          if (known.scan.metadata.deletionTimestamp !== undefined || isTerminal(phaseOf(known.scan))) return true;
-          return actions.length > 0 || wakeAfterMs !== null;
-        }),
-        { numRuns: 2000 },
-      );
-    });
   });
 });

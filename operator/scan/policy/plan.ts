@@ -13,9 +13,10 @@ import * as ends from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
 import { admittedAt, isOver, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
 import type { ReconcileState } from '../reconcile-state.ts';
-import { progressOf, statusChange } from './progress.ts';
+import { identityKey, identityOf } from './pod-identity.ts';
+import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
 import { JOB_MARGIN_SECONDS, OPERATOR_MARGIN_SECONDS } from './run-time.ts';
-import { terminationMessage, type PodMessages, type LastWord } from '../results/pod-message-log.ts';
+import { terminationMessage, type PodMessages, type FinalMessage } from '../results/pod-message-log.ts';
 import { hasEnded, type StatusPatch } from './status.ts';
 
 /** How long each state may last, in milliseconds. */
@@ -49,7 +50,7 @@ export interface Facts {
   pods: readonly Pod[];
   /** What kept the Job controller from making a pod, as its Events tell. */
   trouble: string | null;
-  heard: PodMessages;
+  podMessages: PodMessages;
   /** Since when the bus has been connected without a break; null while it is not. */
   busSince: Date | null;
   /** What this operator remembers of the scan. */
@@ -85,8 +86,8 @@ export interface Plan {
   wakeAfterMs: number | null;
 }
 
-/** Attempts whose results are looked at. */
-const LOOKS_MAX = 3;
+/** Attempts whose results are verified. */
+const VERIFICATIONS_MAX = 3;
 /** How often a Job without a pod is looked at, in milliseconds: what keeps it from one is told by Events, which are not watched. */
 const NO_POD_LOOK_MS = 10_000;
 
@@ -154,21 +155,21 @@ function giveUpAt({ job }: Facts, admitted: Date): number {
 function timedOut(facts: Facts, admitted: Date): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts, admitted)) return null;
   // Results that were stored in time count, however late the operator comes to see them.
-  if (storedWords(facts).length > 0) return null;
+  if (storedMessages(facts).length > 0) return null;
   return end(ends.timedOut(facts.job!.spec!.activeDeadlineSeconds! - JOB_MARGIN_SECONDS));
 }
 
-/** Every last word of the scan's pods, the latest last: on the bus, then in termination messages. */
-function lastWords({ heard, pods, scanId }: Facts): LastWord[] {
-  return [...heard.words, ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
+/** The final messages of the scan's pods, the latest last: from the bus, then from terminated pods. */
+function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
+  return [...[...podMessages.values()].flatMap(({ final }) => final), ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
 }
 
-function storedWords(facts: Facts): PodStored[] {
-  return lastWords(facts).filter((word): word is PodStored => word.kind === 'stored');
+function storedMessages(facts: Facts): PodStored[] {
+  return finalMessages(facts).filter((message): message is PodStored => message.kind === 'stored');
 }
 
 function failedForGood(facts: Facts): Plan | null {
-  const gaveUp = lastWords(facts).findLast((word) => word.kind === 'failed');
+  const gaveUp = finalMessages(facts).findLast((message) => message.kind === 'failed');
   if (gaveUp?.kind === 'failed') return end(ends.gaveUp(gaveUp));
   const last = facts.pods.at(-1);
   if (last !== undefined && isOver(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT) return end(ends.UNEXPLAINED);
@@ -176,19 +177,18 @@ function failedForGood(facts: Facts): Plan | null {
 }
 
 function stored(facts: Facts): Plan | null {
-  const { pods } = facts;
-  const { refused } = facts.state;
-  const words = storedWords(facts);
-  const fresh = words.findLast(({ attempt }) => !refused.has(attempt));
-  // Each look costs a download; a pod that keeps making up attempts must not keep the operator busy.
-  if (refused.size >= LOOKS_MAX) return end(ends.resultsRefused([...refused.values()].at(-1)!));
-  if (fresh !== undefined) return act({ do: 'ingest', stored: fresh });
-  const last = words.findLast(({ attempt }) => refused.has(attempt));
+  const { state, pods } = facts;
+  const messages = storedMessages(facts);
+  // Verification costs a download; a pod that announces results again and again must not keep the operator busy.
+  if (state.refused.size >= VERIFICATIONS_MAX) return end(ends.resultsRefused([...state.refused.values()].at(-1)!));
+  const unverified = messages.findLast((message) => !state.refused.has(identityKey(message)));
+  if (unverified !== undefined) return act({ do: 'ingest', stored: unverified });
+  const last = messages.at(-1);
   if (last === undefined) return null;
-  // A later attempt may be writing over the reports of an earlier one right now: its own word counts.
+  // A later attempt is still running: its own results count.
   const newest = pods.at(-1);
-  const superseded = newest !== undefined && !isOver(newest) && pods.slice(0, -1).some(({ metadata }) => metadata.name === last.attempt);
-  return superseded ? null : end(ends.resultsRefused(refused.get(last.attempt)!));
+  const isSuperseded = newest !== undefined && !isOver(newest) && identityOf(newest).attempt > last.attempt;
+  return isSuperseded ? null : end(ends.resultsRefused(state.refused.get(identityKey(last))!));
 }
 
 function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
@@ -200,7 +200,7 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   if (over.succeeded) return end(ends.NO_RESULTS);
   if (over.reason === 'DeadlineExceeded') return end(ends.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
   if (over.reason === 'PodFailurePolicy') return end(ends.UNEXPLAINED);
-  return end(ends.crashed(Math.max(1, facts.scan.status?.attempts ?? 0, facts.pods.length), describePodEnd(facts.pods.at(-1))));
+  return end(ends.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
 }
 
 /** What keeps the scan from running, and since when; null while a pod runs. */
@@ -220,7 +220,7 @@ function notStarted(facts: Facts): { since: number; cause: Diagnosis } | null {
 }
 
 function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
-  const { now, scan, job, pods, heard, trouble, state } = facts;
+  const { now, scan, job, pods, podMessages, trouble, state } = facts;
   const wakes = [giveUpAt(facts, admitted) - now.getTime()];
 
   const waits = notStarted(facts);
@@ -242,7 +242,7 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
     if (left <= 0) actions.push({ do: 'giveUpPod', pod });
     else wakes.push(left);
   }
-  const seen = progressOf(scan, pods, heard.progress, trouble);
+  const seen = progressOf(scan, pods, podMessages, trouble);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
     const left = change.urgent ? 0 : dueIn(state.statusAt, timeouts.statusEveryMs, now);
@@ -259,11 +259,13 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
 }
 
 /** Milliseconds until a pod that used to speak counts as stuck; null where silence proves nothing (no bus, or it never spoke). */
-function silenceLeft({ heard, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
+function silenceLeft({ podMessages, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
   const newest = pods.at(-1);
-  if (heard.progress === null || heard.at === null || busSince === null || newest === undefined) return null;
-  if (isOver(newest) || isPending(newest) || heard.progress.attempt !== newest.metadata.name) return null;
-  return Math.max(heard.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
+  if (busSince === null || newest === undefined || isOver(newest) || isPending(newest)) return null;
+  const { attempt, shard } = identityOf(newest);
+  const messages = podMessages.get(shard);
+  if (!messages?.at || messages.progress?.attempt !== attempt) return null;
+  return Math.max(messages.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
 }
 
 /** Milliseconds until a deleted pod that does not end is taken for lost; null where it is not being deleted. */

@@ -8,6 +8,8 @@ import { isOver, isPending, type Job, type Pod } from '../kube-types.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { withConditions } from '../../runtime/conditions.ts';
+import { identityOf } from './pod-identity.ts';
+import type { PodMessages } from '../results/pod-message-log.ts';
 import { tidy } from './condition-reasons.ts';
 
 /** Failed or known pages that a scan can sensibly speak of; a pod that tells of more is not believed. */
@@ -22,21 +24,38 @@ export interface Progress {
   state: { reason: string; message: string };
 }
 
-/** True if a pod may have come as far as it says. */
-export function isPlausible(progress: PodProgress, reserved: number): boolean {
-  const { scanned, failed, total } = progress.pages;
-  return scanned <= reserved && failed <= PAGES_MAX && total <= PAGES_MAX;
+/** Returns whether a pod may have come as far as it says. */
+export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: number): boolean {
+  return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
+}
+
+/** The progress of a scan over all shards: pages add up, and the scan is as far as its slowest shard. Null if there is none. */
+function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'pages'> | null {
+  const shards = [...messages.values()].flatMap(({ progress }) => progress ?? []);
+  if (shards.length === 0) return null;
+  return shards.reduce<Pick<PodProgress, 'phase' | 'pages'>>(
+    (sum, { phase, pages }) => ({
+      phase: mayMove(phase, sum.phase) ? phase : sum.phase,
+      pages: {
+        scanned: sum.pages.scanned + pages.scanned,
+        failed: sum.pages.failed + pages.failed,
+        total: sum.pages.total + pages.total,
+      },
+    }),
+    { phase: shards[0]!.phase, pages: { scanned: 0, failed: 0, total: 0 } },
+  );
 }
 
 /**
- * What is to be seen of a running scan. The phase never moves backwards and counts never fall: a new attempt that
- * begins again leaves both where they were until it has overtaken the last one.
- * @param pods the Job's, oldest first
- * @param trouble why the Job's pod could not be made, if it could not
+ * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt that starts again
+ * leaves both unchanged until it has overtaken the previous one.
+ * @param pods the Job's, by attempt
+ * @param trouble why the Job controller could not create a pod, if it could not
  */
-export function progressOf(scan: AccessibilityScan, pods: readonly Pod[], progress: PodProgress | null, trouble: string | null): Progress {
+export function progressOf(scan: AccessibilityScan, pods: readonly Pod[], messages: PodMessages, trouble: string | null): Progress {
   const pod = pods.at(-1);
-  const believed = progress !== null && isPlausible(progress, scan.status?.pages?.reserved ?? 0) ? progress : null;
+  const merged = mergeProgress(messages);
+  const believed = merged !== null && isPlausible(merged, scan.status?.pages?.reserved ?? 0) ? merged : null;
   const phase = [believed?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
     (now, next) => (next !== undefined && mayMove(now, next) ? next : now),
     phaseOf(scan),
@@ -55,18 +74,14 @@ function pagesSoFar(status: AccessibilityScanStatus | undefined, said: PageProgr
   return { scanned, failed, total: Math.max(scanned + failed, said?.total ?? 0) };
 }
 
-/** Counts attempts by the pods that were seen; an evicted pod may be gone before the next one comes. */
+/** The attempts so far, and the pod of the last one. The pods of earlier attempts may be deleted; the numbers go on. */
 export function attemptsSoFar(
   status: AccessibilityScanStatus | undefined,
   pods: readonly Pod[],
 ): { attempts: number; podName: string | null } {
-  const attempts = status?.attempts ?? 0;
-  const podName = status?.podName ?? null;
-  const newest = pods.at(-1)?.metadata.name;
-  if (newest === undefined || newest === podName) return { attempts: Math.max(attempts, pods.length), podName };
-  const known = pods.findIndex((pod) => pod.metadata.name === podName);
-  const more = known < 0 ? 1 : pods.length - 1 - known;
-  return { attempts: Math.max(attempts + more, pods.length), podName: newest };
+  const newest = pods.at(-1);
+  const attempts = newest === undefined ? 0 : identityOf(newest).attempt + 1;
+  return { attempts: Math.max(attempts, status?.attempts ?? 0), podName: newest?.metadata.name ?? status?.podName ?? null };
 }
 
 function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, trouble: string | null): Progress['state'] {
@@ -79,7 +94,7 @@ function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, tr
   }
   if (isOver(pod))
     return pod.status?.phase === 'Failed'
-      ? { reason: 'Retrying', message: tidy(`Attempt ${pods.length} ended (${describePodEnd(pod)}); another one follows.`) }
+      ? { reason: 'Retrying', message: tidy(`Attempt ${identityOf(pod).attempt + 1} ended (${describePodEnd(pod)}); another one follows.`) }
       : { reason: 'Ending', message: 'Its pod has ended.' };
   if (isPending(pod)) {
     const cause = diagnosePendingPod(pod, scan);

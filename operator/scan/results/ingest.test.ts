@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
-import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.ts';
-import { reportKeys, type Reports } from '../../../stores/reports.ts';
-import { examine } from './verify.ts';
+import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
+import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
+import { verifyExport } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { podInput } from '../launch/secret.ts';
@@ -12,68 +13,101 @@ const scan = scanWith(launched());
 const input: PodInput = podInput(
   { scan, scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
   { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
-  { uploads: { export: 'x', pdf: 'y' }, messages: null, deadline: new Date() },
+  { uploads: [], messages: null, deadline: new Date() },
 );
-const expected = { scanId: SCAN_ID, options: withDefaults(scan.spec), reserved: 5, pagesRequested: 5, said: { scanned: 2, failed: 0 } };
-
-/** An object store that holds these. */
-function holding(objects: Record<string, Uint8Array>): Reports {
-  return {
-    size: async (key: string) => objects[key]?.byteLength ?? null,
-    read: async (key: string) => objects[key]!,
-  } as unknown as Reports;
-}
-const stored = (bytes: Uint8Array) => ({
-  kind: 'stored' as const,
+const expected = {
   scanId: SCAN_ID,
-  attempt: 'a',
-  pages: { scanned: 2, failed: 0, total: 2 },
-  export: digestOf(bytes),
-  pdf: digestOf(PDF),
-});
+  options: withDefaults(scan.spec),
+  reserved: 5,
+  pagesRequested: 5,
+  announced: { scanned: 2, failed: 0 },
+};
+const slot = { attempt: 0, shard: 0 };
+const from = incomingKeys(SCAN_ID, slot);
+const to = reportKeys(SCAN_ID);
 
-describe('ingest', () => {
-  const keys = reportKeys(SCAN_ID);
-  const ingestOf = (bytes: Uint8Array, memoryMib: number) =>
-    createIngestion({
-      reports: holding({ [keys.export]: bytes, [keys.pdf]: PDF }),
-      bounds: { exportMaxBytes: 64e6, pdfMaxBytes: 64e6, memoryMib },
-    }).ingest(stored(bytes), expected);
+const etagOf = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
-  it('takes in what is true', async () => {
+/** An object store that holds these objects. @param onCopy called before each copy */
+function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy'> {
+  return {
+    async read(key, maxBytes) {
+      const bytes = objects[key];
+      if (bytes === undefined) return { ok: false, reason: 'missing' };
+      return bytes.byteLength > maxBytes ? { ok: false, reason: 'too_large' } : { ok: true, bytes, etag: etagOf(bytes) };
+    },
+    async copy(source, target, { etag }) {
+      onCopy();
+      const bytes = objects[source];
+      if (bytes === undefined) return { ok: false, reason: 'missing' };
+      if (etagOf(bytes) !== etag) return { ok: false, reason: 'changed' };
+      objects[target] = bytes;
+      return { ok: true };
+    },
+  };
+}
+const stored = (bytes: Uint8Array) => ({ ...storedBy(0), export: digestOf(bytes), pdf: digestOf(PDF) });
+
+describe('ingestion', () => {
+  const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6, memoryMib: 256 };
+
+  it('accepts results that are true, and copies them to their final keys', async () => {
     const report = reportOf(input);
-    const taken = await ingestOf(bytesOf(report), 256);
-    expect(taken).to.deep.equal({
-      accepted: true,
-      findings: {
+    const bytes = bytesOf(report);
+    const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
+    const ingested = await createIngestion({ reports: holding(objects), bounds }).ingest(stored(bytes), slot, expected);
+    expect(ingested).to.deep.equal({
+      ok: true,
+      result: {
         outcome: { score: report.score.value, violations: report.counts, pages: { scanned: 2, failed: 0, total: 2 } },
         verdict: report.scan.verdict,
-        export: digestOf(bytesOf(report)),
+        export: digestOf(bytes),
         pdf: digestOf(PDF),
       },
     });
+    expect(objects[to.export]).to.equal(bytes);
+    expect(objects[to.pdf]).to.equal(PDF);
   });
 
-  it('outlives an export that needs more memory than there is for it', async () => {
-    const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
-    const taken = await ingestOf(bomb, 48);
-    expect(taken).to.deep.equal({ accepted: false, why: 'the export holds more values than its size allows.' });
-  });
-
-  it('does not take a store that is away for a lie', async () => {
-    const away = { size: () => Promise.reject(new Error('away')) } as unknown as Reports;
-    const ingestion = createIngestion({ reports: away, bounds: { exportMaxBytes: 1e6, pdfMaxBytes: 1e6, memoryMib: 64 } });
+  it('refuses results that change between verification and copy', async () => {
     const bytes = bytesOf(reportOf(input));
-    const error = await ingestion.ingest(stored(bytes), expected).then(
+    const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
+    const reports = holding(objects, () => (objects[from.export] = Buffer.from('{}')));
+    const ingested = await createIngestion({ reports, bounds }).ingest(stored(bytes), slot, expected);
+    expect(ingested).to.deep.equal({ ok: false, reason: 'the results were changed while they were verified.' });
+    expect(objects).not.to.have.any.keys(to.export, to.pdf);
+  });
+
+  it('copies nothing that it refuses', async () => {
+    const bytes = Buffer.from('{}');
+    const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
+    const ingested = await createIngestion({ reports: holding(objects), bounds }).ingest(stored(bytes), slot, expected);
+    expect(ingested.ok).to.equal(false);
+    expect(objects).not.to.have.any.keys(to.export, to.pdf);
+  });
+
+  it('survives an export that needs more memory than there is for it', async () => {
+    const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
+    const reports = holding({ [from.export]: bomb, [from.pdf]: PDF });
+    const ingestion = createIngestion({ reports, bounds: { ...bounds, memoryMib: 48 } });
+    const ingested = await ingestion.ingest(stored(bomb), slot, expected);
+    expect(ingested).to.deep.equal({ ok: false, reason: 'the export holds more values than its size allows.' });
+  });
+
+  it('fails, and refuses nothing, while the object store is unavailable', async () => {
+    const unavailable = { ...holding({}), read: () => Promise.reject(new Error('unavailable')) };
+    const ingestion = createIngestion({ reports: unavailable, bounds });
+    const bytes = bytesOf(reportOf(input));
+    const error = await ingestion.ingest(stored(bytes), slot, expected).then(
       () => null,
       (reason: unknown) => reason,
     );
-    expect(error).to.be.an('error').with.property('message', 'away');
+    expect(error).to.be.an('error').with.property('message', 'unavailable');
   });
 
-  it('refuses text that is not UTF-8 and depth without sense', () => {
-    expect(examine(Buffer.from([0xff, 0xfe]), expected)).to.deep.include({ accepted: false });
-    expect(examine(Buffer.from('['.repeat(100_000)), expected)).to.deep.include({ accepted: false });
-    expect(examine(Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), expected)).to.deep.include({ accepted: false });
+  it('refuses text that is not UTF-8, and excessive nesting', () => {
+    expect(verifyExport(Buffer.from([0xff, 0xfe]), expected)).to.deep.include({ ok: false });
+    expect(verifyExport(Buffer.from('['.repeat(100_000)), expected)).to.deep.include({ ok: false });
+    expect(verifyExport(Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), expected)).to.deep.include({ ok: false });
   });
 });

@@ -1,15 +1,16 @@
-/** Takes in what a pod stored: looks that it is there, is what was announced, and is true, before anything of it is shown to anybody. */
+/** Ingests what a pod stored: verifies both objects, and copies them to the final keys, which only the operator writes. */
 import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
-import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodStored } from '../../../core/protocol/pod-messages.ts';
-import { reportKeys, type Reports } from '../../../stores/reports.ts';
+import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
+import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
 import type { Expectation, Judgement } from './verify.ts';
 import type { PageVisit } from './page-visits.ts';
 import type { VerifiedResult } from '../policy/status.ts';
 
-export type Ingested = { accepted: true; findings: VerifiedResult } | { accepted: false; why: string };
+/** `reason` is the end of the sentence "The scanner's results were refused: …". */
+export type Ingested = { ok: true; result: VerifiedResult } | { ok: false; reason: string };
 
-/** What is taken in at most, in bytes, and how much heap the look at an export may use, in MiB: more than any that `isParseable` needs. */
+/** The largest export and PDF, in bytes, and the heap that verifying an export may use, in MiB: more than `isParseable` ever lets it need. */
 export interface IngestBounds {
   exportMaxBytes: number;
   pdfMaxBytes: number;
@@ -18,73 +19,83 @@ export interface IngestBounds {
 
 export interface Ingestion {
   /**
-   * Checks a pod's stored results.
-   * @throws where the object store cannot be reached: that says nothing of the results
+   * Verifies and publishes the results that a pod announced.
+   * @param slot the upload slot that the pod was given
+   * @throws if the object store is unavailable, which says nothing about the results
    */
-  ingest(stored: PodStored, expected: Expectation): Promise<Ingested>;
+  ingest(stored: PodStored, slot: PodIdentity, expected: Expectation): Promise<Ingested>;
 }
 
 export interface IngestionDeps {
-  reports: Reports;
+  reports: Pick<Reports, 'read' | 'copy'>;
   bounds: IngestBounds;
-  /** Is told what became of the pages of each export that is accepted. */
+  /** Called with the page visits of each accepted export. */
   onPages?: (visits: readonly PageVisit[]) => void;
 }
+
+type Fetched = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reason: string };
+
+const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
 
 export function createIngestion({ reports, bounds, onPages }: IngestionDeps): Ingestion {
   let turn: Promise<unknown> = Promise.resolve();
 
-  /** One after the other: two large exports at once would need twice the memory. */
+  /** One at a time: two large exports at once would need twice the memory. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const result = turn.then(work);
     turn = result.catch(() => undefined);
     return result;
   }
 
-  /** The object, if it is what was announced; else why it is not. */
-  async function fetch(name: string, key: string, announced: PodStored['pdf'], maxBytes: number): Promise<Uint8Array | string> {
-    if (announced.bytes > maxBytes) return `the ${name} has ${announced.bytes} bytes, more than the ${maxBytes} that are taken.`;
-    const size = await reports.size(key);
-    if (size === null) return `the ${name} was announced, but not stored.`;
-    if (size !== announced.bytes) return `the ${name} has ${size} bytes instead of the announced ${announced.bytes}.`;
-    let bytes: Uint8Array;
-    try {
-      bytes = await reports.read(key, announced.bytes);
-    } catch (error) {
-      if (error instanceof RangeError) return `the ${name} grew while it was read.`;
-      throw error;
-    }
+  /** Reads an object and compares it with its announcement. */
+  async function fetch(name: string, key: string, announced: PodStored['pdf'], maxBytes: number): Promise<Fetched> {
+    if (announced.bytes > maxBytes) return refuse(`the ${name} has ${announced.bytes} bytes, more than the ${maxBytes} that are accepted.`);
+    const read = await reports.read(key, announced.bytes);
+    if (!read.ok && read.reason === 'missing') return refuse(`the ${name} was announced, but not stored.`);
+    if (!read.ok) return refuse(`the ${name} has more bytes than the announced ${announced.bytes}.`);
+    const { bytes } = read;
+    if (bytes.byteLength !== announced.bytes)
+      return refuse(`the ${name} has ${bytes.byteLength} bytes instead of the announced ${announced.bytes}.`);
     const digest = createHash('sha256').update(bytes).digest('hex');
-    return digest === announced.sha256 && bytes.byteLength === announced.bytes ? bytes : `the ${name} is not the one that was announced.`;
+    return digest === announced.sha256 ? read : refuse(`the digest of the ${name} is not the announced one.`);
   }
 
-  async function look(stored: PodStored, expected: Expectation): Promise<Ingested> {
-    const keys = reportKeys(stored.scanId);
-    const pdf = await fetch('PDF', keys.pdf, stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES));
-    if (typeof pdf === 'string') return { accepted: false, why: pdf };
-    if (Buffer.from(pdf.subarray(0, 5)).toString('latin1') !== '%PDF-') return { accepted: false, why: 'the PDF is none.' };
-    const bytes = await fetch('export', keys.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
-    if (typeof bytes === 'string') return { accepted: false, why: bytes };
-    const { judgement, visits } = await examineApart(bytes, expected, bounds.memoryMib);
-    if (!judgement.accepted) return judgement;
+  async function ingest(stored: PodStored, slot: PodIdentity, expected: Expectation): Promise<Ingested> {
+    const from = incomingKeys(stored.scanId, slot);
+    const pdf = await fetch('PDF', from.pdf, stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES));
+    if (!pdf.ok) return pdf;
+    if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
+    const export_ = await fetch('export', from.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
+    if (!export_.ok) return export_;
+    const { judgement, visits } = await verifyApart(export_.bytes, expected, bounds.memoryMib);
+    if (!judgement.ok) return judgement;
+
+    const to = reportKeys(stored.scanId);
+    for (const [key, target, etag, contentType] of [
+      [from.export, to.export, export_.etag, 'application/json'],
+      [from.pdf, to.pdf, pdf.etag, 'application/pdf'],
+    ] as const) {
+      const copied = await reports.copy(key, target, { etag, contentType });
+      if (!copied.ok) return refuse('the results were changed while they were verified.');
+    }
     onPages?.(visits);
     const { outcome, verdict } = judgement;
-    return { accepted: true, findings: { outcome, verdict, export: stored.export, pdf: stored.pdf } };
+    return { ok: true, result: { outcome, verdict, export: stored.export, pdf: stored.pdf } };
   }
 
-  return { ingest: (stored, expected) => inTurn(() => look(stored, expected)) };
+  return { ingest: (stored, slot, expected) => inTurn(() => ingest(stored, slot, expected)) };
 }
 
-/** Within so many milliseconds an export must have been examined. */
-const EXAMINE_WITHIN_MS = 60_000;
+/** The longest time that verifying an export may take, in milliseconds. */
+const VERIFY_TIMEOUT_MS = 60_000;
 
-interface Examined {
+interface Verified {
   judgement: Judgement;
   visits: PageVisit[];
 }
 
-/** Examines an export in a thread of its own, so that the operator goes on meanwhile, and for so long only. */
-function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Examined> {
+/** Verifies an export in a thread of its own: the operator keeps working, and can end a thread that takes too long. */
+function verifyApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Verified> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./verify-worker.ts', import.meta.url), {
       workerData: { bytes, expected },
@@ -92,14 +103,14 @@ function examineApart(bytes: Uint8Array, expected: Expectation, memoryMib: numbe
       env: {},
     });
     const late = setTimeout(() => {
-      resolve({ judgement: { accepted: false, why: 'the export takes too long to be read.' }, visits: [] });
+      resolve({ judgement: { ok: false, reason: 'the export takes too long to verify.' }, visits: [] });
       void worker.terminate();
-    }, EXAMINE_WITHIN_MS);
-    worker.once('message', (examined: Examined) => resolve(examined));
+    }, VERIFY_TIMEOUT_MS);
+    worker.once('message', (verified: Verified) => resolve(verified));
     worker.once('error', reject);
     worker.once('exit', () => {
       clearTimeout(late);
-      reject(new Error('the export was not examined'));
+      reject(new Error('the thread that verifies an export ended early'));
     });
   });
 }

@@ -1,57 +1,94 @@
 import { expect } from 'chai';
-import { NOW, SCAN_ID, endedPod, failedBy, progress, storedBy } from '../../../test/support/scan-samples.ts';
+import type { Pod } from '../kube-types.ts';
+import { NOW, SCAN_ID, endedPod, failedBy, progress, runningPod, storedBy } from '../../../test/support/scan-samples.ts';
 import { createPodMessageLog, readPodMessage, terminationMessage } from './pod-message-log.ts';
 
 const payload = (message: unknown) => Buffer.from(JSON.stringify(message));
 
 describe('pod messages', () => {
-  it('are read where they are whole, of this scan, and not too long', () => {
-    expect(readPodMessage(payload(storedBy('a')), SCAN_ID)).to.deep.equal(storedBy('a'));
+  it('are read if they match the schema, the scan and the size limit', () => {
+    expect(readPodMessage(payload(storedBy(0)), SCAN_ID)).to.deep.equal(storedBy(0));
     for (const bad of [
       '',
       '{',
       'null',
       '[]',
-      JSON.stringify({ ...storedBy('a'), more: 1 }),
-      JSON.stringify({ ...progress('a'), phase: 'done' }),
+      JSON.stringify({ ...storedBy(0), more: 1 }),
+      JSON.stringify({ ...progress(0), phase: 'done' }),
+      JSON.stringify(storedBy(-1)),
+      JSON.stringify(storedBy(0.5)),
+      JSON.stringify({ ...storedBy(0), attempt: 'pod-0' }),
+      JSON.stringify({ ...storedBy(0), shard: undefined }),
+      JSON.stringify({ ...storedBy(0), shard: 1 }),
     ])
       expect(readPodMessage(bad, SCAN_ID), bad).to.equal(null);
-    expect(readPodMessage(payload(storedBy('a')), 'other')).to.equal(null);
-    expect(readPodMessage(payload({ ...progress('a'), pages: { scanned: -1, failed: 0, total: 0 } }), SCAN_ID)).to.equal(null);
+    expect(readPodMessage(payload(storedBy(0)), 'other')).to.equal(null);
+    expect(readPodMessage(payload({ ...progress(0), pages: { scanned: -1, failed: 0, total: 0 } }), SCAN_ID)).to.equal(null);
     expect(readPodMessage(Buffer.from([0xff]), SCAN_ID)).to.equal(null);
-    expect(readPodMessage(`${JSON.stringify(storedBy('a'))}${' '.repeat(4096)}`, SCAN_ID)).to.equal(null);
+    expect(readPodMessage(`${JSON.stringify(storedBy(0))}${' '.repeat(4096)}`, SCAN_ID)).to.equal(null);
   });
 
-  it('end a scan by the termination message only where it is a last word', () => {
-    expect(terminationMessage(endedPod('a', 0, storedBy('a')), SCAN_ID)).to.deep.equal(storedBy('a'));
-    expect(terminationMessage(endedPod('a', 42, failedBy('a')), SCAN_ID)).to.deep.equal(failedBy('a'));
-    expect(terminationMessage(endedPod('a', 1, failedBy('a')), SCAN_ID)).to.equal(null);
-    expect(terminationMessage(endedPod('a', 0, progress('a')), SCAN_ID)).to.equal(null);
-    expect(terminationMessage(endedPod('a', 0), SCAN_ID)).to.equal(null);
+  it('are taken from a terminated pod only if they are its own final message', () => {
+    expect(terminationMessage(endedPod(0, 0, storedBy(0)), SCAN_ID)).to.deep.equal(storedBy(0));
+    expect(terminationMessage(endedPod(0, 42, failedBy(0)), SCAN_ID)).to.deep.equal(failedBy(0));
+    expect(terminationMessage(endedPod(0, 1, failedBy(0)), SCAN_ID)).to.equal(null);
+    expect(terminationMessage(endedPod(0, 0, progress(0)), SCAN_ID)).to.equal(null);
+    expect(terminationMessage(endedPod(0, 0), SCAN_ID)).to.equal(null);
+    expect(terminationMessage(endedPod(0, 0, storedBy(1)), SCAN_ID)).to.equal(null);
+    expect(terminationMessage(endedPod(1, 0, storedBy(0)), SCAN_ID)).to.equal(null);
   });
 
-  it('are news once, and within an attempt only forwards', () => {
-    const podMessages = createPodMessageLog();
-    const take = (message: unknown) => podMessages.take(SCAN_ID, payload(message), NOW);
-    expect(take(progress('a', { sequence: 2 }))).to.equal('news');
-    expect(take(progress('a', { sequence: 2 }))).to.equal('repeat');
-    expect(take(progress('a', { sequence: 1 }))).to.equal('repeat');
-    expect(take(progress('b', { sequence: 0 }))).to.equal('news');
-    expect(take(storedBy('b'))).to.equal('news');
-    expect(take(storedBy('b'))).to.equal('repeat');
-    expect(take('?')).to.equal('refused');
-    expect(podMessages.of(SCAN_ID)).to.deep.equal({ progress: progress('b', { sequence: 0 }), at: NOW, words: [storedBy('b')] });
-    podMessages.forget(SCAN_ID);
-    expect(podMessages.of(SCAN_ID).words).to.deep.equal([]);
-  });
+  describe('in the log', () => {
+    const logOf = (pods: Pod[]) => {
+      const log = createPodMessageLog();
+      return { log, take: (message: unknown, now: Pod[] = pods) => log.take(SCAN_ID, payload(message), now, NOW) };
+    };
 
-  it('do not fill the memory, whatever a pod makes up', () => {
-    const podMessages = createPodMessageLog();
-    for (let index = 0; index < 1000; index += 1) {
-      podMessages.take(SCAN_ID, payload(progress(`made-up-${index}`)), NOW);
-      podMessages.take(SCAN_ID, payload(storedBy(`made-up-${index}`)), NOW);
-    }
-    expect(podMessages.of(SCAN_ID).progress?.attempt).to.equal('made-up-15');
-    expect(podMessages.of(SCAN_ID).words).to.have.length(4);
+    it('are news once, and only newer ones replace older ones', () => {
+      const { log, take } = logOf([endedPod(0, 1), runningPod(1)]);
+      expect(take(progress(0, { sequence: 2 }))).to.equal('news');
+      expect(take(progress(0, { sequence: 2 }))).to.equal('repeat');
+      expect(take(progress(0, { sequence: 1 }))).to.equal('repeat');
+      expect(take(progress(1, { sequence: 0 }))).to.equal('news');
+      expect(take(progress(0, { sequence: 3 }))).to.equal('repeat');
+      expect(take(storedBy(1))).to.equal('news');
+      expect(take(storedBy(1))).to.equal('repeat');
+      expect(take('?')).to.equal('refused');
+      expect([...log.of(SCAN_ID)]).to.deep.equal([[0, { progress: progress(1, { sequence: 0 }), at: NOW, final: [storedBy(1)] }]]);
+      log.forget(SCAN_ID);
+      expect(log.of(SCAN_ID).size).to.equal(0);
+    });
+
+    it('are refused from an attempt that no pod has had', () => {
+      const { log, take } = logOf([runningPod(0)]);
+      expect(take(storedBy(0), [])).to.equal('refused');
+      expect(take(progress(1))).to.equal('refused');
+      expect(take(storedBy(1))).to.equal('refused');
+      expect(log.of(SCAN_ID).size).to.equal(0);
+    });
+
+    it('cannot be replaced by one that an earlier pod invented for a later attempt', () => {
+      const { log, take } = logOf([runningPod(0)]);
+      const invented = { ...storedBy(1), export: { bytes: 1, sha256: 'c'.repeat(64) } };
+      expect(take(invented)).to.equal('refused');
+      expect(take(storedBy(1), [endedPod(0, 1), runningPod(1)])).to.equal('news');
+      expect(log.of(SCAN_ID).get(0)?.final).to.deep.equal([storedBy(1)]);
+    });
+
+    it('are believed from an earlier attempt whose pod is deleted', () => {
+      const { take } = logOf([runningPod(2)]);
+      expect(take(storedBy(1))).to.equal('news');
+    });
+
+    it('do not fill the memory, whatever a pod invents', () => {
+      const { log, take } = logOf([runningPod(999)]);
+      for (let attempt = 0; attempt < 1000; attempt += 1) {
+        take(progress(attempt));
+        take(storedBy(attempt));
+      }
+      expect(log.of(SCAN_ID).size).to.equal(1);
+      expect(log.of(SCAN_ID).get(0)?.progress?.attempt).to.equal(999);
+      expect(log.of(SCAN_ID).get(0)?.final).to.have.length(4);
+    });
   });
 });

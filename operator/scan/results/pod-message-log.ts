@@ -1,4 +1,4 @@
-/** Reads what a pod says. It comes from a hostile place: size, schema and scan are checked before anything of it is believed. */
+/** Reads pod messages. They come from a hostile place: size, schema, scan and attempt are checked before anything is believed. */
 import { Compile } from 'typebox/compile';
 import {
   EXIT_PERMANENT,
@@ -9,13 +9,14 @@ import {
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
 import { scannerState, type Pod } from '../kube-types.ts';
+import { SHARDS, hadPod, identityKey, identityOf } from '../policy/pod-identity.ts';
 
 const schema = Compile(PodMessage);
 
-/** The last word of a pod. */
-export type LastWord = PodStored | PodFailed;
+/** The last message of a pod. */
+export type FinalMessage = PodStored | PodFailed;
 
-/** A pod's message about this scan; null if it is too large, malformed, or about another scan. */
+/** Returns a pod's message about this scan, or null if it is too large, malformed, or about another scan. */
 export function readPodMessage(payload: Uint8Array | string, scanId: string): PodMessage | null {
   const bytes = typeof payload === 'string' ? Buffer.from(payload) : payload;
   if (bytes.byteLength > POD_MESSAGE_MAX_BYTES) return null;
@@ -25,75 +26,80 @@ export function readPodMessage(payload: Uint8Array | string, scanId: string): Po
   } catch {
     return null;
   }
-  return schema.Check(message) && message.scanId === scanId ? message : null;
+  return schema.Check(message) && message.scanId === scanId && message.shard < SHARDS ? message : null;
 }
 
-/** The termination message of one pod, if it is a last word about this scan. */
-export function terminationMessage(pod: Pod, scanId: string): LastWord | null {
+/** Returns a pod's termination message, or null unless it is the final message of this very pod. */
+export function terminationMessage(pod: Pod, scanId: string): FinalMessage | null {
   const text = scannerState(pod).terminated?.message;
   if (text === undefined) return null;
   const message = readPodMessage(text, scanId);
-  if (message === null || message.kind === 'progress') return null;
-  // A pod that was killed after it gave up for good is tried again all the same; only its exit code makes that final.
+  if (message === null || message.kind === 'progress' || identityKey(message) !== identityKey(identityOf(pod))) return null;
+  // Kubernetes retries a pod that was killed after it had written its failure; only the exit code makes a failure final.
   if (message.kind === 'failed' && scannerState(pod).terminated?.exitCode !== EXIT_PERMANENT) return null;
   return message;
 }
 
-/** What a scan's pods have said on the bus so far. All of it may be missing. */
-export interface PodMessages {
-  /** The furthest progress of the attempt that spoke last. */
+/** What the pods of one shard have published so far. */
+export interface ShardMessages {
+  /** The newest progress of the latest attempt that published. */
   progress: PodProgress | null;
-  /** When something new was heard last. */
+  /** When the last new message arrived. */
   at: Date | null;
-  /** The last words, newest last. */
-  words: readonly LastWord[];
+  /** The final messages, oldest first. */
+  final: readonly FinalMessage[];
 }
 
-export const SILENCE: PodMessages = { progress: null, at: null, words: [] };
+/** What a scan's pods have published so far, by shard. Any of it may be missing. */
+export type PodMessages = ReadonlyMap<number, ShardMessages>;
 
-/** Attempts of one scan whose sequences are remembered; a pod that makes up attempts must not fill the memory. */
-const ATTEMPTS_MAX = 16;
-/** Last words of one scan that are remembered: attempts that ended one after the other. */
-const WORDS_MAX = 4;
+const SILENCE: ShardMessages = { progress: null, at: null, final: [] };
 
-/** Remembers what pods say on the bus, for as long as their scans live. */
+/** Final messages that are kept per shard: one for each of the latest attempts. */
+const FINAL_MAX = 4;
+
+/** Keeps what pods publish on the message bus, for as long as their scans live. */
 export interface PodMessageLog {
-  /** Takes in a raw message. @returns what became of it: only `news` is worth a look at the scan */
-  take(scanId: string, payload: Uint8Array, now: Date): 'news' | 'repeat' | 'refused';
+  /**
+   * Takes in a raw message.
+   * @param pods the scan's, as far as they are known
+   * @returns `news` if the scan must be reconciled, `repeat` if it adds nothing, `refused` if it cannot be believed
+   */
+  take(scanId: string, payload: Uint8Array, pods: readonly Pod[], now: Date): 'news' | 'repeat' | 'refused';
   of(scanId: string): PodMessages;
   forget(scanId: string): void;
 }
 
 export function createPodMessageLog(): PodMessageLog {
-  const scans = new Map<string, { heard: PodMessages; sequences: Map<string, number> }>();
-
-  function known(scanId: string) {
-    const entry = scans.get(scanId) ?? { heard: SILENCE, sequences: new Map<string, number>() };
-    scans.set(scanId, entry);
-    return entry;
-  }
+  const scans = new Map<string, Map<number, ShardMessages>>();
 
   return {
-    take(scanId, payload, now) {
+    take(scanId, payload, pods, now) {
       const message = readPodMessage(payload, scanId);
-      if (message === null) return 'refused';
-      const entry = known(scanId);
-      const { heard, sequences } = entry;
-      if (message.kind !== 'progress') {
-        const repeated = heard.words.some((word) => word.kind === message.kind && word.attempt === message.attempt);
-        if (repeated) return 'repeat';
-        entry.heard = { ...heard, at: now, words: [...heard.words, message].slice(-WORDS_MAX) };
-        return 'news';
-      }
-      const last = sequences.get(message.attempt);
-      if (last === undefined && sequences.size >= ATTEMPTS_MAX) return 'refused';
-      // Messages may be repeated or overtake each other; within an attempt only a higher sequence is newer.
-      if (last !== undefined && message.sequence <= last) return 'repeat';
-      sequences.set(message.attempt, message.sequence);
-      entry.heard = { ...heard, at: now, progress: message };
+      // A pod may publish under any attempt. One that no pod has had yet must not take the place of the real one.
+      if (message === null || !hadPod(pods, message)) return 'refused';
+      const shards = scans.get(scanId) ?? new Map<number, ShardMessages>();
+      const before = shards.get(message.shard) ?? SILENCE;
+      const after = withMessage(before, message, now);
+      if (after === before) return 'repeat';
+      scans.set(scanId, shards.set(message.shard, after));
       return 'news';
     },
-    of: (scanId) => scans.get(scanId)?.heard ?? SILENCE,
+    of: (scanId) => scans.get(scanId) ?? new Map(),
     forget: (scanId) => void scans.delete(scanId),
   };
+}
+
+/** Returns `before` itself if the message adds nothing. Messages may be repeated or overtake each other. */
+function withMessage(before: ShardMessages, message: PodMessage, now: Date): ShardMessages {
+  if (message.kind !== 'progress') {
+    const isKnown = before.final.some(({ kind, attempt }) => kind === message.kind && attempt === message.attempt);
+    return isKnown ? before : { ...before, at: now, final: [...before.final, message].slice(-FINAL_MAX) };
+  }
+  const { progress } = before;
+  const isNewer =
+    progress === null ||
+    message.attempt > progress.attempt ||
+    (message.attempt === progress.attempt && message.sequence > progress.sequence);
+  return isNewer ? { ...before, at: now, progress: message } : before;
 }

@@ -1,6 +1,6 @@
 /**
- * Judges the export that a pod stored: it comes from the process that opened hostile pages, so nothing in it is
- * believed that can be counted again. Pure.
+ * Verifies the export that a pod stored. It comes from the process that opened hostile pages, so everything that can be
+ * recomputed is recomputed. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
@@ -19,25 +19,25 @@ const schema = Compile(Report);
 export interface Expectation {
   scanId: string;
   options: ScanOptions;
-  /** Pages for which credits are held. */
+  /** Pages for which credits are reserved. */
   reserved: number;
   pagesRequested: number;
-  /** What the pod said of its pages. */
-  said: { scanned: number; failed: number };
+  /** The page counts of the pod's message. */
+  announced: { scanned: number; failed: number };
 }
 
-export type Judgement = { accepted: true; outcome: Outcome; verdict: Verdict } | { accepted: false; why: string };
+export type Judgement = { ok: true; outcome: Outcome; verdict: Verdict } | { ok: false; reason: string };
 
-/** A page's score may be rounded to one decimal by whoever wrote it. */
+/** The scanner may round a page's score to one decimal. */
 const ROUNDING = 0.1;
 
-const refuse = (why: string): Judgement => ({ accepted: false, why });
+const refuse = (reason: string): Judgement => ({ ok: false, reason });
 
 /**
- * Judges an export's bytes. `why` ends the sentence "The scanner's results were refused: …".
- * @param onPages is shown the pages of an export that is accepted
+ * Verifies an export's bytes. `reason` is the end of the sentence "The scanner's results were refused: …".
+ * @param onPages called with the pages of an accepted export
  */
-export function examine(bytes: Uint8Array, expected: Expectation, onPages?: (pages: readonly ReportPage[]) => void): Judgement {
+export function verifyExport(bytes: Uint8Array, expected: Expectation, onPages?: (pages: readonly ReportPage[]) => void): Judgement {
   if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
@@ -47,31 +47,31 @@ export function examine(bytes: Uint8Array, expected: Expectation, onPages?: (pag
   }
   if (!schema.Check(report)) {
     const [first] = schema.Errors(report);
-    return refuse(`the export is not of its schema (${first?.instancePath || 'the whole'} ${first?.message ?? 'does not match'}).`);
+    return refuse(`the export does not match its schema (${first?.instancePath || '/'} ${first?.message ?? 'does not match'}).`);
   }
-  const judgement = misfit(report, expected) ?? recount(report, expected);
-  if (judgement.accepted) onPages?.(report.pages);
+  const judgement = mismatch(report, expected) ?? recompute(report, expected);
+  if (judgement.ok) onPages?.(report.pages);
   return judgement;
 }
 
-/** The export must be about what was asked for. */
-function misfit({ scan }: Report, { scanId, options, reserved, pagesRequested }: Expectation): Judgement | null {
-  if (scan.id !== scanId) return refuse('the export is of another scan.');
-  if (scan.url !== options.url) return refuse('the export is of another URL.');
-  const asked = toReportOptions(options, { requested: pagesRequested, reserved });
-  if (!isDeepStrictEqual(scan.options, asked.options)) return refuse('the export was made with other options.');
-  return isDeepStrictEqual(scan.thresholds, asked.thresholds) ? null : refuse('the export was judged by other thresholds.');
+/** The export must be about the scan that was submitted. */
+function mismatch({ scan }: Report, { scanId, options, reserved, pagesRequested }: Expectation): Judgement | null {
+  if (scan.id !== scanId) return refuse('the export is about another scan.');
+  if (scan.url !== options.url) return refuse('the export is about another URL.');
+  const submitted = toReportOptions(options, { requested: pagesRequested, reserved });
+  if (!isDeepStrictEqual(scan.options, submitted.options)) return refuse('the export was made with other options.');
+  return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
 }
 
-/** Everything that follows from the pages is derived again. */
-function recount(report: Report, { options, reserved, said }: Expectation): Judgement {
+/** Derives everything that follows from the pages again. */
+function recompute(report: Report, { options, reserved, announced }: Expectation): Judgement {
   const { pages, score, scan } = report;
   const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
-  if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are held for ${reserved}.`);
+  if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are reserved for ${reserved}.`);
   const untested = pages.length - tested.length;
-  if (tested.length !== said.scanned || untested !== said.failed) return refuse("page counts differ from the scanner's summary.");
-  const wrong = tested.find((page) => !agrees(page));
+  if (tested.length !== announced.scanned || untested !== announced.failed) return refuse("page counts differ from the scanner's summary.");
+  const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
 
   const derived = deriveResults(pages, options.thresholds);
@@ -82,11 +82,14 @@ function recount(report: Report, { options, reserved, said }: Expectation): Judg
   if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
   if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score and violations.');
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
-  return { accepted: true, outcome, verdict };
+  return { ok: true, outcome, verdict };
 }
 
-/** True if a page's score follows from its rules, and every violation is of a rule that failed. (A rule that failed on no element that can be named lowers the score, and is no violation.) */
-function agrees(page: TestedPage): boolean {
+/**
+ * Checks that a page's score follows from its rules, and that every violation belongs to a failed rule. (A rule that failed
+ * on no element that can be named lowers the score without a violation.)
+ */
+function isConsistent(page: TestedPage): boolean {
   const failed = Object.values(page.rules).reduce((sum, { failed }) => sum + failed, 0);
   return failed >= page.violations.length && Math.abs(page.score - pageScore(page.rules)) <= ROUNDING;
 }

@@ -1,0 +1,77 @@
+/** Launches a scan: issues what its pod may do, and creates its Secret and its Job. May be repeated. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { PodInput } from '../../../core/protocol/pod-messages.ts';
+import type { Bus } from '../../../stores/nats.ts';
+import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import type { Scans } from '../../../stores/scans/scans.ts';
+import { admittedAt, type Job } from '../kube-types.ts';
+import * as ends from '../policy/condition-reasons.ts';
+import type { EndReason } from '../policy/condition-reasons.ts';
+import { uploadSlots } from '../policy/pod-identity.ts';
+import { reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
+import type { ScanTraces } from '../traces.ts';
+import { ChildRefused, type Children } from './children.ts';
+import { buildJob, type Launch, type ScannerSettings } from './job.ts';
+import { buildSecret, podInput, type PodSettings } from './secret.ts';
+
+export interface LauncherDeps {
+  children: Pick<Children, 'createSecret' | 'createJob'>;
+  scans: Pick<Scans, 'find'>;
+  reports: Pick<Reports, 'uploadLink'>;
+  bus: Pick<Bus, 'issueScanCredential'>;
+  scanner: ScannerSettings;
+  pod: PodSettings;
+  runTime: RunTime;
+  traces: ScanTraces;
+}
+
+export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
+
+/** @throws if the launch may succeed later */
+export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, signal: AbortSignal) => Promise<Launched>;
+
+/** How long upload links outlive the pod's deadline, because an upload may be in progress. In seconds. */
+const UPLOAD_MARGIN_SECONDS = 60;
+
+export function createLauncher(deps: LauncherDeps): Launcher {
+  const { children, scans, reports, bus, scanner, runTime, traces } = deps;
+
+  async function uploadLinks(scanId: string, seconds: number): Promise<PodInput['uploads']> {
+    const links = uploadSlots(scanner.retries).map(async (slot) => {
+      const keys = incomingKeys(scanId, slot);
+      return {
+        ...slot,
+        export: await reports.uploadLink(keys.export, 'application/json', seconds),
+        pdf: await reports.uploadLink(keys.pdf, 'application/pdf', seconds),
+      };
+    });
+    return Promise.all(links);
+  }
+
+  return async (scan, scanId, now, signal) => {
+    const row = await scans.find(scanId);
+    if (row === null) return { ok: false, end: ends.NOT_SUBMITTED };
+    const seconds = secondsToRun(reservedPages(scan), runTime);
+    const launch: Launch = { scan, scanId, organisation: row.organisation, seconds };
+    const admitted = admittedAt(scan) ?? now;
+    const deadline = new Date(admitted.getTime() + seconds * 1000);
+    const left = Math.max(1, Math.ceil((deadline.getTime() - now.getTime()) / 1000));
+    const grants = {
+      deadline,
+      uploads: await uploadLinks(scanId, left + UPLOAD_MARGIN_SECONDS),
+      messages: bus.issueScanCredential(scanId, deadline),
+      traceparent: traces.launched(scan, scanId),
+    };
+    try {
+      // The Secret first: a pod without it waits for its volume.
+      await children.createSecret(buildSecret(launch, podInput(launch, deps.pod, grants)), signal);
+      return { ok: true, job: await children.createJob(scan, buildJob(launch, scanner), signal) };
+    } catch (error) {
+      if (!(error instanceof ChildRefused)) throw error;
+      // Other Jobs may end soon and free the quota: worth as long a wait as a pod that does not start.
+      const waited = now.getTime() - admitted.getTime();
+      if (/exceeded quota/i.test(error.message) && waited < runTime.pendingDeadlineSeconds * 1000) throw error;
+      return { ok: false, end: error.kind === 'taken' ? ends.nameTaken(error.message) : ends.launchRefused(error.message) };
+    }
+  };
+}

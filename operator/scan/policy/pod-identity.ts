@@ -1,0 +1,47 @@
+/** Which attempt and shard a pod is, as its annotations state; and what follows from that for messages and uploads. Pure. */
+import { POD_IDENTITY_ANNOTATIONS, podIdentity, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
+import type { Pod } from '../kube-types.ts';
+
+/** Parts of a scan that run side by side, each in a pod of its own. */
+export const SHARDS = 1;
+
+/**
+ * Evictions and lost nodes that upload slots are made for, besides the retries after crashes. Kubernetes does not limit
+ * disruptions; a scan that meets more than three is rare, and its later attempts share the last slot.
+ */
+const DISRUPTIONS = 3;
+
+export function identityOf(pod: Pod): PodIdentity {
+  const count = (name: keyof typeof POD_IDENTITY_ANNOTATIONS) => Number(pod.metadata.annotations?.[POD_IDENTITY_ANNOTATIONS[name]] ?? 0);
+  return podIdentity({
+    JOB_COMPLETION_INDEX: count('JOB_COMPLETION_INDEX'),
+    JOB_INDEX_FAILURE_COUNT: count('JOB_INDEX_FAILURE_COUNT'),
+    JOB_INDEX_IGNORED_FAILURE_COUNT: count('JOB_INDEX_IGNORED_FAILURE_COUNT'),
+  });
+}
+
+/** Orders pods from the first attempt to the last. */
+export function byAttempt(pods: readonly Pod[]): Pod[] {
+  const age = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
+  return pods.toSorted((a, b) => identityOf(a).attempt - identityOf(b).attempt || age(a).localeCompare(age(b)));
+}
+
+/**
+ * Returns whether a pod of this attempt and shard exists or existed. Attempts have no gaps, so a pod of a later attempt
+ * proves the earlier ones, whose pods may be deleted. An attempt that no pod has had yet cannot have said or stored anything.
+ */
+export function hadPod(pods: readonly Pod[], said: PodIdentity): boolean {
+  return pods.map(identityOf).some(({ attempt, shard }) => shard === said.shard && attempt >= said.attempt);
+}
+
+/** An identity as the key of a Map. */
+export function identityKey({ attempt, shard }: PodIdentity): string {
+  return `${attempt}/${shard}`;
+}
+
+/** The attempts that get upload links at launch, ordered by attempt. @param retries after a crash */
+export function uploadSlots(retries: number): PodIdentity[] {
+  return Array.from({ length: retries + DISRUPTIONS + 1 }, (_, attempt) =>
+    Array.from({ length: SHARDS }, (_, shard) => ({ attempt, shard })),
+  ).flat();
+}
