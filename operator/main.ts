@@ -1,7 +1,7 @@
 /**
- * The operator's process: reads its configuration, opens its connections, campaigns for the lease, and closes with grace.
+ * The operator's process: reads its configuration, opens its connections, campaigns for the lease, and shuts down gracefully.
  *
- * What it must be allowed, and no more (rbac.authorization.k8s.io):
+ * The permissions that it needs, and no more (rbac.authorization.k8s.io):
  * - curbcut.dev: accessibilityscans get, list, watch, patch, delete; accessibilityscans/status patch;
  *   accessibilityscans/finalizers update (owner references that block deletion)
  * - curbcut.dev, in its own namespace: scanqueues get, list, watch, create; scanqueues/status patch
@@ -13,6 +13,7 @@
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import closeWithGrace from 'close-with-grace';
 import pino from 'pino';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
@@ -22,6 +23,9 @@ import { readOperatorConfiguration, settingsOf, type Configuration } from './con
 import { serveProbes } from './probe-server.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
 import { runOperator } from './operator.ts';
+
+/** Reconciles that run when the signal arrives have 20 s to finish; the grace period of the pod is longer than this. */
+const CLOSE_WITHIN_MS = 28_000;
 
 function configuration(): Configuration {
   try {
@@ -48,13 +52,6 @@ const tracer = await openTracer({
 });
 const connections = await openConnections(config, { logger, onCredits: metrics.stores.credits });
 
-const stopping = new AbortController();
-for (const signal of ['SIGTERM', 'SIGINT'] as const)
-  process.once(signal, () => {
-    logger.info({ signal }, 'closing');
-    stopping.abort();
-  });
-
 const server = await serveProbes({
   host: config.HOST,
   port: config.METRICS_PORT,
@@ -62,29 +59,43 @@ const server = await serveProbes({
   onDependency: metrics.stores.dependency,
   probes: connections.probes,
 });
-logger.info({ port: server.port }, 'answers probes');
+logger.info({ port: server.port }, 'probe server listening');
 
-try {
-  await runOperator(
-    {
-      connection: connections.kubernetes,
-      stores: connections.stores,
-      reports: connections.reports,
-      bus: connections.bus,
-      resolver: createResolver(),
-      settings: settingsOf(config),
-      metrics,
-      tracer,
-      identity: `${hostname()}_${randomUUID()}`,
-      logger,
-    },
-    stopping.signal,
-  );
-} catch (error) {
-  logger.error({ err: error }, 'cannot go on');
-  process.exitCode = 1;
-} finally {
-  await server.close();
-  await Promise.allSettled([connections.close(), tracer.close()]);
-  logger.info({}, 'closed');
-}
+const stopping = new AbortController();
+const finished = runOperator(
+  {
+    connection: connections.kubernetes,
+    stores: connections.stores,
+    reports: connections.reports,
+    bus: connections.bus,
+    resolver: createResolver(),
+    settings: settingsOf(config),
+    metrics,
+    tracer,
+    identity: `${hostname()}_${randomUUID()}`,
+    logger,
+  },
+  stopping.signal,
+);
+
+const closing = closeWithGrace(
+  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'running work was cut off') },
+  async ({ signal, err }) => {
+    if (err) logger.error({ err }, 'fatal');
+    else logger.info({ signal }, 'closing');
+    stopping.abort();
+    try {
+      await finished;
+    } finally {
+      await server.close();
+      await Promise.allSettled([connections.close(), tracer.close()]);
+      logger.info({}, 'closed');
+    }
+  },
+);
+
+finished.catch((err: unknown) => {
+  logger.error({ err }, 'fatal');
+  // The process then exits with 1, because `finished` is rejected.
+  if (!stopping.signal.aborted) closing.close();
+});

@@ -4,7 +4,8 @@ import { createFakeClock, type FakeClock } from '../../test/support/fake-clock.t
 import { createFakeLeases, type Faults } from '../../test/support/fake-leases.ts';
 import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import { runLeaderElection, microTime } from './leader-election.ts';
+import { runLeaderElection } from './leader-election.ts';
+import { microTime } from './lease-lock.ts';
 
 interface Campaigner {
   faults: Faults;

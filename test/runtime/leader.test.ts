@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import { systemClock } from '../../operator/runtime/clock.ts';
 import { startController } from '../../operator/runtime/controller.ts';
-import { runLeaderElection, LEASES, type Lease, type LeadOptions } from '../../operator/runtime/leader-election.ts';
+import { runLeaderElection, type LeaderElectionOptions } from '../../operator/runtime/leader-election.ts';
+import { LEASES, type Lease } from '../../operator/runtime/lease-lock.ts';
 import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import type { KubernetesConnection, KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
@@ -24,7 +25,7 @@ describe('leader election, against a Kubernetes API', () => {
   });
   after(() => cluster.close());
 
-  function campaign(connection: KubernetesConnection, identity: string, whileLeading?: LeadOptions['whileLeading']) {
+  function campaign(connection: KubernetesConnection, identity: string, whileLeading?: LeaderElectionOptions['whileLeading']) {
     const stop = new AbortController();
     const it = { stop, leads: false, lost: false, over: Promise.resolve() };
     it.over = runLeaderElection({
@@ -91,7 +92,7 @@ describe('leader election, against a Kubernetes API', () => {
     const attempts: { by: string; problem?: unknown }[] = [];
 
     /** Reads, is held up, and writes what it then believes: the worst moment to lose a lease. */
-    const work = (own: KubernetesConnection, by: string, holdUp: () => Promise<void>): LeadOptions['whileLeading'] =>
+    const work = (own: KubernetesConnection, by: string, holdUp: () => Promise<void>): LeaderElectionOptions['whileLeading'] =>
       async function whileLeading(signal, lost) {
         const queue = createWorkqueue({ clock: systemClock });
         const path = own.path(CONFIGMAPS, namespace, 'scan');
@@ -137,7 +138,7 @@ describe('leader election, against a Kubernetes API', () => {
     await until('b has written', () => attempts.some(({ by }) => by === 'b'));
     expect([a.lost, b.leads]).to.deep.equal([true, true]);
     await until('the write of a has ended', () => attempts.some(({ by }) => by === 'a'));
-    expect(String(attempts.find(({ by }) => by === 'a')?.problem)).to.contain('the lease is lost');
+    expect(String(attempts.find(({ by }) => by === 'a')?.problem)).to.contain('lost lease');
     expect(seen).to.deep.equal(['a sees start', 'b sees start']);
     expect((await maps.get('scan')).data).to.deep.equal({ value: 'b' });
   });

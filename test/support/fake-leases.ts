@@ -1,5 +1,5 @@
 /** As much of a Kubernetes API as leader election asks for: one Lease, with faults that a test switches on. */
-import type { Lease } from '../../operator/runtime/leader-election.ts';
+import type { Lease } from '../../operator/runtime/lease-lock.ts';
 import { KubernetesError, type KubernetesConnection, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
 
 export interface FakeLeases {
