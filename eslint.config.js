@@ -1,4 +1,4 @@
-// Rules that find faults; how code looks is Prettier's.
+// Rules that find errors. Prettier formats.
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
