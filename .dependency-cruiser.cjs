@@ -51,7 +51,7 @@ module.exports = {
     {
       name: 'kubernetes-client-is-loaded-late',
       severity: 'error',
-      comment: 'Importing the connection must not load the client: it costs 45 MB and half a second (docs/dependencies.md).',
+      comment: 'Importing the connection must not load the client: it costs memory and half a second (docs/dependencies.md).',
       from: { pathNot: `^platform/kubernetes/|${tests}` },
       to: { path: '^platform/kubernetes/kubeconfig[.]ts$' },
     },

@@ -22,7 +22,7 @@ const DEFAULT_TIMEOUT_MS = 30_000;
  * @throws Error that says what is wrong with the kubeconfig. The server itself is first contacted by the first request.
  */
 export async function connectKubernetes(options: ConnectOptions = {}): Promise<KubernetesConnection> {
-  // 90 MB and half a second: a process that finds a mistake in its settings must not pay for it.
+  // Half a second and much memory (docs/dependencies.md): only after the settings were found to be right.
   const { loadKubeConfig } = await import('./kubeconfig.ts');
   const load = () => loadKubeConfig(options.kubeconfig);
   const config = load();
