@@ -1,4 +1,4 @@
-/** Turns what a scan found into the JSON export: score, verdict, counts and root causes over its pages. */
+/** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import { toReportOptions } from '../../core/report/options.ts';
 import { deriveResults } from '../../core/report/results.ts';
@@ -8,7 +8,7 @@ import type { Report, ReportPage } from '../../core/report/schema.ts';
  * Builds the report of a scan.
  * @param found.pages in the scan's order, tested and untested
  * @param found.tools versions of Curbcut, axe-core and the browser
- * @throws RangeError when no page was tested: such a scan has failed and has no report
+ * @throws RangeError if no page was tested, because such a scan has failed and has no report
  */
 export function buildReport(found: {
   input: PodInput;

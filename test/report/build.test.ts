@@ -19,14 +19,14 @@ const [startedAt, finishedAt] = [new Date('2026-03-02T09:14:05Z'), new Date('202
 const build = (pages: ReportPage[], thresholds = {}) =>
   buildReport({ input: sampleInput(thresholds), pages, tools, startedAt, finishedAt });
 
-describe('the JSON export', () => {
+describe('JSON export', () => {
   for (const [name, make] of Object.entries({
     small: smallReport,
     clean: cleanReport,
     hostile: hostileReport,
     large: () => largeReport(20, 5, true),
   }))
-    it(`of a ${name} scan is what its schema says, also after a trip through JSON`, () => {
+    it(`of a ${name} scan matches its schema, before and after serialisation`, () => {
       const report = make();
       expect([...Value.Errors(Report, report)].slice(0, 3)).to.deep.equal([]);
       expect(Value.Check(Report, JSON.parse(JSON.stringify(report)))).to.equal(true);
@@ -38,7 +38,7 @@ describe('the JSON export', () => {
   ]);
   const nav = sampleViolation('landmark-unique', 'minor', 'Landmarks', [sampleNode('<nav></nav>', 'nav')]);
 
-  it('counts each failing element of each rule on each page once, and needs-review apart', () => {
+  it('counts each failing element of each rule on each page once, and needs-review separately', () => {
     const report = build([
       samplePage('https://x.example/1', '1', [image, nav]),
       samplePage('https://x.example/2', '2', [image], [nav, image]),
@@ -52,7 +52,7 @@ describe('the JSON export', () => {
     ]);
   });
 
-  it('scores the tested pages only, and says how many there were', () => {
+  it('scores tested pages only, and gives their number', () => {
     const good = samplePage('https://x.example/1', '1', []);
     const report = build([good, sampleUntested('https://x.example/2', 'timeout', null)]);
     expect(report.score).to.deep.include({ value: 100, pages_tested: 1, pages_found: 2 });
@@ -61,14 +61,14 @@ describe('the JSON export', () => {
     expect(worse.score.value).to.equal(Math.round(((100 + (100 * 126) / 136) / 2) * 10) / 10);
   });
 
-  it('holds the verdict with each missed threshold, and the thresholds that were not set as null', () => {
+  it('contains the verdict with each missed threshold, and null for thresholds that are not set', () => {
     const report = build([samplePage('https://x.example/1', '1', [image])], { maxViolations: 1 });
     expect(report.scan.verdict).to.deep.equal({ passed: false, message: 'There are 2 violations, more than the 1 allowed.' });
     expect(report.scan.thresholds).to.deep.equal({ min_score: null, max_violations: 1, fail_on_severity: null });
     expect(build([samplePage('https://x.example/1', '1', [image])]).scan.verdict).to.deep.equal({ passed: null, message: null });
   });
 
-  it('cannot be made of a scan in which no page was tested', () => {
+  it('cannot be built without a tested page', () => {
     expect(() => build([sampleUntested('https://x.example/', 'http_error', 500)])).to.throw(RangeError);
   });
 });

@@ -28,7 +28,7 @@ const SAMPLES: Record<string, () => Report> = {
   'a large site': () => largeReport(120, 8, true),
 };
 
-describe('the PDF report', () => {
+describe('PDF report', () => {
   for (const [name, make] of Object.entries(SAMPLES))
     describe(`of ${name}`, () => {
       let bytes: Uint8Array;
@@ -38,7 +38,7 @@ describe('the PDF report', () => {
         ({ bytes, file, elements } = await rendered(make()));
       });
 
-      it('says that it is PDF/UA, in which language it is, and shows its title', () => {
+      it('declares PDF/UA, its language and its title', () => {
         expect(file.metadata).to.match(/<pdfuaid:part>1<\/pdfuaid:part>/);
         expect(file.metadata).to.include('Accessibility report: www.example.org');
         expect(file.catalog['Lang']).to.equal('en');
@@ -46,7 +46,7 @@ describe('the PDF report', () => {
         expect(file.dict(file.catalog['ViewerPreferences'])['DisplayDocTitle']).to.equal(true);
       });
 
-      it('has no text outside the structure, and none that its fonts lack', () => {
+      it('has no untagged text, and no missing glyphs', () => {
         expect(file.untagged).to.equal('');
         expect(file.undefinedGlyphs).to.equal(0);
       });
@@ -62,7 +62,7 @@ describe('the PDF report', () => {
         expect(descriptors.length).to.equal(fonts.length);
       });
 
-      it('has one title, and headings of which no level is passed over', () => {
+      it('has one title, and skips no heading level', () => {
         const levels = of(elements, 'H1', 'H2', 'H3').map(({ type }) => Number(type.slice(1)));
         expect(levels.filter((level) => level === 1)).to.have.length(1);
         expect(levels[0]).to.equal(1);
@@ -70,13 +70,13 @@ describe('the PDF report', () => {
         for (const heading of of(elements, 'H1', 'H2', 'H3')) expect(heading.text.trim()).not.to.equal('');
       });
 
-      it('has an alternative for each figure', () => {
+      it('has alternative text for each figure', () => {
         const figures = of(elements, 'Figure');
         expect(figures).to.have.length(2);
         for (const figure of figures) expect(figure.dict['Alt']).to.be.a('string').and.not.equal('');
       });
 
-      it('has tables with as many cells in each row, and a scope for each heading', () => {
+      it('has the same number of cells in each row of a table, and a scope for each heading', () => {
         const tables = of(elements, 'Table');
         expect(tables.length).to.be.at.least(2);
         for (const table of tables) {
@@ -97,7 +97,7 @@ describe('the PDF report', () => {
         }
       });
 
-      it('says of each link where it leads, and has each in the structure', () => {
+      it('tags and describes each link', () => {
         const links = of(elements, 'Link');
         const annotations = file.pages.flatMap((page) => ((file.get(page['Annots']) ?? []) as []).map((one) => file.dict(one)));
         expect(links.flatMap((link) => link.annotations)).to.have.length(annotations.length);
@@ -108,13 +108,13 @@ describe('the PDF report', () => {
         for (const page of file.pages) expect((page['Tabs'] as Name).name).to.equal('S');
       });
 
-      it('is the same file for the same report', async () => {
+      it('gives the same file for the same report', async () => {
         expect(Buffer.from(await renderPdf(make())).equals(bytes)).to.equal(true);
       });
     });
 
   for (const locale of LOCALES)
-    it(`is in ${locale}, with every letter`, async () => {
+    it(`renders ${locale} with all its letters`, async () => {
       const { file, elements } = await rendered(smallReport(undefined, locale));
       const { texts } = i18nOf(locale);
       expect(file.catalog['Lang']).to.equal(locale);
@@ -131,7 +131,7 @@ describe('the PDF report', () => {
       expect(file.undefinedGlyphs).to.equal(0);
     });
 
-  it('tells the verdict on its first page: score, coverage, severities, thresholds', async () => {
+  it('shows verdict, score, coverage, severities and thresholds on the first page', async () => {
     const report = smallReport();
     const { elements } = await rendered(report);
     expect(of(elements, 'H2')[0]!.text).to.equal('Did not pass');
@@ -156,10 +156,10 @@ describe('the PDF report', () => {
   it('lists untested pages with their reason', async () => {
     const rows = of((await rendered(smallReport())).elements, 'TR').map(({ children }) => children.map(({ text }) => text));
     expect(rows).to.deep.include(['/members', '200', 'Shows a sign-in page']);
-    expect(rows).to.deep.include(['/old', '404', 'Answered with an error']);
+    expect(rows).to.deep.include(['/old', '404', 'Returned an error']);
   });
 
-  it('shows other scripts as □ and keeps their text', async () => {
+  it('shows unsupported scripts as □ and keeps their text', async () => {
     const { elements } = await rendered(hostileReport());
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include('日本語のページ');
@@ -168,7 +168,7 @@ describe('the PDF report', () => {
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
   });
 
-  it('does not grow with the violations, and says what it left out', async () => {
+  it('does not grow with the number of violations, and says what is left out', async () => {
     const few = await rendered(largeReport(500, 2, true));
     const many = await rendered(largeReport(500, 10, true));
     expect(many.file.pages.length).to.equal(few.file.pages.length);
@@ -176,12 +176,12 @@ describe('the PDF report', () => {
     expect(many.bytes.length).to.be.at.most(4 * 1024 * 1024);
     expect(of(many.elements, 'H3')).to.have.length(50);
     const said = of(many.elements, 'P').map(({ text }) => text);
-    expect(said).to.include('4,750 more root causes are left out here. The JSON export holds all of them.');
+    expect(said).to.include('4,750 more root causes are not shown here. The JSON export contains all of them.');
   }).timeout(60_000);
 
-  it('is PDF/UA-1 to veraPDF', async function () {
+  it('complies with PDF/UA-1 according to veraPDF', async function () {
     const classpath = process.env['VERAPDF'];
-    // Needs Java: set VERAPDF to the class path of org.verapdf.apps:greenfield-apps.
+    // Requires Java: set VERAPDF to the class path of org.verapdf.apps:greenfield-apps.
     if (classpath === undefined || classpath === '') return this.skip();
     this.timeout(300_000);
     const folder = await mkdtemp(join(tmpdir(), 'curbcut-pdf-'));
@@ -193,7 +193,7 @@ describe('the PDF report', () => {
         await writeFile(path, await renderPdf(make()));
         files.push(path);
       }
-      // Exits with 1 where a file does not comply.
+      // Exits with 1 if a file does not comply.
       const { stdout } = await promisify(execFile)('java', [
         ...['-cp', classpath, 'org.verapdf.apps.GreenfieldCliWrapper', '--flavour', 'ua1', '--format', 'text'],
         ...files,

@@ -1,4 +1,4 @@
-/** Scans to report on: small, large, clean, hostile. */
+/** Sample reports: small, large, clean, hostile. */
 import { buildReport } from '../../scanner-image/report/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report/schema.ts';
@@ -7,7 +7,6 @@ import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 
-/** A scan's input with the given thresholds. */
 export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', url = 'https://www.example.org/'): PodInput {
   return {
     scanId: '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b',
@@ -51,7 +50,6 @@ export const sampleViolation = (rule: string, impact: Impact, help: string, node
   nodes,
 });
 
-/** A tested page. */
 export function samplePage(url: string, title: string, violations: ReportViolation[], needsReview: ReportViolation[] = []): TestedPage {
   const rules = emptyTally();
   for (const impact of IMPACTS) rules[impact].passed = 6;
@@ -162,7 +160,7 @@ export function smallReport(
   return finish(sampleInput(thresholds, locale), pages);
 }
 
-/** Nothing was found. */
+/** A report without violations. */
 export function cleanReport(thresholds: Thresholds = { minScore: 90 }, locale: Locale = 'en'): Report {
   return finish(sampleInput(thresholds, locale), [
     samplePage('https://www.example.org/', 'Home', []),
@@ -170,7 +168,7 @@ export function cleanReport(thresholds: Thresholds = { minScore: 90 }, locale: L
   ]);
 }
 
-/** As many pages and violations as are asked for; `distinct` makes each violation a root cause of its own. */
+/** A report of any size. With `distinct`, each violation is its own root cause. */
 export function largeReport(pages: number, perPage: number, distinct: boolean): Report {
   const all = Array.from({ length: pages }, (_, page) =>
     samplePage(
@@ -189,7 +187,7 @@ export function largeReport(pages: number, perPage: number, distinct: boolean): 
   return finish(sampleInput({ minScore: 95, maxViolations: 0 }), all);
 }
 
-/** Everything that a site may throw at a layout: other scripts, endless words and URLs, marks of direction, icons. */
+/** A report that strains the layout: unsupported scripts, very long words and URLs, direction marks, icon fonts. */
 export function hostileReport(): Report {
   const endless = `https://www.example.org/${'path-without-end/'.repeat(30)}?token=${'0123456789abcdef'.repeat(20)}`;
   const titles = [

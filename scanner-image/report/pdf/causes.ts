@@ -1,4 +1,4 @@
-/** Root causes, worst first: an example, how to mend it, and where it occurs. */
+/** Root causes, worst first: an example, how to fix it, and where it occurs. */
 import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { linkable, placeOf } from './links.ts';
@@ -9,21 +9,21 @@ import { drawTable, type Cell } from './table.ts';
 import type { Style } from './typography.ts';
 import type { I18n } from './i18n.ts';
 
-/** Root causes that are shown in full, and in the table after them; the rest is in the JSON export. */
+/** How many root causes are shown in full, and how many in the table after them. The JSON export has the rest. */
 export const CAUSES_IN_FULL = 50;
 export const CAUSES_IN_TABLE = 200;
-/** Pages that a root cause names. */
+/** How many pages a root cause lists. */
 const PAGES_NAMED = 5;
-/** Longest texts of the rules' own that are printed, in characters: they come from outside. */
+/** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
 const HELP_MAX = 300;
 
-/** One step of a failure summary: what to do, and the points that it offers. */
+/** One part of a failure summary: what to do, and its options. */
 export interface Advice {
   lead: string;
   points: string[];
 }
 
-/** Reads axe-core's failure summary: a line for each lead, indented lines for its points. */
+/** Parses a failure summary of axe-core: one line per lead, with indented lines for its points. */
 export function adviceOf(summary: string): Advice[] {
   const advice: Advice[] = [];
   for (const line of summary.split('\n')) {
@@ -36,7 +36,7 @@ export function adviceOf(summary: string): Advice[] {
   return advice;
 }
 
-/** Draws the section of root causes. @param outline the document's outline, to which they are added */
+/** Draws the section of root causes, and adds them to the outline. */
 export function drawCauses(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
   const { pdf } = flow;
   const { texts } = i18n;
@@ -73,7 +73,7 @@ function drawCause(
   const { texts, count } = i18n;
   const section = pdf.element(parent, 'Sect');
   const title = `${index + 1}. ${group.help.slice(0, HELP_MAX)}`;
-  // A root cause is read as a whole: it is broken only where more than half a page would stay empty.
+  // A root cause stays on one page, unless more than half a page would stay empty.
   const height = heightOf(flow, group, title);
   if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) / 2) flow.newPage();
   if (flow.y > PAGE.top)
@@ -124,24 +124,24 @@ function drawCause(
   drawPlaces(flow, section, group, i18n);
 }
 
-/** How high a root cause will be, in points, a little more rather than less. */
+/** The height of a root cause in points, rounded up. */
 function heightOf(flow: Flow, group: ReportGroup, title: string): number {
   const { pdf } = flow;
-  const high = (text: string, style: Style, width: number, most: number): number =>
-    pdf.lines(text, style, width, most).length * style.leading;
+  const heightOfText = (text: string, style: Style, width: number, maxLines: number): number =>
+    pdf.lines(text, style, width, maxLines).length * style.leading;
   const { example } = group;
   const bulleted = CONTENT_WIDTH - 11;
   return (
-    high(title, TYPE.h3, CONTENT_WIDTH, 4) +
+    heightOfText(title, TYPE.h3, CONTENT_WIDTH, 4) +
     2 * TYPE.soft.leading +
     3 * TYPE.label.leading +
-    high(example.html, TYPE.code, CONTENT_WIDTH - 24, 6) +
+    heightOfText(example.html, TYPE.code, CONTENT_WIDTH - 24, 6) +
     (2 + example.frame_path.length + example.shadow_path.length) * TYPE.cellSoft.leading +
     adviceOf(example.failure_summary)
       .slice(0, 4)
       .flatMap(({ lead, points }) => [lead, ...points.slice(0, 8)])
-      .reduce((sum, text) => sum + high(text, TYPE.body, bulleted, 3), 0) +
-    group.page_urls.slice(0, PAGES_NAMED).reduce((sum, url) => sum + high(url, TYPE.url, bulleted, 2) + 1, 0) +
+      .reduce((sum, text) => sum + heightOfText(text, TYPE.body, bulleted, 3), 0) +
+    group.page_urls.slice(0, PAGES_NAMED).reduce((sum, url) => sum + heightOfText(url, TYPE.url, bulleted, 2) + 1, 0) +
     TYPE.url.leading +
     70
   );

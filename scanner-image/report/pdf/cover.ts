@@ -1,4 +1,4 @@
-/** The first page: what a manager must understand at a glance. */
+/** The first page: the result at a glance, for readers who are not developers. */
 import type { Report } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { linkable, placeOf } from './links.ts';
@@ -8,7 +8,7 @@ import { ring, verdictIcon } from './icons.ts';
 import { thresholdRows, drawSeverities, drawThresholds, type ThresholdRow } from './summary-tables.ts';
 import type { I18n } from './i18n.ts';
 
-/** Draws the first page; `shownInFull` root causes can be jumped to. */
+/** Draws the first page. @param shownInFull how many root causes have a section to link to */
 export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: number): void {
   const { pdf } = flow;
   const { texts, format } = i18n;
@@ -41,13 +41,13 @@ export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: n
   const note = pdf.lines(texts.coverNote, TYPE.soft, CONTENT_WIDTH - 24);
   const noteHeight = note.length * TYPE.soft.leading + 12;
   drawFixFirst(flow, report, i18n, shownInFull, noteHeight + 14);
-  // The remark stands at the foot of the page, if it has one of its own.
+  // The note goes to the bottom of the page if there is room.
   flow.skip(14);
   flow.y = Math.max(flow.y, Math.min(flow.y + flow.left() - noteHeight, PAGE.height - PAGE.bottom - noteHeight));
   flow.panel(pdf.root, texts.coverNote, TYPE.soft);
 }
 
-/** Links to the worst root causes, as many as the page has room for. */
+/** Links to the worst root causes, as many as fit on the page. */
 function drawFixFirst(flow: Flow, report: Report, i18n: I18n, shownInFull: number, reserved: number): void {
   const { pdf } = flow;
   const style = { ...TYPE.url, size: 9.5, leading: 14, breakAnywhere: false };

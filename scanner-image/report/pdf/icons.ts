@@ -1,10 +1,10 @@
-/** Drawn signs: a shape of its own for each severity and each verdict, so that nothing is told by colour alone. */
+/** Icons: each severity and verdict has its own shape, so that no information depends on colour alone. */
 import type { Impact } from '../../../core/scan/impacts.ts';
 import { SEVERITIES } from './palette.ts';
 
 type Doc = PDFKit.PDFDocument;
 
-/** The sign of a severity, about 2 × `radius` wide, centred on a point: octagon, triangle, diamond, dot. */
+/** Draws the icon of a severity, about 2 × `radius` wide, centred on a point: octagon, triangle, diamond or dot. */
 export function severityIcon(doc: Doc, impact: Impact, x: number, y: number, radius = 3.6): void {
   const around = (corners: number, turn: number, size: number): [number, number][] =>
     Array.from({ length: corners }, (_, index) => {
@@ -29,7 +29,7 @@ export function severityIcon(doc: Doc, impact: Impact, x: number, y: number, rad
   doc.fill(SEVERITIES[impact]);
 }
 
-/** Check mark, cross or dash in a disc. */
+/** Draws a check mark, cross or dash in a disc. */
 export function verdictIcon(doc: Doc, verdict: boolean | null, x: number, y: number, radius: number, color: string): void {
   doc.circle(x, y, radius).fill(color);
   doc
@@ -54,7 +54,7 @@ export function verdictIcon(doc: Doc, verdict: boolean | null, x: number, y: num
   doc.lineCap('butt').lineJoin('miter');
 }
 
-/** A ring that is filled clockwise by `share` (0 to 1), with a tick at `tick`. */
+/** Draws a ring that is filled clockwise by `share` (0 to 1), with a mark at `tick` (0 to 1). */
 export function ring(
   doc: Doc,
   center: { x: number; y: number; radius: number; thickness: number },

@@ -1,4 +1,4 @@
-/** The tables of pages: those that were tested, with their scores, and those that were not, with the reason. */
+/** The tables of pages: tested pages with their scores, and untested pages with the reason. */
 import { countViolations } from '../../../core/report/score.ts';
 import type { Report, TestedPage, UntestedPage } from '../../../core/report/schema.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
@@ -10,17 +10,17 @@ import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { I18n } from './i18n.ts';
 
-/** Rows of each table; the rest is in the JSON export. */
+/** How many rows each table has. The JSON export has the rest. */
 export const TESTED_ROWS = 500;
 export const UNTESTED_ROWS = 100;
-/** Longest title that is looked at, in characters. */
+/** The longest page title, in characters. */
 const TITLE_MAX = 200;
 
-/** A language tag that a PDF may hold; pages write anything into theirs. */
+/** The language of a page as a valid language tag: pages may write anything into `lang`. */
 const languageTag = (language: string | null): string | undefined =>
   language !== null && /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(language) ? language : undefined;
 
-/** A page as the report's reader knows it: its path on the scanned site, else the whole URL. */
+/** The path of a page on the scanned site, else its whole URL. */
 function shortened(url: string, site: string): string {
   const parsed = URL.parse(url);
   const origin = URL.parse(site)?.origin;

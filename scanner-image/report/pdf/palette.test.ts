@@ -15,27 +15,27 @@ const contrast = (one: string, other: string): number => {
   return (light + 0.05) / (dark + 0.05);
 };
 
-describe('the colours of the report', () => {
+describe('report colours', () => {
   const white = '#ffffff';
-  it('are measured as WCAG measures them', () => {
+  it('are measured as WCAG defines contrast', () => {
     expect(contrast('#000000', white)).to.equal(21);
     expect(contrast('#767676', white)).to.be.closeTo(4.54, 0.01);
   });
 
   for (const [name, { color }] of Object.entries(TYPE))
-    it(`make ${name} readable on white and on tinted ground`, () => {
+    it(`make ${name} readable on white and on the tinted background`, () => {
       expect(contrast(color, white)).to.be.at.least(4.5);
       expect(contrast(color, GROUND)).to.be.at.least(4.5);
     });
 
   for (const [name, { ground, strong }] of Object.entries(VERDICTS))
-    it(`make the verdict ${name} readable on its ground and on white`, () => {
+    it(`make the verdict ${name} readable on its background and on white`, () => {
       for (const color of [strong, INK, SOFT, LINK]) expect(contrast(color, ground)).to.be.at.least(4.5);
       expect(contrast(strong, white)).to.be.at.least(4.5);
     });
 
   for (const impact of IMPACTS)
-    it(`tell the sign and the bar of ${impact} from white and from the bar's ground`, () => {
+    it(`make the icon and the bar of ${impact} visible on white and on the bar's background`, () => {
       expect(contrast(SEVERITIES[impact], white)).to.be.at.least(3);
       expect(contrast(SEVERITIES[impact], GROUND)).to.be.at.least(3);
     });

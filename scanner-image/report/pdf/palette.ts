@@ -1,4 +1,4 @@
-/** Colours and type sizes of the report. Every text colour has a contrast of at least 4.5:1 on every ground it is used on (palette.test.ts). */
+/** Colours and type sizes of the report. Every text colour has a contrast of at least 4.5:1 on each of its backgrounds (palette.test.ts). */
 import type { Impact } from '../../../core/scan/impacts.ts';
 import type { Style } from './typography.ts';
 
@@ -8,7 +8,7 @@ export const LINK = '#1c4aa5';
 export const LINE = '#d5dbe6';
 export const GROUND = '#f3f5f9';
 
-/** Ground, edge and word of a verdict. */
+/** The colours of a verdict: background, and edge and text. */
 export interface VerdictColors {
   ground: string;
   strong: string;
@@ -19,7 +19,7 @@ export const VERDICTS = {
   none: { ground: '#ebf1fa', strong: '#24508c' },
 } as const satisfies Record<string, VerdictColors>;
 
-/** Bars and signs; each severity has a sign of its own shape, too. */
+/** Colours of bars and icons. Each severity also has its own icon shape. */
 export const SEVERITIES: Readonly<Record<Impact, string>> = {
   critical: '#a3161a',
   serious: '#b8500b',
@@ -52,7 +52,6 @@ export const TYPE = {
   figure: style('bold', 17, 22, INK),
 } as const satisfies Record<string, Style>;
 
-/** The same style in another colour. */
 export function colored(base: Style, color: string): Style {
   return { ...base, color };
 }

@@ -1,4 +1,4 @@
-/** The PDF report: a tagged document (PDF/UA-1) in the scan's language. */
+/** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { CAUSES_IN_FULL, drawCauses } from './causes.ts';
@@ -10,9 +10,9 @@ import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
 import { i18nOf, type I18n } from './i18n.ts';
 
 /**
- * Renders a report. The same report gives the same bytes. Long lists are cut, and the document says by how much, so that
- * time, memory and size do not grow with the number of violations.
- * @param options.locale another language than the scan's
+ * Renders a report. The same report gives the same bytes. Long lists are truncated, and the document says how many entries
+ * are left out, so that time, memory and size do not grow with the number of violations.
+ * @param options.locale default: the language of the scan
  */
 export async function renderPdf(report: Report, options: { locale?: Locale } = {}): Promise<Uint8Array> {
   const i18n = i18nOf(options.locale ?? report.scan.options.locale);

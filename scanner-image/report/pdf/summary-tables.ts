@@ -1,4 +1,4 @@
-/** The first page's two tables: violations by severity, and thresholds. */
+/** The two tables on the first page: violations by severity, and thresholds. */
 import { thresholdsOf } from '../../../core/report/options.ts';
 import { outcomeOf } from '../../../core/report/results.ts';
 import type { Report } from '../../../core/report/schema.ts';
@@ -12,7 +12,7 @@ import { drawTable, type Cell } from './table.ts';
 import type { I18n } from './i18n.ts';
 import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
 
-/** One threshold that was set, in the report's language. */
+/** A threshold that is set, in the report's language. */
 export interface ThresholdRow {
   name: string;
   allowed: string;
@@ -20,7 +20,6 @@ export interface ThresholdRow {
   met: boolean;
 }
 
-/** The thresholds that were set, in the report's language, each met or missed. */
 export function thresholdRows(report: Report, i18n: I18n): ThresholdRow[] {
   const { locale, texts, format, number } = i18n;
   const listed = (measured: Partial<Record<Impact, number>>): string => {
@@ -28,18 +27,18 @@ export function thresholdRows(report: Report, i18n: I18n): ThresholdRow[] {
     return found.length === 0 ? number(0) : found.map((impact) => `${texts.severities[impact]}: ${number(measured[impact]!)}`).join(', ');
   };
   return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => {
-    const words = THRESHOLD_TEXTS[locale][name];
+    const threshold = THRESHOLD_TEXTS[locale][name];
     const values = { allowed: typeof allowed === 'number' ? allowed : texts.severities[allowed] };
     return {
-      name: format(words.name, values),
-      allowed: format(words.allowed, values),
+      name: format(threshold.name, values),
+      allowed: format(threshold.allowed, values),
       measured: typeof measured === 'number' ? number(measured) : listed(measured),
       met,
     };
   });
 }
 
-/** The severities as a chart that is also a table. */
+/** Draws a bar chart of the severities that is also a table. */
 export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n: I18n): void {
   const { texts, number } = i18n;
   const { doc } = flow.pdf;
@@ -60,7 +59,7 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n
       decorate: (x, middle) => {
         doc.rect(x, middle - 5, bar, 10).fill(GROUND);
         const share = report.counts[impact] / most;
-        // What is there at all must be seen: two points at least.
+        // Even the smallest bar must be visible: at least two points.
         if (share > 0) doc.rect(x, middle - 5, Math.max(2, bar * share), 10).fill(SEVERITIES[impact]);
       },
     },
@@ -79,7 +78,6 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n
   );
 }
 
-/** Each threshold that was set, met or missed. */
 export function drawThresholds(flow: Flow, parent: Element, i18n: I18n, rows: readonly ThresholdRow[]): void {
   const { texts } = i18n;
   const { doc } = flow.pdf;

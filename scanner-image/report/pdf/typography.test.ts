@@ -2,21 +2,21 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { linesOf, spansOf, type Metrics, type Style } from './typography.ts';
 
-/** Fonts in which every character is as wide as it is high; the text font has ASCII, the monospaced one also Greek. */
+/** Fonts with square characters. The text font has ASCII, the monospaced one also Greek. */
 const metrics: Metrics = {
   has: (face, codePoint) => codePoint < 0x7f || (face === 'mono' && codePoint >= 0x370 && codePoint < 0x400) || codePoint === 0x2026,
   width: (_face, size, text) => size * [...text].length,
 };
 const style: Style = { face: 'regular', size: 1, color: '#000000', leading: 1 };
-const texts = (text: string, width: number, most?: number, set: Style = style): string[] =>
-  linesOf(text, set, width, metrics, most).map(({ spans }) => spans.map((span) => span.text).join(''));
+const texts = (text: string, width: number, maxLines?: number, set: Style = style): string[] =>
+  linesOf(text, set, width, metrics, maxLines).map(({ spans }) => spans.map((span) => span.text).join(''));
 
-describe('text in the fonts that there are', () => {
-  it('is one span where its font has it all', () => {
+describe('spans', () => {
+  it('use one font if it has all characters', () => {
     expect(spansOf('plain text', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: 'plain text', actual: null }]);
   });
 
-  it('is set in the other font where only that one has it', () => {
+  it('use the monospaced font for characters that only it has', () => {
     expect(spansOf('a αβ b', 'regular', metrics).map(({ face, text }) => [face, text])).to.deep.equal([
       ['regular', 'a '],
       ['mono', 'αβ'],
@@ -24,20 +24,20 @@ describe('text in the fonts that there are', () => {
     ]);
   });
 
-  it('is a □ for each character that no font has, which keeps the character', () => {
+  it('replace characters that no font has by □, and keep the original text', () => {
     expect(spansOf('日本', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: '□□', actual: '日本' }]);
     expect(spansOf('👩‍👩‍👧', 'regular', metrics)[0]).to.include({ text: '□□□' });
   });
 
-  it('shows control characters, halves of characters and icons of other fonts as □', () => {
+  it('replace control characters, lone surrogates and private-use characters by □', () => {
     for (const text of ['\u0007', '\ud800', '\ue000']) expect(spansOf(text, 'regular', metrics)[0]!.text).to.equal('□');
   });
 
-  it('drops what prints nothing and turns text around', () => {
+  it('drop invisible characters and direction marks', () => {
     expect(spansOf('a\u202eb\u200bc\u00add', 'regular', metrics)[0]!.text).to.equal('abcd');
   });
 
-  it('has one space for white space of any kind', () => {
+  it('collapse white space into one space', () => {
     expect(spansOf('a\n\t b', 'regular', metrics)[0]!.text).to.equal('a b');
   });
 });
@@ -47,11 +47,11 @@ describe('lines', () => {
     expect(texts('one two three', 8)).to.deep.equal(['one two ', 'three']);
   });
 
-  it('break a word that is too long where they must', () => {
+  it('break words that are wider than a line', () => {
     expect(texts('abcdefgh', 3)).to.deep.equal(['abc', 'def', 'gh']);
   });
 
-  it('break a URL after its marks', () => {
+  it('break URLs after punctuation', () => {
     expect(texts('https://x.example/abc/def', 12, undefined, { ...style, breakAnywhere: true })).to.deep.equal([
       'https://x.',
       'example/abc/',
@@ -59,12 +59,12 @@ describe('lines', () => {
     ]);
   });
 
-  it('end in an ellipsis where they are cut off', () => {
+  it('end in an ellipsis if they are cut off', () => {
     expect(texts('one two three four', 8, 1)).to.deep.equal(['one two…']);
     expect(texts('one two', 8, 1)).to.deep.equal(['one two']);
   });
 
-  it('are never wider than they may be, and lose nothing', () => {
+  it('are never wider than allowed, and lose no text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 30 }), fc.boolean(), (text, width, breakAnywhere) => {
         const lines = linesOf(text, { ...style, breakAnywhere }, width, metrics);
@@ -79,7 +79,7 @@ describe('lines', () => {
     );
   });
 
-  it('are never more than they may be, nor wider', () => {
+  it('are never more or wider than allowed', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: 'grapheme', maxLength: 200 }),

@@ -1,4 +1,4 @@
-/** Type for the report: the embedded fonts, which characters they have, and breaking text into lines. */
+/** Text layout of the report: the embedded fonts, which characters they have, and line breaks. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
@@ -12,18 +12,18 @@ const FILES: Readonly<Record<Face, string>> = {
 };
 export const FACES = Object.keys(FILES) as Face[];
 
-/** How a text is set. Sizes are in points. */
+/** The style of a text. Sizes are in points. */
 export interface Style {
   face: Face;
   size: number;
   color: string;
   /** Height of a line. */
   leading: number;
-  /** May be broken within a word, at the marks of a URL or of HTML. */
+  /** Whether words may be broken, at the punctuation of URLs and HTML. */
   breakAnywhere?: boolean;
 }
 
-/** A piece of a line in one face. `actual`: what the piece stands for, where the fonts lack it. */
+/** A part of a line in one font. `actual` is the original text if the fonts lack it. */
 export interface Span {
   face: Face;
   text: string;
@@ -35,35 +35,34 @@ export interface Line {
   width: number;
 }
 
-/** Stands for a character that no font has. */
+/** Replaces a character that no font has. */
 export const MISSING = '□';
 
-/** The bytes of a font. */
 export function readFont(face: Face): Uint8Array {
   return readFileSync(createRequire(import.meta.url).resolve(FILES[face]));
 }
 
-// Joiners, variation selectors, soft hyphens and marks of direction: they print nothing, and would reorder what is around them.
-const UNPRINTED = /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u{e0000}-\u{e0fff}]/gu;
-// White space of any kind is a space: lines are broken here.
+// Joiners, variation selectors, soft hyphens and direction marks: they print nothing, and would reorder the text around them.
+const INVISIBLE = /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u{e0000}-\u{e0fff}]/gu;
+// All white space becomes a space, at which lines may break.
 const SPACES = /[\s\u2028\u2029]+/gu;
-// Icon fonts put their pictures into the private use area, where a text font has other ones.
-const NEVER_PRINTED = /[\p{Cc}\p{Co}\p{Cn}\p{Cs}]/u;
+// Icon fonts use the private use area, where a text font has other characters.
+const UNPRINTABLE = /[\p{Cc}\p{Co}\p{Cn}\p{Cs}]/u;
 const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u017e]*$/;
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
-/** Which characters each face has, and how wide a text is in it. */
+/** Which characters each font has, and the width of a text in it. */
 export interface Metrics {
   has(face: Face, codePoint: number): boolean;
   width(face: Face, size: number, text: string): number;
 }
 
 /**
- * Cuts a text into spans that the fonts can show: in its own face, else in the monospaced one (which has more signs),
- * else a visible □ for each character, which keeps the character as its actual text.
+ * Splits a text into spans that the fonts can show: in the requested font, else in the monospaced one (which has more
+ * characters), else as a visible □ per character with the original character as its actual text.
  */
 export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
-  const clean = text.toWellFormed().normalize('NFC').replace(UNPRINTED, '').replace(SPACES, ' ');
+  const clean = text.toWellFormed().normalize('NFC').replace(INVISIBLE, '').replace(SPACES, ' ');
   if (PLAIN.test(clean)) return [{ face, text: clean, actual: null }];
   const spans: Span[] = [];
   const append = (span: Span): void => {
@@ -76,15 +75,15 @@ export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
   };
   for (const { segment } of graphemes.segment(clean)) {
     const shownBy = (candidate: Face): boolean =>
-      !NEVER_PRINTED.test(segment) && [...segment].every((character) => metrics.has(candidate, character.codePointAt(0)!));
+      !UNPRINTABLE.test(segment) && [...segment].every((character) => metrics.has(candidate, character.codePointAt(0)!));
     if (shownBy(face)) append({ face, text: segment, actual: null });
     else if (shownBy('mono')) append({ face: 'mono', text: segment, actual: null });
-    else append({ face, text: MISSING, actual: NEVER_PRINTED.test(segment) ? '\ufffd' : segment });
+    else append({ face, text: MISSING, actual: UNPRINTABLE.test(segment) ? '\ufffd' : segment });
   }
   return spans;
 }
 
-/** Smallest pieces of a span that stay together on a line. */
+/** The smallest pieces of a span that stay together on a line. */
 function piecesOf(span: Span, breakAnywhere: boolean): Span[] {
   if (span.actual !== null) {
     const characters = [...graphemes.segment(span.actual)].map(({ segment }) => segment);
@@ -109,8 +108,8 @@ const joined = (pieces: readonly Span[]): Span[] => {
 };
 
 /**
- * Breaks a text into lines no wider than `width`; a word that is wider than a line is broken where it must be.
- * With `maxLines`, what does not fit is cut off and an ellipsis says so.
+ * Breaks a text into lines no wider than `width`. A word that is wider than a line is broken.
+ * With `maxLines`, the rest is cut off and replaced by an ellipsis.
  */
 export function linesOf(text: string, style: Style, width: number, metrics: Metrics, maxLines = Infinity): Line[] {
   const lines: Line[] = [];
@@ -121,9 +120,9 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
     const endsInSpace = pieces.at(-1)?.text.trim() === '';
     while (pieces.at(-1)?.text.trim() === '') pieces.pop();
     const spans = joined(pieces);
-    // Measured again as it is drawn: letters that were measured apart may stand closer or wider together.
+    // Measured again as a whole, because kerning changes the width of pieces that were measured separately.
     const wide = spans.reduce((sum, span) => sum + measure(span), 0);
-    // The space stays in the text, though not in the width: else two words become one when they are read aloud or copied.
+    // The space stays in the text but not in the width: otherwise two words become one when they are read aloud or copied.
     if (endsInSpace) spans.push({ face: style.face, text: ' ', actual: null });
     lines.push({ spans: joined(spans), width: wide });
     pieces = [];
@@ -159,7 +158,7 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
   return [...lines.slice(0, maxLines - 1), withEllipsis(lines[maxLines - 1]!, style, width, metrics)];
 }
 
-/** Cuts a piece that is wider than a line into the longest parts that fit. */
+/** Splits a piece that is wider than a line into the longest parts that fit. */
 function fittingParts(piece: Span, width: number, measure: (piece: Span) => number): Span[] {
   const characters = [...graphemes.segment(piece.text)].map(({ segment }) => segment);
   const parts: Span[] = [];
@@ -170,7 +169,7 @@ function fittingParts(piece: Span, width: number, measure: (piece: Span) => numb
       if (measure({ ...piece, text: characters.slice(start, start + middle).join('') }) <= width) low = middle;
       else high = middle - 1;
     }
-    // A line holds at least one character, however narrow it is.
+    // A line has at least one character, even if it is too narrow.
     const taken = Math.max(1, low);
     parts.push({ ...piece, text: characters.slice(start, start + taken).join('') });
     start += taken;
@@ -178,7 +177,7 @@ function fittingParts(piece: Span, width: number, measure: (piece: Span) => numb
   return parts;
 }
 
-/** A line that ends in an ellipsis and still fits. */
+/** Ends a line with an ellipsis, shortened so that it still fits. */
 function withEllipsis(line: Line, style: Style, width: number, metrics: Metrics): Line {
   const spans = line.spans.map((span) => ({ ...span }));
   const measure = (): number => spans.reduce((sum, span) => sum + metrics.width(span.face, style.size, span.text), 0);

@@ -1,7 +1,7 @@
-/** German words of the PDF report. */
-import type { Texts } from './texts.ts';
+/** German texts of the PDF report. */
+import type { TextsOf } from './texts.ts';
 
-export const de: Texts = {
+export const de: TextsOf<'de'> = {
   title: 'Bericht zur Barrierefreiheit',
   titleOf: 'Bericht zur Barrierefreiheit: {site}',
   subject: 'Ergebnisse automatischer Tests der Barrierefreiheit',
@@ -24,8 +24,8 @@ export const de: Texts = {
   nOfM: '{n} von {m}',
   violations: 'Verstöße',
   rootCauses: 'Ursachen',
-  needsReview: 'Von Menschen zu prüfen',
-  partial: 'Das Guthaben reichte nur für {n} der {m} gewünschten Seiten.',
+  needsReview: 'Manuell zu prüfen',
+  partial: 'Das Guthaben reichte nur für {n} der {m} angeforderten Seiten.',
   severityHeading: 'Verstöße nach Schweregrad',
   severity: 'Schweregrad',
   severities: { critical: 'Kritisch', serious: 'Schwerwiegend', moderate: 'Mäßig', minor: 'Gering' },
@@ -48,7 +48,7 @@ export const de: Texts = {
   example: 'Beispiel',
   selector: 'Selektor',
   inFrame: 'Im Frame',
-  inShadow: 'Im Shadow-Baum von',
+  inShadow: 'Im Shadow Root von',
   howToFix: 'So wird es behoben',
   aboutRule: 'Mehr zur Regel {rule}',
   where: 'Wo es vorkommt',
@@ -57,11 +57,12 @@ export const de: Texts = {
     other: 'und auf {n} weiteren Seiten; der JSON-Export nennt jedes Element',
   },
   furtherCauses: 'Weitere Ursachen',
-  furtherCausesIntro: 'Die folgenden Ursachen wiegen weniger schwer. Der JSON-Export zeigt jede mit Beispiel und Seiten.',
+  furtherCausesIntro:
+    'Die folgenden Ursachen sind weniger schwerwiegend oder betreffen weniger Elemente. Der JSON-Export zeigt zu jeder ein Beispiel und die Seiten.',
   cause: 'Ursache',
   leftOutCauses: {
-    one: '{n} weitere Ursache ist hier weggelassen. Der JSON-Export enthält sie.',
-    other: '{n} weitere Ursachen sind hier weggelassen. Der JSON-Export enthält alle.',
+    one: '{n} weitere Ursache ist hier nicht aufgeführt. Der JSON-Export enthält sie.',
+    other: '{n} weitere Ursachen sind hier nicht aufgeführt. Der JSON-Export enthält alle.',
   },
   pagesHeading: 'Geprüfte Seiten',
   page: 'Seite',
@@ -70,8 +71,8 @@ export const de: Texts = {
   total: 'Gesamt',
   elementsColumn: 'Elemente',
   leftOutPages: {
-    one: '{n} weitere Seite ist hier weggelassen. Der JSON-Export enthält sie.',
-    other: '{n} weitere Seiten sind hier weggelassen. Der JSON-Export enthält alle.',
+    one: '{n} weitere Seite ist hier nicht aufgeführt. Der JSON-Export enthält sie.',
+    other: '{n} weitere Seiten sind hier nicht aufgeführt. Der JSON-Export enthält alle.',
   },
   untestedHeading: 'Nicht geprüfte Seiten',
   untestedIntro:
@@ -84,7 +85,7 @@ export const de: Texts = {
     not_html: 'Keine Webseite',
     crashed: 'Brachte den Browser zum Absturz',
     refused: 'Adresse nicht erlaubt',
-    redirected_away: 'Führt zu einer anderen Website',
+    redirected_away: 'Leitet zu einer anderen Website weiter',
     sign_in_page: 'Zeigt eine Anmeldeseite',
     bot_wall: 'Vom Bot-Schutz gesperrt',
     download: 'Ist ein Download',
@@ -97,7 +98,7 @@ export const de: Texts = {
   aboutScore:
     'Die Punktzahl ist der Mittelwert über alle geprüften Seiten. Auf jeder Seite werden die anwendbaren Regeln nach Schweregrad gewichtet (kritisch 10, schwerwiegend 7, mäßig 3, gering 1); die Punktzahl ist der erfüllte Anteil.',
   aboutReview:
-    'Elemente, bei denen die Tests nicht entscheiden konnten, sind von Menschen zu prüfen. Sie zählen weder als Verstöße noch in der Punktzahl.',
+    'Elemente, über die die Tests nicht entscheiden konnten, sind manuell zu prüfen. Sie zählen nicht als Verstöße und beeinflussen die Punktzahl nicht.',
   aboutGlyphs:
     'Das Zeichen □ steht für ein Zeichen, das den Schriften dieses Dokuments fehlt. Kopiert oder vorgelesen ist es das Zeichen selbst.',
   aboutTools: 'Werkzeuge: Curbcut {curbcut}, axe-core {axe}, {browser}.',

@@ -1,7 +1,7 @@
-/** English words of the PDF report. */
-import type { Texts } from './texts.ts';
+/** English texts of the PDF report. */
+import type { TextsOf } from './texts.ts';
 
-export const en: Texts = {
+export const en: TextsOf<'en'> = {
   title: 'Accessibility report',
   titleOf: 'Accessibility report: {site}',
   subject: 'Results of automated accessibility tests',
@@ -12,7 +12,7 @@ export const en: Texts = {
   noThresholds: 'No thresholds set',
   thresholdsMet: 'Thresholds met: {n} of {m}.',
   thresholdsMissed: 'Thresholds missed: {n} of {m}.',
-  noThresholdsDetail: 'Without thresholds a scan neither passes nor fails. The score and the violations say how the site did.',
+  noThresholdsDetail: 'A scan without thresholds neither passes nor fails. The score and the violations describe the state of the site.',
   score: 'Score',
   outOf: 'of 100',
   scoreAlt: 'Gauge: score {score} of 100.',
@@ -24,8 +24,8 @@ export const en: Texts = {
   nOfM: '{n} of {m}',
   violations: 'Violations',
   rootCauses: 'Root causes',
-  needsReview: 'For a person to review',
-  partial: 'The credits covered only {n} of the {m} pages that were asked for.',
+  needsReview: 'Needs manual review',
+  partial: 'The available credits covered only {n} of the {m} requested pages.',
   severityHeading: 'Violations by severity',
   severity: 'Severity',
   severities: { critical: 'Critical', serious: 'Serious', moderate: 'Moderate', minor: 'Minor' },
@@ -37,18 +37,18 @@ export const en: Texts = {
   result: 'Result',
   met: 'Met',
   missed: 'Missed',
-  fixFirst: 'Mend these first',
+  fixFirst: 'Fix these first',
   elements: { one: '{n} element', other: '{n} elements' },
   onPages: { one: 'on {n} page', other: 'on {n} pages' },
   rootCausesIntro:
-    'A fault in a shared component shows up on many pages. Here violations of one rule on the same component are folded into one root cause, worst first.',
+    'A fault in a shared component appears on many pages. Violations of the same rule in the same component are grouped into one root cause, worst first.',
   noViolations: 'No violations found',
-  noViolationsDetail: 'The automated tests found no violations on the tested pages. What only a person can judge was not tested.',
+  noViolationsDetail: 'The automated tests found no violations on the tested pages. Criteria that require human judgement were not tested.',
   example: 'Example',
   selector: 'Selector',
   inFrame: 'In the frame',
-  inShadow: 'In the shadow tree of',
-  howToFix: 'How to mend it',
+  inShadow: 'In the shadow root of',
+  howToFix: 'How to fix it',
   aboutRule: 'More about the rule {rule}',
   where: 'Where it occurs',
   morePages: {
@@ -56,11 +56,12 @@ export const en: Texts = {
     other: 'and on {n} more pages; the JSON export lists each element',
   },
   furtherCauses: 'Further root causes',
-  furtherCausesIntro: 'The root causes that follow touch less. The JSON export shows each with its example and its pages.',
+  furtherCausesIntro:
+    'These root causes are less severe or affect fewer elements. The JSON export shows an example and the pages of each one.',
   cause: 'Root cause',
   leftOutCauses: {
-    one: '{n} more root cause is left out here. The JSON export holds it.',
-    other: '{n} more root causes are left out here. The JSON export holds all of them.',
+    one: '{n} more root cause is not shown here. The JSON export contains it.',
+    other: '{n} more root causes are not shown here. The JSON export contains all of them.',
   },
   pagesHeading: 'Tested pages',
   page: 'Page',
@@ -69,20 +70,21 @@ export const en: Texts = {
   total: 'Total',
   elementsColumn: 'Elements',
   leftOutPages: {
-    one: '{n} more page is left out here. The JSON export holds it.',
-    other: '{n} more pages are left out here. The JSON export holds all of them.',
+    one: '{n} more page is not shown here. The JSON export contains it.',
+    other: '{n} more pages are not shown here. The JSON export contains all of them.',
   },
-  untestedHeading: 'Pages that were not tested',
-  untestedIntro: 'These pages were found but could not be tested. They do not count as free of faults, and they cost no credit.',
+  untestedHeading: 'Untested pages',
+  untestedIntro:
+    'These pages were found but could not be tested. They do not count as free of faults, and no credits were charged for them.',
   reason: 'Reason',
   reasons: {
     navigation_failed: 'Could not be loaded',
     timeout: 'Took too long',
-    http_error: 'Answered with an error',
+    http_error: 'Returned an error',
     not_html: 'Not a web page',
     crashed: 'Crashed the browser',
     refused: 'Address not allowed',
-    redirected_away: 'Leads to another site',
+    redirected_away: 'Redirects to another site',
     sign_in_page: 'Shows a sign-in page',
     bot_wall: 'Blocked by bot protection',
     download: 'Is a download',
@@ -90,15 +92,15 @@ export const en: Texts = {
   },
   aboutHeading: 'About this report',
   aboutAutomated:
-    'Automated tests find only part of the barriers on a web site. Many success criteria of WCAG can be judged only by people, among them people with disabilities. This report is no certificate and no proof of conformance.',
-  aboutCounting: 'One violation is one element on one page that fails one rule.',
+    'Automated tests find only some of the barriers on a website. Many WCAG success criteria require human judgement, including by people with disabilities. This report is not a certificate or proof of conformance.',
+  aboutCounting: 'A violation is one element on one page that fails one rule.',
   aboutScore:
-    'The score is the mean over all tested pages. On each page, the rules that applied are weighed by severity (critical 10, serious 7, moderate 3, minor 1); the score is the share that passed.',
-  aboutReview:
-    'Elements on which the tests could not decide are for a person to review. They count neither as violations nor in the score.',
-  aboutGlyphs: 'The sign □ stands for a character that the fonts of this document lack. Copied or read aloud, it is the character itself.',
+    'The score is the average over all tested pages. On each page, the applicable rules are weighted by severity (critical 10, serious 7, moderate 3, minor 1); the score is the share that passed.',
+  aboutReview: 'Elements that the tests could not decide need manual review. They do not count as violations and do not affect the score.',
+  aboutGlyphs:
+    'The symbol □ replaces a character that the fonts of this document do not contain. Copied or read aloud, it is the original character.',
   aboutTools: 'Tools: Curbcut {curbcut}, axe-core {axe}, {browser}.',
   aboutScan: 'Scan {id}.',
-  coverNote: 'Automated tests find only part of the barriers on a web site. This report is no certificate of conformance.',
+  coverNote: 'Automated tests find only some of the barriers on a website. This report is not a certificate of conformance.',
   pageOf: 'Page {n} of {m}',
 };

@@ -1,7 +1,7 @@
-/** French words of the PDF report. */
-import type { Texts } from './texts.ts';
+/** French texts of the PDF report. */
+import type { TextsOf } from './texts.ts';
 
-export const fr: Texts = {
+export const fr: TextsOf<'fr'> = {
   title: 'Rapport d’accessibilité',
   titleOf: 'Rapport d’accessibilité : {site}',
   subject: 'Résultats de tests automatiques d’accessibilité',
@@ -24,7 +24,7 @@ export const fr: Texts = {
   nOfM: '{n} sur {m}',
   violations: 'Violations',
   rootCauses: 'Causes',
-  needsReview: 'À vérifier par une personne',
+  needsReview: 'À vérifier manuellement',
   partial: 'Les crédits n’ont couvert que {n} des {m} pages demandées.',
   severityHeading: 'Violations par gravité',
   severity: 'Gravité',
@@ -48,7 +48,7 @@ export const fr: Texts = {
   example: 'Exemple',
   selector: 'Sélecteur',
   inFrame: 'Dans le cadre',
-  inShadow: 'Dans l’arbre fantôme de',
+  inShadow: 'Dans le shadow root de',
   howToFix: 'Comment corriger',
   aboutRule: 'En savoir plus sur la règle {rule}',
   where: 'Où cela se produit',
@@ -58,10 +58,12 @@ export const fr: Texts = {
     other: 'et sur {n} autres pages ; l’export JSON cite chaque élément',
   },
   furtherCauses: 'Autres causes',
-  furtherCausesIntro: 'Les causes suivantes ont moins d’effet. L’export JSON montre chacune avec son exemple et ses pages.',
+  furtherCausesIntro:
+    'Les causes suivantes sont moins graves ou touchent moins d’éléments. L’export JSON montre un exemple et les pages de chacune.',
   cause: 'Cause',
   leftOutCauses: {
     one: '{n} autre cause n’est pas reprise ici. L’export JSON la contient.',
+    many: '{n} d’autres causes ne sont pas reprises ici. L’export JSON les contient toutes.',
     other: '{n} autres causes ne sont pas reprises ici. L’export JSON les contient toutes.',
   },
   pagesHeading: 'Pages testées',
@@ -72,6 +74,7 @@ export const fr: Texts = {
   elementsColumn: 'Éléments',
   leftOutPages: {
     one: '{n} autre page n’est pas reprise ici. L’export JSON la contient.',
+    many: '{n} d’autres pages ne sont pas reprises ici. L’export JSON les contient toutes.',
     other: '{n} autres pages ne sont pas reprises ici. L’export JSON les contient toutes.',
   },
   untestedHeading: 'Pages non testées',
@@ -85,7 +88,7 @@ export const fr: Texts = {
     not_html: 'N’est pas une page web',
     crashed: 'A fait planter le navigateur',
     refused: 'Adresse non autorisée',
-    redirected_away: 'Mène à un autre site',
+    redirected_away: 'Redirige vers un autre site',
     sign_in_page: 'Affiche une page de connexion',
     bot_wall: 'Bloquée par une protection anti-robots',
     download: 'Est un téléchargement',
@@ -98,7 +101,7 @@ export const fr: Texts = {
   aboutScore:
     'Le score est la moyenne de toutes les pages testées. Sur chaque page, les règles applicables sont pondérées selon leur gravité (critique 10, grave 7, modérée 3, mineure 1) ; le score est la part respectée.',
   aboutReview:
-    'Les éléments sur lesquels les tests n’ont pas pu trancher sont à vérifier par une personne. Ils ne comptent ni comme violations ni dans le score.',
+    'Les éléments sur lesquels les tests n’ont pas pu trancher sont à vérifier manuellement. Ils ne comptent pas comme violations et n’influencent pas le score.',
   aboutGlyphs:
     'Le signe □ remplace un caractère absent des polices de ce document. Copié ou lu à voix haute, c’est le caractère d’origine.',
   aboutTools: 'Outils : Curbcut {curbcut}, axe-core {axe}, {browser}.',

@@ -1,7 +1,7 @@
-/** Dutch words of the PDF report. */
-import type { Texts } from './texts.ts';
+/** Dutch texts of the PDF report. */
+import type { TextsOf } from './texts.ts';
 
-export const nl: Texts = {
+export const nl: TextsOf<'nl'> = {
   title: 'Toegankelijkheidsrapport',
   titleOf: 'Toegankelijkheidsrapport: {site}',
   subject: 'Resultaten van automatische toegankelijkheidstests',
@@ -24,7 +24,7 @@ export const nl: Texts = {
   nOfM: '{n} van {m}',
   violations: 'Overtredingen',
   rootCauses: 'Oorzaken',
-  needsReview: 'Door mensen te beoordelen',
+  needsReview: 'Handmatig te beoordelen',
   partial: 'Het tegoed was maar genoeg voor {n} van de {m} gevraagde pagina’s.',
   severityHeading: 'Overtredingen naar ernst',
   severity: 'Ernst',
@@ -37,7 +37,7 @@ export const nl: Texts = {
   result: 'Resultaat',
   met: 'Gehaald',
   missed: 'Niet gehaald',
-  fixFirst: 'Eerst herstellen',
+  fixFirst: 'Eerst op te lossen',
   elements: { one: '{n} element', other: '{n} elementen' },
   onPages: { one: 'op {n} pagina', other: 'op {n} pagina’s' },
   rootCausesIntro:
@@ -48,8 +48,8 @@ export const nl: Texts = {
   example: 'Voorbeeld',
   selector: 'Selector',
   inFrame: 'In het frame',
-  inShadow: 'In de shadow tree van',
-  howToFix: 'Zo herstelt u het',
+  inShadow: 'In de shadow root van',
+  howToFix: 'Zo lost u het op',
   aboutRule: 'Meer over de regel {rule}',
   where: 'Waar het voorkomt',
   morePages: {
@@ -57,7 +57,8 @@ export const nl: Texts = {
     other: 'en op nog {n} pagina’s; de JSON-export noemt elk element',
   },
   furtherCauses: 'Verdere oorzaken',
-  furtherCausesIntro: 'De volgende oorzaken wegen minder zwaar. De JSON-export toont elke oorzaak met voorbeeld en pagina’s.',
+  furtherCausesIntro:
+    'De volgende oorzaken zijn minder ernstig of raken minder elementen. De JSON-export toont van elke oorzaak een voorbeeld en de pagina’s.',
   cause: 'Oorzaak',
   leftOutCauses: {
     one: 'Nog {n} oorzaak is hier weggelaten. De JSON-export bevat hem.',
@@ -83,7 +84,7 @@ export const nl: Texts = {
     not_html: 'Geen webpagina',
     crashed: 'Liet de browser vastlopen',
     refused: 'Adres niet toegestaan',
-    redirected_away: 'Leidt naar een andere site',
+    redirected_away: 'Verwijst door naar een andere site',
     sign_in_page: 'Toont een inlogpagina',
     bot_wall: 'Geblokkeerd door botbescherming',
     download: 'Is een download',
@@ -96,7 +97,7 @@ export const nl: Texts = {
   aboutScore:
     'De score is het gemiddelde over alle geteste pagina’s. Op elke pagina wegen de toepasselijke regels naar ernst (kritiek 10, ernstig 7, matig 3, gering 1); de score is het deel dat voldoet.',
   aboutReview:
-    'Elementen waarover de tests niet konden beslissen, moeten mensen beoordelen. Ze tellen niet als overtreding en niet mee in de score.',
+    'Elementen waarover de tests niet konden beslissen, moeten handmatig worden beoordeeld. Ze tellen niet als overtreding en hebben geen invloed op de score.',
   aboutGlyphs:
     'Het teken □ staat voor een teken dat in de lettertypen van dit document ontbreekt. Gekopieerd of voorgelezen is het het teken zelf.',
   aboutTools: 'Hulpmiddelen: Curbcut {curbcut}, axe-core {axe}, {browser}.',

@@ -1,7 +1,7 @@
-/** Polish words of the PDF report. */
-import type { Texts } from './texts.ts';
+/** Polish texts of the PDF report. */
+import type { TextsOf } from './texts.ts';
 
-export const pl: Texts = {
+export const pl: TextsOf<'pl'> = {
   title: 'Raport dostępności',
   titleOf: 'Raport dostępności: {site}',
   subject: 'Wyniki automatycznych testów dostępności',
@@ -24,7 +24,7 @@ export const pl: Texts = {
   nOfM: '{n} z {m}',
   violations: 'Naruszenia',
   rootCauses: 'Przyczyny',
-  needsReview: 'Do oceny przez człowieka',
+  needsReview: 'Do ręcznej oceny',
   partial: 'Środki wystarczyły tylko na {n} z {m} zamówionych stron.',
   severityHeading: 'Naruszenia według wagi',
   severity: 'Waga',
@@ -47,7 +47,7 @@ export const pl: Texts = {
   example: 'Przykład',
   selector: 'Selektor',
   inFrame: 'W ramce',
-  inShadow: 'W drzewie cienia elementu',
+  inShadow: 'W shadow root elementu',
   howToFix: 'Jak to naprawić',
   aboutRule: 'Więcej o regule {rule}',
   where: 'Gdzie występuje',
@@ -58,7 +58,8 @@ export const pl: Texts = {
     other: 'i na {n} innej strony; eksport JSON podaje każdy element',
   },
   furtherCauses: 'Dalsze przyczyny',
-  furtherCausesIntro: 'Następne przyczyny mają mniejszy zasięg. Eksport JSON pokazuje każdą z przykładem i stronami.',
+  furtherCausesIntro:
+    'Następne przyczyny są mniej poważne lub dotyczą mniejszej liczby elementów. Eksport JSON pokazuje dla każdej przykład i strony.',
   cause: 'Przyczyna',
   leftOutCauses: {
     one: 'Pominięto tu jeszcze {n} przyczynę. Zawiera ją eksport JSON.',
@@ -88,7 +89,7 @@ export const pl: Texts = {
     not_html: 'Nie jest stroną internetową',
     crashed: 'Spowodowała awarię przeglądarki',
     refused: 'Adres niedozwolony',
-    redirected_away: 'Prowadzi do innej witryny',
+    redirected_away: 'Przekierowuje do innej witryny',
     sign_in_page: 'Pokazuje stronę logowania',
     bot_wall: 'Zablokowana ochroną przed botami',
     download: 'Jest plikiem do pobrania',
@@ -100,7 +101,8 @@ export const pl: Texts = {
   aboutCounting: 'Jedno naruszenie to jeden element jednej strony, który nie spełnia jednej reguły.',
   aboutScore:
     'Wynik jest średnią ze wszystkich zbadanych stron. Na każdej stronie reguły, które miały zastosowanie, są ważone (krytyczne 10, poważne 7, umiarkowane 3, drobne 1); wynik to spełniona część.',
-  aboutReview: 'Elementy, o których testy nie mogły rozstrzygnąć, powinien ocenić człowiek. Nie liczą się jako naruszenia ani do wyniku.',
+  aboutReview:
+    'Elementy, o których testy nie mogły rozstrzygnąć, wymagają ręcznej oceny. Nie liczą się jako naruszenia i nie wpływają na wynik.',
   aboutGlyphs:
     'Znak □ zastępuje znak, którego nie ma w czcionkach tego dokumentu. Skopiowany lub odczytany na głos jest tym właśnie znakiem.',
   aboutTools: 'Narzędzia: Curbcut {curbcut}, axe-core {axe}, {browser}.',

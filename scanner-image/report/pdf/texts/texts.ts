@@ -1,11 +1,26 @@
-/** The words of the PDF report: the same keys in every language. */
+/** The texts of the PDF report. The type requires every key in every language; `i18n.test.ts` compares the placeholders. */
+import type { Locale } from '../../../../core/scan/locales.ts';
 import type { PageFailureReason } from '../../../../core/report/schema.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 
-/** A text for each plural category of its language (CLDR); `{n}` is the number. */
+/** The plural categories of each language (CLDR), so that no form can be forgotten. */
+interface PluralCategories {
+  en: 'one' | 'other';
+  de: 'one' | 'other';
+  fr: 'one' | 'many' | 'other';
+  nl: 'one' | 'other';
+  pl: 'one' | 'few' | 'many' | 'other';
+}
+
+/** A text for each plural category of a language; `{n}` is the number. */
 export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
-export interface Texts {
+/** The texts of any language. */
+export type Texts = TextsWith<Plural>;
+/** The texts of one language, with all its plural forms. */
+export type TextsOf<L extends Locale> = TextsWith<Record<PluralCategories[L], string>>;
+
+interface TextsWith<Forms> {
   title: string;
   /** `{site}` */
   titleOf: string;
@@ -42,7 +57,7 @@ export interface Texts {
   severityHeading: string;
   severity: string;
   severities: Record<Impact, string>;
-  /** As short as a column's heading must be. */
+  /** Short enough for the heading of a narrow column. */
   severitiesShort: Record<Impact, string>;
   thresholdsHeading: string;
   threshold: string;
@@ -52,8 +67,8 @@ export interface Texts {
   met: string;
   missed: string;
   fixFirst: string;
-  elements: Plural;
-  onPages: Plural;
+  elements: Forms;
+  onPages: Forms;
   rootCausesIntro: string;
   noViolations: string;
   noViolationsDetail: string;
@@ -65,18 +80,18 @@ export interface Texts {
   /** `{rule}` */
   aboutRule: string;
   where: string;
-  morePages: Plural;
+  morePages: Forms;
   furtherCauses: string;
   furtherCausesIntro: string;
   cause: string;
-  leftOutCauses: Plural;
+  leftOutCauses: Forms;
   pagesHeading: string;
   page: string;
   pages: string;
   httpStatus: string;
   total: string;
   elementsColumn: string;
-  leftOutPages: Plural;
+  leftOutPages: Forms;
   untestedHeading: string;
   untestedIntro: string;
   reason: string;

@@ -1,4 +1,4 @@
-/** The thresholds in every language: what is measured, and what is allowed. `{allowed}` is a number or a severity's name. */
+/** The names and limits of the thresholds in every language. `{allowed}` is a number or the name of a severity. */
 import type { Locale } from '../../../../core/scan/locales.ts';
 import type { ThresholdName } from '../../../../core/scan/thresholds.ts';
 
