@@ -1,7 +1,7 @@
 /** Everything in a report that follows from its pages. The scanner writes it; the operator derives it again and compares. */
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
-import { groupViolations } from './fingerprints.ts';
+import { groupViolations } from './root-causes.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
 import { SCORE_VERSION, countViolations, scanScore, sumCounts } from './score.ts';
 

@@ -1,0 +1,105 @@
+/** Normalises the HTML of an element, so that two uses of one component become equal. */
+import { Tokenizer } from 'htmlparser2';
+import { TEXT, normaliseAttribute } from './normalise-attribute.ts';
+
+/** Elements without content: those of HTML, and the shapes of SVG, whose closing tags are ignored. */
+const VOID = new Set(
+  'area base br col embed hr img input link meta param source track wbr path circle rect line use polygon polyline ellipse'.split(' '),
+);
+
+/** Collects the normalised tree. Equal neighbours count once: a list of five and a list of seven are the same component. */
+class NormalisedTree {
+  #open: { tag: string; start: string; children: string[] }[] = [{ tag: '', start: '', children: [] }];
+
+  append(child: string): void {
+    const { children } = this.#open.at(-1)!;
+    if (children.at(-1) !== child) children.push(child);
+  }
+
+  open(tag: string, start: string): void {
+    this.#open.push({ tag, start, children: [] });
+  }
+
+  /** Closes the innermost element of this name and everything in it; without such an element, nothing happens. */
+  close(tag: string): void {
+    if (!this.#open.some((element) => element.tag === tag)) return;
+    while (this.#open.at(-1)!.tag !== tag) this.#closeInnermost();
+    this.#closeInnermost();
+  }
+
+  end(): string {
+    while (this.#open.length > 1) this.#closeInnermost();
+    return this.#open[0]!.children.join('');
+  }
+
+  #closeInnermost(): void {
+    const { tag, start, children } = this.#open.pop()!;
+    this.append(`${start}${children.join('')}</${tag}>`);
+  }
+}
+
+function startTag(tag: string, attributes: ReadonlyMap<string, string>): string {
+  const kept = new Map<string, string>();
+  for (const [name, value] of attributes) {
+    const normalised = normaliseAttribute(name, value);
+    if (normalised !== null) kept.set(name, normalised);
+  }
+  // If the author named the element, its target is content: ten cards' "Read more" are one component.
+  if (kept.has('class') || kept.has('id')) kept.delete('href');
+  const sorted = [...kept.keys()].sort().map((name) => ` ${kept.get(name)}`);
+  return `<${tag}${sorted.join('')}>`;
+}
+
+/**
+ * Removes from a piece of HTML what differs between two uses of one component: white space, comments, words, state,
+ * counters and hashes in names, folders and queries of links, computed lengths, `data-*`, handlers, nonces. Keeps elements
+ * and their nesting, attribute names, classes, roles, types, the words of IDs, the names of linked files, colours.
+ * Idempotent. HTML that is cut off anywhere is accepted. Uses the tokenizer and not the parser of htmlparser2, because the
+ * parser closes elements that HTML does not allow to nest, but scripts can nest them.
+ */
+export function normaliseHtml(text: string): string {
+  // The start of a tag that was cut off is not text.
+  const html = text.replace(/<\/?$/, '');
+  const tree = new NormalisedTree();
+  let tag = '';
+  let attributes = new Map<string, string>();
+  let name = '';
+  let value = '';
+  const finishTag = (selfClosing: boolean): void => {
+    const start = startTag(tag, attributes);
+    if (selfClosing || VOID.has(tag)) tree.append(start);
+    else tree.open(tag, start);
+  };
+  const ignore = (): void => {};
+  const tokenizer = new Tokenizer(
+    { xmlMode: false, decodeEntities: false, recognizeSelfClosing: true },
+    {
+      onopentagname(start, end) {
+        tag = html.slice(start, end).toLowerCase();
+        attributes = new Map();
+      },
+      onattribname(start, end) {
+        name = html.slice(start, end).toLowerCase();
+        value = '';
+      },
+      onattribdata: (start, end) => void (value += html.slice(start, end)),
+      onattribend: () => void (attributes.has(name) || attributes.set(name, value)),
+      onopentagend: () => finishTag(false),
+      onselfclosingtag: () => finishTag(true),
+      onclosetag: (start, end) => tree.close(html.slice(start, end).toLowerCase()),
+      ontext(start, end) {
+        if (html.slice(start, end).trim() !== '') tree.append(TEXT);
+      },
+      onattribentity: ignore,
+      ontextentity: ignore,
+      oncdata: ignore,
+      oncomment: ignore,
+      ondeclaration: ignore,
+      onprocessinginstruction: ignore,
+      onend: ignore,
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+  return tree.end();
+}

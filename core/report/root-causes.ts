@@ -1,0 +1,81 @@
+/** Root causes: violations of one rule on one component, over all pages. A component is identified by its normalised HTML. */
+import { createHash } from 'node:crypto';
+import { IMPACTS } from '../scan/impacts.ts';
+import { normaliseHtml } from './normalise-html.ts';
+import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
+
+/** Pages that a group names. The total is in `pages`. */
+const PAGE_URLS_MAX = 100;
+
+/** Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
+export function rootCauseFingerprint(rule: string, html: string): string {
+  return createHash('sha256')
+    .update(`${rule}\n${normaliseHtml(html)}`)
+    .digest('hex')
+    .slice(0, 16);
+}
+
+interface Collected {
+  violation: ReportViolation;
+  example: ReportNode;
+  impact: number;
+  elements: number;
+  pages: number;
+  pageUrls: string[];
+  lastPage: number;
+}
+
+function collect(pages: readonly ReportPage[]): Map<string, Collected> {
+  const groups = new Map<string, Collected>();
+  for (const [index, page] of pages.entries()) {
+    if (!page.tested) continue;
+    for (const violation of page.violations) for (const node of violation.nodes) add(groups, violation, node, page.url, index);
+  }
+  return groups;
+}
+
+function add(groups: Map<string, Collected>, violation: ReportViolation, example: ReportNode, url: string, page: number): void {
+  const fingerprint = rootCauseFingerprint(violation.rule, example.html);
+  const impact = IMPACTS.indexOf(violation.impact);
+  let group = groups.get(fingerprint);
+  if (group === undefined) {
+    group = { violation, example, impact, elements: 0, pages: 0, pageUrls: [], lastPage: -1 };
+    groups.set(fingerprint, group);
+  }
+  group.elements += 1;
+  group.impact = Math.min(group.impact, impact);
+  if (group.lastPage === page) return;
+  group.lastPage = page;
+  group.pages += 1;
+  if (group.pageUrls.length < PAGE_URLS_MAX) group.pageUrls.push(url);
+}
+
+const compare = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0);
+
+/**
+ * Groups the violations of all tested pages by root cause, worst first: by impact, then pages, then elements, then rule and
+ * fingerprint, so that the order is the same in every run. The example is the first element in the scan's order.
+ */
+export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
+  return [...collect(pages)]
+    .sort(
+      ([a, left], [b, right]) =>
+        left.impact - right.impact ||
+        right.pages - left.pages ||
+        right.elements - left.elements ||
+        compare(left.violation.rule, right.violation.rule) ||
+        compare(a, b),
+    )
+    .map(([fingerprint, { violation, impact, pages, elements, example, pageUrls }]) => ({
+      fingerprint,
+      rule: violation.rule,
+      impact: IMPACTS[impact]!,
+      wcag: violation.wcag,
+      help: violation.help,
+      help_url: violation.help_url,
+      pages,
+      elements,
+      example,
+      page_urls: pageUrls,
+    }));
+}
