@@ -53,7 +53,7 @@ describe("Chromium's own sandbox", function () {
 
     await kubectl(['wait', `a11y/scan-${id}`, '-n', product.scans, '--for=condition=Succeeded', '--timeout=120s']);
     const log = await kubectl(['logs', '-n', product.scans, '-l', `curbcut.dev/scan-id=${id}`, '--tail=-1']);
-    expect(log).to.contain('the browser runs in a sandbox of its own');
+    expect(log).to.contain('browser started with its own sandbox');
   });
 
   it('allows only the namespaces that Chromium needs', async () => {
