@@ -1,33 +1,43 @@
-/** Composes the front door from what it stands on. It listens to nothing yet: `main.ts` and the tests do. */
+/** Composes the app from plugins and routes. It does not listen: `main.ts` and the tests do that. */
 import { randomUUID } from 'node:crypto';
-import Fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Socket } from 'node:net';
+import Fastify, {
+  type FastifyError,
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RawServerDefault,
+} from 'fastify';
+import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
-import type { Api } from './api.ts';
-import { guardStores, type AppDependencies, type AppOptions } from './dependencies.ts';
-import { TIMINGS } from './scan-stream.ts';
-import { LIMITS } from './rate-limits.ts';
-import { requireKey } from './plugins/auth.ts';
-import { installErrors, refuse, refuseClient } from './plugins/errors.ts';
-import { limitRequests } from './plugins/limits.ts';
-import { collectMethods } from './plugins/methods.ts';
+import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
+import { detectStoreOutages } from './dependency-outages.ts';
+import auth from './plugins/auth.ts';
+import errors, { refuse, refuseClient } from './plugins/errors.ts';
+import gracefulClose from './plugins/graceful-close.ts';
+import jsonBodies from './plugins/json-bodies.ts';
+import methodNotAllowed from './plugins/method-not-allowed.ts';
+import openApi from './plugins/openapi.ts';
+import rateLimits from './plugins/rate-limits.ts';
+import requestLog, { logRequest, requestIdOf } from './plugins/request-log.ts';
 import requestMetrics from './plugins/request-metrics.ts';
-import { installOpenApi } from './plugins/openapi.ts';
-import { installRequestLog, logRequest, requestIdOf } from './plugins/request-log.ts';
-import { installTracing } from './plugins/tracing.ts';
-import { InsufficientCredits, ErrorBody, ValidationError } from './responses.ts';
+import tracing from './plugins/tracing.ts';
+import { LIMITS } from './rate-limits.ts';
+import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './routes/api-keys.ts';
 import { billingRoutes, CreditBalance } from './routes/billing.ts';
-import { CompleteEvent, eventRoutes, ProgressEvent } from './routes/events.ts';
 import { ReportLink, reportRoutes } from './routes/reports.ts';
-import { acceptedAnswer, ScanAccepted, scanRoutes, ScanResult } from './routes/scans.ts';
+import { CompleteEvent, ProgressEvent, scanEventRoutes } from './routes/scan-events.ts';
+import { acceptedAnswer, ScanAccepted, ScanResult, scanRoutes } from './routes/scans.ts';
 import { serviceRoutes } from './routes/service.ts';
+import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createSubmissions } from './submission/submit.ts';
-import { createValidatorCompiler } from './validation.ts';
 
-/** No request of this API comes near it. */
+/** Far above the largest valid request. */
 const BODY_LIMIT_BYTES = 64 * 1024;
+const DEPENDENCY_TIMEOUT_MS = 6_000;
+const REQUEST_TIMEOUT_MS = 30_000;
 
 const COMPONENTS = [
   ErrorBody,
@@ -44,20 +54,69 @@ const COMPONENTS = [
 ];
 
 /** Builds the app; `app.ready()` or `app.listen()` starts it, `app.close()` ends its streams and lets requests finish. */
-export async function buildApp(dependencies: AppDependencies, options: AppOptions): Promise<Api> {
-  const { bus, resolver, clock, logger, probes, metrics, tracer = NO_TRACER } = dependencies;
-  const stores = guardStores(dependencies.stores, { timeoutMs: options.dependencyTimeoutMs ?? 6_000, onDown: metrics.dependencyDown });
+export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
+  const { logger, metrics, probes, tracer = NO_TRACER } = deps;
+  const app = Fastify(serverOptions(logger, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS));
+  await app.register(requestLog, { logger });
+  await app.register(requestMetrics, { metrics });
+  await app.register(tracing, { tracer });
+  await app.register(jsonBodies);
+  await app.register(errors);
+  await app.register(gracefulClose);
+  await app.register(methodNotAllowed);
+  await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
-  const app: Api = Fastify({
+  await app.register(serviceRoutes, { probes, metrics });
+  await app.register((scope) => authenticatedRoutes(scope, deps, options));
+  app.refuseOtherMethods();
+  return app;
+}
+
+/** Every route that requires an API key. */
+async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, options: AppOptions): Promise<void> {
+  const { bus, clock, logger, metrics } = deps;
+  const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
+  const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
+  scope.addHook('onRequest', async (_request, reply) => {
+    reply.header('Cache-Control', 'no-store');
+  });
+  await scope.register(auth, stores);
+  await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
+
+  const submissions = submissionsOver(stores, deps, options);
+  await scope.register(scanRoutes, { submissions, scans: stores.scans, metrics, logger, maxPagesLimit: options.maxPagesLimit });
+  await scope.register(scanEventRoutes, { scans: stores.scans, bus, metrics, timings: { ...STREAM_TIMINGS, ...options.streams } });
+  await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
+  await scope.register(billingRoutes, { credits: stores.credits });
+  await scope.register(keyRoutes, { keys: stores.keys, organisations: stores.organisations, clock, logger });
+}
+
+function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
+  const { namespace, targets, maxLiveScans } = options;
+  return createSubmissions({
+    stores,
+    resolver,
+    clock,
+    tracer,
+    newId: randomUUID,
+    namespace,
+    targets,
+    maxLiveScans,
+    answerFor: acceptedAnswer,
+  });
+}
+
+function serverOptions(logger: Logger, requestTimeoutMs: number): FastifyHttpOptions<RawServerDefault> {
+  return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: requestIdOf,
-    // Requests that come on an open connection while we close are answered, not cut off with a body of another shape.
+    // Requests on open connections are answered during shutdown: Fastify's own 503 has another body.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    requestTimeout: options.requestTimeoutMs ?? 30_000,
-    http: { connectionsCheckingInterval: Math.min(5_000, options.requestTimeoutMs ?? 5_000) },
-    // An id of any length is answered as what it is: not a UUID.
+    requestTimeout: requestTimeoutMs,
+    http: { connectionsCheckingInterval: Math.min(5_000, requestTimeoutMs) },
+    // An overlong id is refused by validation as "not a UUID".
     routerOptions: { maxParamLength: 16 * 1024 },
     clientErrorHandler: (error: Error, socket: Socket) => refuseClient(error, socket, randomUUID()),
     // A path that cannot be decoded never reaches the hooks.
@@ -66,68 +125,5 @@ export async function buildApp(dependencies: AppDependencies, options: AppOption
       refuse(error, request, reply);
       logRequest(logger, request, reply);
     },
-  }).withTypeProvider<TypeBoxTypeProvider>() as Api;
-
-  app.setValidatorCompiler(createValidatorCompiler());
-  // What is sent is what the routes made: nothing is dropped or converted on the way, and the tests check all of it.
-  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  acceptJsonOnly(app);
-  for (const schema of COMPONENTS) app.addSchema(schema);
-
-  installRequestLog(app, logger);
-  await app.register(requestMetrics, { metrics });
-  installTracing(app, tracer);
-  installErrors(app);
-  releaseConnections(app);
-  const refuseOtherMethods = collectMethods(app);
-  await installOpenApi(app, options);
-  serviceRoutes(app, { probes, metrics });
-
-  const submissions = createSubmissions({
-    stores,
-    resolver,
-    clock,
-    tracer,
-    newId: randomUUID,
-    namespace: options.namespace,
-    targets: options.targets,
-    maxLiveScans: options.maxLiveScans,
-    answerFor: acceptedAnswer,
-  });
-
-  await app.register(async (keyed) => {
-    keyed.addHook('onRequest', async (_request, reply) => {
-      reply.header('Cache-Control', 'no-store');
-    });
-    requireKey(keyed as Api, stores);
-    limitRequests(keyed as Api, stores.rateLimits, { ...LIMITS, ...options.limits });
-    scanRoutes(keyed as Api, { submissions, scans: stores.scans, metrics, logger, maxPagesLimit: options.maxPagesLimit });
-    eventRoutes(keyed as Api, { scans: stores.scans, bus, metrics, timings: { ...TIMINGS, ...options.streams } });
-    reportRoutes(keyed as Api, stores);
-    billingRoutes(keyed as Api, stores);
-    keyRoutes(keyed as Api, { ...stores, clock, logger });
-  });
-  refuseOtherMethods();
-  return app;
-}
-
-/** Connections of requests that end while we close are ended with them; kept alive, they would keep the process alive. */
-function releaseConnections(app: Api): void {
-  let closing = false;
-  app.addHook('preClose', async () => {
-    closing = true;
-  });
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('Connection', 'close');
-  });
-}
-
-/** JSON is the only body that is taken; an empty one is none, whatever its type is said to be. */
-function acceptJsonOnly(app: Api): void {
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body.length === 0) done(null, undefined);
-    else void parse(request, body as string, done);
-  });
+  };
 }

@@ -6,7 +6,7 @@ import { isTerminal } from '../core/scan/phases.ts';
 import type { Bus } from '../stores/nats.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 
-export interface Timings {
+export interface StreamTimings {
   /** Between two keepalive comments. */
   keepaliveMs: number;
   /** Between two looks at the row that nobody asked for. */
@@ -15,7 +15,7 @@ export interface Timings {
   rereadAloneMs: number;
 }
 
-export const TIMINGS: Timings = { keepaliveMs: 15_000, rereadMs: 5_000, rereadAloneMs: 1_000 };
+export const STREAM_TIMINGS: StreamTimings = { keepaliveMs: 15_000, rereadMs: 5_000, rereadAloneMs: 1_000 };
 
 const KEEPALIVE = ': keepalive\n\n';
 
@@ -27,7 +27,7 @@ export interface Following {
   scanId: string;
   /** What the caller has seen already; events up to it are not sent again, but the last one always is. */
   lastEventId: number | null;
-  timings: Timings;
+  timings: StreamTimings;
   /** Ends the stream. */
   signal: AbortSignal;
 }

@@ -1,11 +1,12 @@
-/** Answers every failure with a body of the contract; nothing of an unexpected error ever leaves the process. */
+/** Answers every failure with a body of the contract. Details of unexpected errors go to the log only. */
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Api } from '../api.ts';
-import { DependencyDown } from '../dependencies.ts';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { DependencyDown } from '../dependency-outages.ts';
 import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
+import { annotate } from './request-log.ts';
 
-/** Fastify's own errors that are the caller's doing. */
+/** Fastify's own errors that the caller causes. */
 const FASTIFY: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
@@ -16,7 +17,7 @@ const FASTIFY: Readonly<Record<string, ErrorCode>> = {
 
 const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is not valid JSON.', type: 'json.invalid' }]);
 
-/** What an error thrown anywhere is to the caller. Unknown ones are `internal_error`, for whatever they say is ours. */
+/** The refusal that an error becomes. Unknown errors become `internal_error`, because their messages may hold internals. */
 export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (error instanceof ApiError || error instanceof ValidationFailure) return error;
   if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
@@ -25,17 +26,19 @@ export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (known !== undefined) return new ApiError(known, { cause: error });
   if (error instanceof SyntaxError && statusCode === 400) return invalidJson;
   if (code === 'FST_ERR_CTP_INVALID_JSON_BODY') return invalidJson;
-  // Only Fastify's word counts for the caller's fault: an error from below may carry any status.
+  // Only for Fastify's own errors: an error of a dependency may carry any status.
   if (String(code).startsWith('FST_ERR_') && typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500)
     return new ApiError('bad_request', { cause: error });
   return new ApiError('internal_error', { cause: error });
 }
 
-/** Sends a refusal, and leaves in the request's notes what the log should know of it. */
+/** Sends a refusal and adds it to the request's log line. */
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error);
-  if (request.notes) request.notes.refusal = refusal instanceof ApiError ? refusal.code : 'validation';
-  if (request.notes && statusOf(refusal) >= 500) request.notes.cause = refusal.cause ?? refusal;
+  annotate(request, {
+    refusal: refusal instanceof ApiError ? refusal.code : 'validation',
+    ...(statusOf(refusal) >= 500 && { err: refusal.cause ?? refusal }),
+  });
   if (refusal instanceof ApiError) {
     if (refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
     if (refusal.code === 'invalid_api_key') reply.header('WWW-Authenticate', 'ApiKey realm="curbcut"');
@@ -46,19 +49,9 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     .send(JSON.stringify(bodyOf(refusal)));
 }
 
-/** Errors of routes, and paths that nothing is at. */
-export function installErrors(app: Api): void {
-  app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
-  app.addHook('onRequest', async (request) => {
-    // Before the body is looked at: what is not there is not there, whatever was sent to it.
-    if (request.is404) throw new ApiError('not_found');
-  });
-  app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
-}
-
 const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
-/** Answers what is not HTTP, on the bare socket: there is no request yet that could be answered. */
+/** Answers malformed HTTP on the bare socket: there is no request object yet. */
 export function refuseClient(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -84,3 +77,14 @@ export function refuseClient(error: Error & { code?: string }, socket: Socket, r
     ].join('\r\n'),
   );
 }
+
+const errors: FastifyPluginAsync = async (app) => {
+  app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
+  app.addHook('onRequest', async (request) => {
+    // Before the body is read: an unknown path is 404 whatever the body is.
+    if (request.is404) throw new ApiError('not_found');
+  });
+  app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
+};
+
+export default fp(errors, { name: 'errors', dependencies: ['request-log'] });

@@ -1,26 +1,36 @@
-/** Makes the OpenAPI 3.1 document from the routes' own schemas, and a reference to read that needs no internet. */
+/** Makes the OpenAPI 3.1 document from the schemas of the routes, and serves a reference that needs no internet access. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { Api } from '../api.ts';
+import type { TSchema } from 'typebox';
+import type { FastifyPluginAsync } from 'fastify';
+import fp from 'fastify-plugin';
 import { LIMITS } from '../rate-limits.ts';
 
-/** Everything the reference loads is its own; it calls nobody but this service. */
+/** The reference loads only its own files and calls only this service. */
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-const DESCRIPTION = `Scans web sites for accessibility and answers with a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
+const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
 
-**Credits.** One credit a page that was really tested. What a scan does not use is given back.
+**Credits.** A scan costs one credit per tested page. Credits that were reserved and not used are returned.
 
-**Limits.** ${LIMITS.key.limit} requests a minute for each API key, and for each organisation ${LIMITS.submissions.limit} submissions, ${LIMITS.reports.limit} report links and ${LIMITS['key-creations'].limit} new keys a minute, in sliding windows. \`RateLimit\` says what is left; after a 429, wait for \`Retry-After\`.
+**Limits.** Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. The windows slide. \`RateLimit\` reports what remains; after a 429, wait for \`Retry-After\` seconds.
 
-**Errors.** Every error body is \`{"detail": …}\`: a stable code with a \`message\` beside it, or, for a request that is wrong (422), the list of what is wrong.`;
+**Errors.** Every error body is \`{"detail": …}\`: a stable code with a \`message\` beside it, or, for an invalid request (422), the list of its errors.`;
 
-/** Notes every route from now on. */
-export async function installOpenApi(app: Api, options: { publicBaseUrl: string; version: string }): Promise<void> {
+interface OpenApiOptions {
+  publicBaseUrl: string;
+  version: string;
+  /** Schemas of `components`, by their `$id`. */
+  components: readonly TSchema[];
+}
+
+/** Documents every route that is registered afterwards. */
+const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
+  for (const schema of options.components) app.addSchema(schema);
   await app.register(swagger, {
     convertConstToEnum: false,
-    // The name that a schema carries, instead of def-0.
+    // The `$id` of a schema instead of def-0.
     refResolver: { buildLocalReference: (json, _baseUri, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `schema-${i}`) },
     openapi: {
       openapi: '3.1.0',
@@ -32,8 +42,8 @@ export async function installOpenApi(app: Api, options: { publicBaseUrl: string;
       },
       servers: [{ url: options.publicBaseUrl }],
       tags: [
-        { name: 'Scans', description: 'Submit a scan, poll it, follow it.' },
-        { name: 'Reports', description: 'What a scan found, whole.' },
+        { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
+        { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
         { name: 'Account', description: 'Credits and API keys.' },
         { name: 'Service', description: 'Documents, health and metrics.' },
       ],
@@ -49,10 +59,10 @@ export async function installOpenApi(app: Api, options: { publicBaseUrl: string;
     routePrefix: '/docs',
     staticCSP: CONTENT_SECURITY_POLICY,
     theme: { title: 'Curbcut API' },
-    // Without the bar that opens any other document.
+    // The standalone layout has a bar that opens other documents.
     uiConfig: { layout: 'BaseLayout' },
   });
-}
+};
 
 interface Header {
   required?: boolean;
@@ -62,7 +72,7 @@ interface Document {
   paths?: Record<string, Record<string, { responses?: Record<string, { headers?: Record<string, Header> }> }>>;
 }
 
-/** A header's `required` belongs beside its schema, where @fastify/swagger has no place for it. */
+/** Moves `required` of each header from its schema to the header object, where @fastify/swagger cannot put it. */
 function liftRequiredHeaders(document: Document): Document {
   const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
   const responses = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
@@ -73,3 +83,5 @@ function liftRequiredHeaders(document: Document): Document {
   }
   return document;
 }
+
+export default fp(openApi, { name: 'openapi' });

@@ -1,10 +1,17 @@
-/** Gives every request an id, and every finished one a single wide log line. */
+/** Gives every request an id, and every finished request a single wide log line. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from '../../platform/logger.ts';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
 import { REQUEST_ID } from '../../core/protocol/custom-resources.ts';
-import type { Api } from '../api.ts';
+import type { Logger } from '../../platform/logger.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Further fields of the request's log line. Null if the request was refused before any hook ran. */
+    logFields: Record<string, unknown> | null;
+  }
+}
 
 /** The caller's X-Request-Id if it is a safe token, else a new one. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
@@ -12,32 +19,35 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Route patterns and ids only: a path or a header might carry a secret that was put in the wrong place. */
-export function installRequestLog(app: Api, logger: Logger): void {
-  app.decorateRequest('caller', null);
-  app.decorateRequest('notes', null);
-  app.addHook('onRequest', async (request, reply) => {
-    request.notes = {};
-    reply.header('X-Request-Id', request.id);
-    reply.header('X-Content-Type-Options', 'nosniff');
-    // Not onResponse: it never comes where the client went away.
-    reply.raw.once('close', () => logRequest(logger, request, reply));
-  });
+/** Adds fields to the request's log line. Never secrets. */
+export function annotate(request: Pick<FastifyRequest, 'logFields'>, fields: Record<string, unknown>): void {
+  if (request.logFields) Object.assign(request.logFields, fields);
 }
 
-/** Writes the line: an error where we failed, else what happened. */
+/** Writes the line. It holds route patterns and ids only: a path or a header may carry a misplaced secret. */
 export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
-  const { cause, ...notes } = request.notes ?? {};
   const fields = {
-    requestId: request.id,
+    request: request.id,
     method: request.method,
     route: request.routeOptions.url ?? null,
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 10) / 10,
     ...(!reply.raw.writableFinished && { aborted: true }),
-    ...notes,
-    ...(cause !== undefined && { err: cause }),
+    ...request.logFields,
   };
   if (reply.statusCode >= 500) logger.error(fields, 'request failed');
   else logger.info(fields, 'request');
 }
+
+const requestLog: FastifyPluginAsync<{ logger: Logger }> = async (app, { logger }) => {
+  app.decorateRequest('logFields', null);
+  app.addHook('onRequest', async (request, reply) => {
+    request.logFields = {};
+    reply.header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff');
+    // Not onResponse: it does not fire if the client disconnects.
+    reply.raw.once('close', () => logRequest(logger, request, reply));
+  });
+};
+
+export default fp(requestLog, { name: 'request-log' });

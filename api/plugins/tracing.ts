@@ -1,11 +1,19 @@
-/** Begins a span for every request of the versioned API, within the caller's own trace where it sends one. */
-import type { Tracer } from '../../platform/tracing.ts';
-import type { Api } from '../api.ts';
+/** Starts a span for every request of the versioned API, as part of the caller's trace if it sends one. */
+import type { FastifyPluginAsync } from 'fastify';
+import fp from 'fastify-plugin';
+import type { Span, Tracer } from '../../platform/tracing.ts';
 
-/** Not for probes and documents, which nobody follows. */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null if the route is not traced. */
+    span: Span | null;
+  }
+}
+
+/** Probes and documents are not traced. */
 const TRACED = /^\/v\d+\//;
 
-export function installTracing(app: Api, tracer: Tracer): void {
+const tracing: FastifyPluginAsync<{ tracer: Tracer }> = async (app, { tracer }) => {
   app.decorateRequest('span', null);
   app.addHook('onRequest', async (request, reply) => {
     const route = request.routeOptions.url;
@@ -17,13 +25,15 @@ export function installTracing(app: Api, tracer: Tracer): void {
       attributes: { 'http.request.method': request.method, 'http.route': route, 'curbcut.request_id': request.id },
     });
     request.span = span;
-    // Not onResponse: it never comes where the client went away.
+    // Not onResponse: it does not fire if the client disconnects.
     reply.raw.once('close', () => {
-      const { scan } = request.notes ?? {};
+      const { scan } = request.logFields ?? {};
       span.end({
         attributes: { 'http.response.status_code': reply.statusCode, ...(typeof scan === 'string' && { 'curbcut.scan_id': scan }) },
         ...(reply.statusCode >= 500 && { error: `status ${reply.statusCode}` }),
       });
     });
   });
-}
+};
+
+export default fp(tracing, { name: 'tracing', dependencies: ['request-log'] });

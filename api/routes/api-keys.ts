@@ -3,7 +3,8 @@ import { Type, type Static } from 'typebox';
 import type { Logger } from '../../platform/logger.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
-import { callerOf, type Api } from '../api.ts';
+import { callerOf } from '../plugins/auth.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, ValidationFailure } from '../errors.ts';
 import { nullable } from '../../core/schemas.ts';
 import { answer, emptyAnswer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
@@ -43,7 +44,7 @@ export interface KeyRouteDeps {
   logger: Logger;
 }
 
-export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: KeyRouteDeps): void {
+export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, { keys, organisations, clock, logger }) => {
   /** Tells the audit log. What was done is done: a log that is away must not hide a key from whoever just made it. */
   const record = async (caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
     const entry = { organisation: caller.organisation.id, actor: `key:${caller.keyId}`, action, subject };
@@ -116,7 +117,7 @@ export function keyRoutes(scope: Api, { keys, organisations, clock, logger }: Ke
       return reply.code(204).send();
     },
   );
-}
+};
 
 const toShared = (key: ApiKey) => ({
   id: key.id,

@@ -1,7 +1,8 @@
 /** The credit balance. */
 import { Type } from 'typebox';
 import type { Credits } from '../../stores/credits/credits.ts';
-import { callerOf, type Api } from '../api.ts';
+import { callerOf } from '../plugins/auth.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 
 export const CreditBalance = Type.Object(
@@ -13,7 +14,7 @@ export const CreditBalance = Type.Object(
   { $id: 'CreditBalance', additionalProperties: false },
 );
 
-export function billingRoutes(scope: Api, { credits }: { credits: Pick<Credits, 'balance'> }): void {
+export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, 'balance'> }> = async (scope, { credits }) => {
   scope.get(
     '/v1/billing/credits',
     {
@@ -32,4 +33,4 @@ export function billingRoutes(scope: Api, { credits }: { credits: Pick<Credits, 
       return { balance, plan: organisation.plan, setup_complete: granted > 0 };
     },
   );
-}
+};

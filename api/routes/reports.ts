@@ -3,7 +3,9 @@ import { Type } from 'typebox';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { callerOf, type Api } from '../api.ts';
+import { callerOf } from '../plugins/auth.ts';
+import { annotate } from '../plugins/request-log.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, type ErrorCode } from '../errors.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
@@ -53,7 +55,7 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-export function reportRoutes(scope: Api, { scans, reports }: ReportRouteDeps): void {
+export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports }) => {
   for (const kind of KINDS) {
     const codes = [...new Set<ErrorCode>([...KEYED, 'report_not_found', kind.missing, 'scan_not_complete'])];
     scope.get(
@@ -74,7 +76,7 @@ export function reportRoutes(scope: Api, { scans, reports }: ReportRouteDeps): v
       },
       async (request) => {
         const { scan_id } = request.params;
-        if (request.notes) request.notes.scan = scan_id;
+        annotate(request, { scan: scan_id });
         const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
         if (row === null) throw new ApiError('report_not_found');
         if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
@@ -85,7 +87,7 @@ export function reportRoutes(scope: Api, { scans, reports }: ReportRouteDeps): v
       },
     );
   }
-}
+};
 
 /** A name that says which site and scan it is, of characters that every file system takes. */
 export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {

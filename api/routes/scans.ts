@@ -7,13 +7,15 @@ import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { callerOf, type Api } from '../api.ts';
-import { ApiError, ValidationFailure, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
+import { callerOf } from '../plugins/auth.ts';
+import { annotate } from '../plugins/request-log.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
 import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { answer, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
-import type { SubmissionOutcome, Submissions } from '../submission/submit.ts';
-import { targetItem } from '../submission/target-errors.ts';
+import { errorOf } from '../submission/refusals.ts';
+import type { Submissions } from '../submission/submission.ts';
 import type { Logger } from '../../platform/logger.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */
@@ -113,7 +115,7 @@ const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
   'queue_full',
 ];
 
-export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
+export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope, deps) => {
   scope.post(
     '/v1/ci/scans',
     {
@@ -133,7 +135,7 @@ export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
             }),
           ),
         }),
-        body: scanSubmission(parts.maxPagesLimit),
+        body: scanSubmission(deps.maxPagesLimit),
         response: {
           202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed']),
           ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
@@ -144,7 +146,7 @@ export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
       const { body } = request;
       // Node joins repeated headers of this name, and lower-cases it.
       const key = request.headers['idempotency-key'] as string | undefined;
-      const outcome = await parts.submissions.submit(
+      const outcome = await deps.submissions.submit(
         {
           organisation: callerOf(request).organisation.id,
           options: toScanOptions(body),
@@ -152,11 +154,11 @@ export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
           idempotency: key === undefined ? null : { key, fingerprint: bodyFingerprint(body) },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
         },
-        parts.logger.child({ requestId: request.id }),
+        deps.logger.child({ request: request.id }),
       );
-      parts.metrics.submission(outcome.kind === 'accepted' && outcome.replayed ? 'replayed' : outcome.kind);
-      if (outcome.kind !== 'accepted') throw refusalFor(outcome, body);
-      if (request.notes) Object.assign(request.notes, { scan: (outcome.answer.body as ScanAccepted).scan_id, replayed: outcome.replayed });
+      deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+      if (!outcome.ok) throw errorOf(outcome, body.max_pages);
+      annotate(request, { scan: (outcome.answer.body as ScanAccepted).scan_id, replayed: outcome.replayed });
       if (outcome.replayed) reply.header('Idempotent-Replayed', 'true');
       return reply.code(202).headers(outcome.answer.headers).send(outcome.answer.body);
     },
@@ -186,15 +188,15 @@ export function scanRoutes(scope: Api, parts: ScanRouteDeps): void {
     },
     async (request, reply) => {
       const { scan_id } = request.params;
-      if (request.notes) request.notes.scan = scan_id;
-      const row = await parts.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
+      annotate(request, { scan: scan_id });
+      const row = await deps.scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
       if (row === null) throw new ApiError('scan_not_found');
       const status = pollStatus(row);
       if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);
       return reply.code(status).send(toResult(row));
     },
   );
-}
+};
 
 /** 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
 export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 422 {
@@ -241,25 +243,4 @@ function toScanOptions(body: ScanSubmission): ScanOptions {
 function bodyFingerprint(body: ScanSubmission): string {
   const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
-}
-
-function refusalFor(outcome: Exclude<SubmissionOutcome, { kind: 'accepted' }>, body: ScanSubmission): ApiError | ValidationFailure {
-  switch (outcome.kind) {
-    case 'target_refused':
-      return new ValidationFailure([targetItem(outcome.refusal)]);
-    case 'idempotency_reused':
-      return new ValidationFailure([
-        {
-          loc: ['header', 'idempotency-key'],
-          msg: 'This Idempotency-Key was sent with another body; use a new key for a new request.',
-          type: 'idempotency_key.reused',
-        },
-      ]);
-    case 'insufficient_credits':
-      return new ApiError('insufficient_credits', { fields: { balance: outcome.balance, pages_requested: body.max_pages } });
-    case 'idempotency_conflict':
-    case 'queue_paused':
-    case 'queue_full':
-      return new ApiError(outcome.kind);
-  }
 }

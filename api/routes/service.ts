@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Report } from '../../core/report/schema.ts';
 import { checkReadiness, type Probes, type Readiness } from '../../platform/readiness.ts';
-import type { Api } from '../api.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Metrics } from '../metrics.ts';
 import { oneOf } from '../../core/schemas.ts';
 import { answer, refusals, textAnswer } from '../responses.ts';
@@ -21,7 +21,7 @@ export interface ServiceRouteDeps {
   metrics: Metrics;
 }
 
-export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteDeps): void {
+export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRouteDeps> = async (app, { probes, metrics }) => {
   const anyJson = Type.Object({}, { additionalProperties: true });
   const failure = refusals(['internal_error']);
 
@@ -72,7 +72,7 @@ export function serviceRoutes(app: Api, { probes, metrics }: ServiceRouteDeps): 
     { schema: service('getMetrics', 'Metrics for Prometheus', { 200: textAnswer('The metrics.', 'text/plain'), ...failure }) },
     async (_request, reply) => reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
-}
+};
 
 const service = (operationId: string, summary: string, response: Record<number, object>) => ({
   operationId,

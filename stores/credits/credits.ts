@@ -27,7 +27,7 @@ export interface Balance {
   spent: number;
 }
 
-export type Reservation = { reserved: number; balance: number } | { reserved: 0; insufficient: true; balance: number };
+export type Reservation = { ok: true; reserved: number; balance: number } | { ok: false; reason: 'insufficient_credits'; balance: number };
 
 export interface LedgerEntry {
   /** The operation's id: `grant:<id>`, `reserve:<scan>`, `settle:<scan>`. */
@@ -169,13 +169,13 @@ export function createCredits(
       if ((await entries.findOne({ _id: `${organisation}/settle:${scanId}` }, { projection: { _id: 1 } })) !== null)
         throw new DeadlinePassed();
       const account = await step(organisation, reserveStep(scanId, pages, partial, latest));
-      if (account === null) return { reserved: 0, insufficient: true, balance: 0 };
+      if (account === null) return { ok: false, reason: 'insufficient_credits', balance: 0 };
       const { outcome, pages: reserved } = account.answer!;
       if (outcome === 'late' || outcome === 'settled') throw new DeadlinePassed();
-      if (outcome === 'insufficient') return { reserved: 0, insufficient: true, balance: account.available };
+      if (outcome === 'insufficient') return { ok: false, reason: 'insufficient_credits', balance: account.available };
       if (outcome === 'done') onMove?.({ operation: 'reserve', pages: reserved });
       relaySoon(organisation);
-      return { reserved, balance: account.available };
+      return { ok: true, reserved, balance: account.available };
     },
 
     async settle(organisation, scanId, pages) {

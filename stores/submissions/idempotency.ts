@@ -1,4 +1,4 @@
-/** Idempotency keys of submissions, kept 24 h for each organisation (decisions, "Idempotency"). */
+/** Idempotency keys of submissions, kept for 24 hours per organisation (decisions, "Idempotency"). */
 import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
@@ -10,29 +10,23 @@ export interface StoredAnswer {
 }
 
 export type Claim =
-  | { state: 'claimed' }
-  | { state: 'in_flight' }
-  | { state: 'stored'; answer: StoredAnswer }
-  /** The same key came with another body. */
-  | { state: 'reused' };
+  /** Pass `holder` to `complete` and `release`, so that they leave a claim alone that was taken over meanwhile. */
+  | { ok: true; scanId: string; holder: string }
+  | { ok: false; reason: 'in_progress' }
+  | { ok: false; reason: 'answered'; answer: StoredAnswer }
+  /** The same key was sent with another body. */
+  | { ok: false; reason: 'reused' };
 
 export interface Idempotency {
   /**
-   * Claims a key for one request. A claim whose holder died is free again after `leaseSeconds`.
+   * Claims a key for one request. A claim whose holder died can be taken over after `leaseSeconds`.
    * @param fingerprint of the request's body
-   * @param scanId what this request would create; a claim taken over from a dead holder keeps the first one's
-   * @returns with `claimed`, the scan id to use, and the holder: pass it on to `complete` and `release`, so that a claim that was taken over meanwhile stays as it is
+   * @param scanId of the scan that the request would create; a claim that is taken over keeps the first one's
    */
-  claim(request: {
-    organisation: string;
-    key: string;
-    fingerprint: string;
-    scanId: string;
-    leaseSeconds: number;
-  }): Promise<Exclude<Claim, { state: 'claimed' }> | { state: 'claimed'; scanId: string; holder: string }>;
-  /** Stores the answer that every repeat gets. */
+  claim(request: { organisation: string; key: string; fingerprint: string; scanId: string; leaseSeconds: number }): Promise<Claim>;
+  /** Stores the answer for repeats. */
   complete(organisation: string, key: string, answer: StoredAnswer, holder?: string): Promise<void>;
-  /** Gives a claim back: the request was refused or failed, and may be sent again. */
+  /** Releases a claim: the request was refused or failed, and may be sent again. */
   release(organisation: string, key: string, holder?: string): Promise<void>;
 }
 
@@ -43,15 +37,15 @@ interface ClaimDocument {
   _id: string;
   fingerprint: string;
   scanId: string;
-  /** Who claimed it last: a new id a call of `claim`. */
+  /** The last claim: each call of `claim` has a new id. */
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
-  /** The answer as JSON, for a body may have field names that a document may not; null while the request is under way. */
+  /** The answer as JSON, because a body may have field names that a document may not; null while the request is in progress. */
   answer: string | null;
 }
 
-/** Takes a key that is new, or whose 24 h are over, or whose holder died over the same body: one atomic step by the server's clock. */
+/** Takes a key that is new or expired, or whose holder died with the same body: one atomic step by the server's clock. */
 function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs: number): Document[] {
   const expired = { $lte: [{ $ifNull: ['$expiresAt', new Date(0)] }, '$$NOW'] };
   const abandoned = {
@@ -78,7 +72,7 @@ function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs:
   ];
 }
 
-/** Idempotency keys in MongoDB, a document each. */
+/** Idempotency keys in MongoDB, one document per key. */
 export function createIdempotency(db: Db): Idempotency {
   const claims = db.collection<ClaimDocument>('idempotency');
   const idOf = (organisation: string, key: string): string => `${organisation}/${key}`;
@@ -94,10 +88,10 @@ export function createIdempotency(db: Db): Idempotency {
         }),
       );
       const claim = document!;
-      if (claim.holder === holder) return { state: 'claimed', scanId: claim.scanId, holder };
-      if (claim.fingerprint !== fingerprint) return { state: 'reused' };
-      if (claim.answer === null) return { state: 'in_flight' };
-      return { state: 'stored', answer: JSON.parse(claim.answer) as StoredAnswer };
+      if (claim.holder === holder) return { ok: true, scanId: claim.scanId, holder };
+      if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
+      if (claim.answer === null) return { ok: false, reason: 'in_progress' };
+      return { ok: false, reason: 'answered', answer: JSON.parse(claim.answer) as StoredAnswer };
     },
 
     async complete(organisation, key, answer, holder) {

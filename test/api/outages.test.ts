@@ -163,14 +163,14 @@ describe('an outage during a submission', () => {
 
   it('a repeat that takes a dead submission up finishes the same scan', async () => {
     const { id, key } = await context.organisation({ credits: 10 });
-    // The first got as far as the resource and died before it could tell anyone.
+    // The first request wrote the resource and died before it stored its answer.
     context.faults.set('idempotency.complete', down);
     const first = await submit(key, 'k');
     context.faults.clear();
     context.faults.set('idempotency.claim', async (real, request) => {
       const claim = await real(request);
-      return (claim as { state: string }).state === 'in_flight'
-        ? { state: 'claimed', scanId: first.body.scan_id, holder: 'taken-over' }
+      return (claim as { reason?: string }).reason === 'in_progress'
+        ? { ok: true, scanId: first.body.scan_id, holder: 'taken-over' }
         : claim;
     });
     const second = await submit(key, 'k');

@@ -1,7 +1,7 @@
 /** One replica of the real app on a free port: its responses are held against its document, its store calls can be made to fail. */
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import type { Api } from '../../api/api.ts';
+import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../api/app.ts';
 import type { ApiStores, AppOptions } from '../../api/dependencies.ts';
 import type { Probe } from '../../platform/readiness.ts';
@@ -61,7 +61,7 @@ export interface Request {
 
 /** One replica of the app. */
 export interface Replica {
-  app: Api;
+  app: FastifyInstance;
   url: string;
   metrics: Metrics;
   contract: Contract;

@@ -166,7 +166,7 @@ describe('POST /v1/ci/scans', () => {
       body: SUBMISSION,
       headers: { 'X-Request-Id': requestId },
     });
-    const lines = context.log.filter(({ fields }) => fields.requestId === requestId);
+    const lines = context.log.filter(({ fields }) => fields.request === requestId);
     expect(lines).to.have.lengthOf(1);
     expect(lines[0]!.fields).to.deep.include({
       method: 'POST',

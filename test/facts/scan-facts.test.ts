@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { TSchema } from 'typebox';
 import { parse } from 'yaml';
-import { ProgressEvent, CompleteEvent } from '../../api/routes/events.ts';
+import { ProgressEvent, CompleteEvent } from '../../api/routes/scan-events.ts';
 import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
 import { SCAN_HELP } from '../../cli/commands/help.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';

@@ -237,7 +237,7 @@ describe('whole scan', function () {
     };
     for (const [name, text] of Object.entries(logs)) {
       const lines = text.trim().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>); // prettier-ignore
-      const trail = lines.filter((line) => line.requestId === requestId);
+      const trail = lines.filter((line) => line.request === requestId);
       expect(
         trail.filter(({ scan }) => scan === id),
         name,

@@ -67,7 +67,7 @@ describe('credits under crashes, stalls and repeats', function () {
           const reservation = await perhaps(() =>
             either().reserve({ organisation, scanId: row.id, pages: row.pagesRequested, partial, deadline }),
           );
-          if (reservation.reserved === 0) {
+          if (!reservation.ok) {
             await scans.discard(row.id);
             return;
           }

@@ -30,7 +30,7 @@ describe('credits', () => {
     expect(await credits.balance(organisation)).to.deep.equal({ balance: 10, granted: 10, held: 0, spent: 0 });
     expect(await credits.balance('nobody')).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
     const request = { organisation: 'nobody', scanId: randomUUID(), pages: 1, partial: true, deadline: soon() };
-    expect(await credits.reserve(request)).to.deep.equal({ reserved: 0, insufficient: true, balance: 0 });
+    expect(await credits.reserve(request)).to.deep.equal({ ok: false, reason: 'insufficient_credits', balance: 0 });
     expect(await credits.settle('nobody', randomUUID(), 1)).to.equal(false);
   });
 
@@ -52,10 +52,10 @@ describe('credits', () => {
   it('reserves all or nothing, or as many as there are', async () => {
     await credits.grant(organisation, 'g', 7);
     const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
-    expect(await hold(a, 8)).to.deep.equal({ reserved: 0, insufficient: true, balance: 7 });
-    expect(await hold(a, 5)).to.deep.equal({ reserved: 5, balance: 2 });
-    expect(await hold(b, 5, true)).to.deep.equal({ reserved: 2, balance: 0 });
-    expect(await hold(c, 5, true)).to.deep.equal({ reserved: 0, insufficient: true, balance: 0 });
+    expect(await hold(a, 8)).to.deep.equal({ ok: false, reason: 'insufficient_credits', balance: 7 });
+    expect(await hold(a, 5)).to.deep.equal({ ok: true, reserved: 5, balance: 2 });
+    expect(await hold(b, 5, true)).to.deep.equal({ ok: true, reserved: 2, balance: 0 });
+    expect(await hold(c, 5, true)).to.deep.equal({ ok: false, reason: 'insufficient_credits', balance: 0 });
     expect(await credits.balance(organisation)).to.deep.equal({ balance: 0, granted: 7, held: 7, spent: 0 });
     expect(await credits.holds(organisation)).to.have.deep.members([
       { scanId: a, pages: 5 },
@@ -67,9 +67,9 @@ describe('credits', () => {
     await credits.grant(organisation, 'g', 5);
     const scanId = randomUUID();
     await hold(scanId, 5);
-    expect(await hold(scanId, 5)).to.deep.equal({ reserved: 5, balance: 0 });
+    expect(await hold(scanId, 5)).to.deep.equal({ ok: true, reserved: 5, balance: 0 });
     const late = { organisation, scanId, pages: 5, partial: false, deadline: new Date(Date.now() - 1000) };
-    expect(await credits.reserve(late)).to.deep.equal({ reserved: 5, balance: 0 });
+    expect(await credits.reserve(late)).to.deep.equal({ ok: true, reserved: 5, balance: 0 });
   });
 
   it('refuses a reserve after its deadline by the store’s clock', async () => {

@@ -86,7 +86,7 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
     try {
       const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-      if ('insufficient' in held) return { ok: false, end: ends.insufficientCredits(pages, held.balance) };
+      if (!held.ok) return { ok: false, end: ends.insufficientCredits(pages, held.balance) };
       const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
       return mirrored === null ? { ok: false, end: ends.NOT_SUBMITTED } : { ok: true, row: mirrored.row };
     } catch (error) {

@@ -5,9 +5,11 @@ import { Type } from 'typebox';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import type { Bus } from '../../stores/nats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
-import { callerOf, type Api } from '../api.ts';
+import { callerOf } from '../plugins/auth.ts';
+import { annotate } from '../plugins/request-log.ts';
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../errors.ts';
-import { lastEventIdOf, openStream, type Timings } from '../scan-stream.ts';
+import { lastEventIdOf, openStream, type StreamTimings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { KEYED, LIMITED, refusals, textAnswer } from '../responses.ts';
@@ -43,14 +45,14 @@ export const CompleteEvent = Type.Object(
   { $id: 'CompleteEvent', additionalProperties: false },
 );
 
-export interface EventRouteDeps {
+export interface ScanEventRouteDeps {
   scans: Pick<Scans, 'find'>;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
   metrics: Metrics;
-  timings: Timings;
+  timings: StreamTimings;
 }
 
-export function eventRoutes(scope: Api, parts: EventRouteDeps): void {
+export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, deps) => {
   const open = new Set<AbortController>();
   // Before the server stops listening: clients see a clean end, and reconnect to another replica with Last-Event-ID.
   scope.addHook('preClose', async () => {
@@ -82,15 +84,15 @@ export function eventRoutes(scope: Api, parts: EventRouteDeps): void {
     async (request, reply) => {
       const scanId = request.params.scan_id.toLowerCase();
       const organisation = callerOf(request).organisation.id;
-      if (request.notes) request.notes.scan = scanId;
+      annotate(request, { scan: scanId });
       const ending = new AbortController();
       const stream = await openStream({
-        read: () => parts.scans.find(scanId, organisation),
-        bus: parts.bus,
+        read: () => deps.scans.find(scanId, organisation),
+        bus: deps.bus,
         organisation,
         scanId,
         lastEventId: lastEventIdOf(request.headers['last-event-id']),
-        timings: parts.timings,
+        timings: deps.timings,
         signal: ending.signal,
       });
       if (stream.row === null) {
@@ -98,17 +100,17 @@ export function eventRoutes(scope: Api, parts: EventRouteDeps): void {
         throw new ApiError('scan_not_found');
       }
       open.add(ending);
-      parts.metrics.stream(1);
+      deps.metrics.stream(1);
       const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 16 * 1024 });
       text.once('close', () => {
         ending.abort();
         stream.close();
         open.delete(ending);
-        parts.metrics.stream(-1);
+        deps.metrics.stream(-1);
       });
       // nginx would gather the events otherwise.
       reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
       return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);
     },
   );
-}
+};

@@ -1,0 +1,122 @@
+/**
+ * Charges one submission: its row, its credits and its custom resource, in this order. On a failure everything is undone.
+ *
+ * The order makes a crash safe. The row exists before credits are held for it, and the custom resource is written last, so
+ * that whatever a crash leaves behind can be found from the row: the operator's sweeper finishes `pending` rows older than
+ * a minute, depending on whether their resource exists. Every step is identified by the scan's id and may be repeated.
+ * The credits' deadline keeps a stalled step from charging for a scan that was given up.
+ */
+import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { inSpan } from '../../platform/tracing.ts';
+import { DeadlinePassed } from '../../stores/credits/credits.ts';
+import { ScanGivenUp, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
+import { DependencyDown } from '../dependency-outages.ts';
+import { bestEffort } from './best-effort.ts';
+import type { SubmissionRefusal } from './refusals.ts';
+import { NeverWritten, writeResource } from './resource-writer.ts';
+import { LEASE_SECONDS, type SubmissionDeps, type SubmissionRequest } from './submission.ts';
+
+/** Credits are held within this time of the start or not at all: well before the lease of the idempotency key ends. */
+const RESERVE_WITHIN_MS = 30_000;
+
+/** A submission on its way. */
+export interface Attempt {
+  request: SubmissionRequest;
+  scanId: string;
+  startedAt: Date;
+  /** Carries the ids of request, scan and organisation. */
+  logger: Logger;
+}
+
+export type Charge = (attempt: Attempt) => Promise<{ ok: true; row: ScanRow } | SubmissionRefusal>;
+
+export function createCharge(deps: SubmissionDeps): Charge {
+  const { credits, scans, scanResources } = deps.stores;
+
+  return async function charge(attempt) {
+    const { request, scanId, logger } = attempt;
+    const created = await step(deps, 'create row', request, () => scans.create(newRow(deps, attempt))).catch((error: unknown) => {
+      throw asOutage(error);
+    });
+    // An earlier holder of this idempotency key died after the scan was accepted and before the answer was stored.
+    if (created.submission === 'accepted') return { ok: true, row: created };
+    try {
+      const reservation = await step(deps, 'reserve credits', request, () => credits.reserve(reservationOf(attempt)));
+      if (!reservation.ok) {
+        await bestEffort('the row without credits waits for the sweeper', logger, () => scans.discard(scanId));
+        return { ok: false, reason: 'insufficient_credits', balance: reservation.balance };
+      }
+      const mirrored = await scans.mirror(scanId, { pagesReserved: reservation.reserved });
+      if (mirrored === null) throw new DependencyDown('mongodb', new Error(`the row of scan ${scanId} was removed`));
+      await step(deps, 'write resource', request, () => writeResource(scanResources, mirrored.row, request.origin));
+      await step(deps, 'accept', request, () => accept(scans, attempt));
+      return { ok: true, row: mirrored.row };
+    } catch (error) {
+      await undo(deps, attempt, error);
+      throw asOutage(error);
+    }
+  };
+}
+
+/** Runs a step of a submission as a part of its request's span. */
+export function step<T>(deps: SubmissionDeps, name: string, { origin }: SubmissionRequest, work: () => Promise<T>): Promise<T> {
+  if (origin?.traceparent === undefined) return work();
+  return inSpan(deps.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
+}
+
+function reservationOf({ request: { organisation, options, partial }, scanId, startedAt }: Attempt) {
+  const deadline = new Date(startedAt.getTime() + RESERVE_WITHIN_MS);
+  return { organisation, scanId, pages: options.maxPages, partial, deadline };
+}
+
+/** The scan runs from here on, whether its row says so now or after the next sweep. @throws ScanGivenUp if the sweeper was first */
+async function accept(scans: Pick<Scans, 'accept'>, { scanId, logger }: Attempt): Promise<void> {
+  try {
+    await scans.accept(scanId);
+  } catch (error) {
+    if (error instanceof ScanGivenUp) throw error;
+    logger.warn({ err: error }, 'the accepted row stays pending until the sweeper finds its resource');
+  }
+}
+
+/**
+ * Frees the credits, then removes the row. The row is removed only if it is certain that nothing depends on it: no hold
+ * that may still arrive, no resource that may exist. Otherwise it stays pending, and the sweeper looks again.
+ */
+async function undo(deps: SubmissionDeps, { request, scanId, startedAt, logger }: Attempt, cause: unknown): Promise<void> {
+  const { credits, scans } = deps.stores;
+  // After half the lease, another request may own the key and may have completed the same scan.
+  const late = deps.clock().getTime() - startedAt.getTime() > (LEASE_SECONDS * 1000) / 2;
+  if (late && request.idempotency) return;
+  await bestEffort('the credits of a failed submission wait for the sweeper', logger, async () => {
+    await credits.settle(request.organisation, scanId, 0);
+    if (cause instanceof NeverWritten || cause instanceof DeadlinePassed) await scans.discard(scanId);
+  });
+}
+
+/** What prevents a submission from completing is an outage to the caller: nothing was charged, and it may be sent again. */
+function asOutage(error: unknown): unknown {
+  return error instanceof DeadlinePassed || error instanceof ScanGivenUp ? new DependencyDown('mongodb', error) : error;
+}
+
+function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<Scans['create']>[0] {
+  return {
+    id: scanId,
+    organisation: request.organisation,
+    origin: 'api',
+    resource: { namespace: deps.namespace, name: resourceNameOf(scanId) },
+    submission: 'pending',
+    options: { ...request.options, url: new URL(request.options.url).href },
+    pagesRequested: request.options.maxPages,
+    pagesReserved: 0,
+    phase: 'queued',
+    pages: { scanned: 0, failed: 0, total: 0 },
+    outcome: null,
+    passed: null,
+    message: null,
+    reports: null,
+    createdAt: deps.clock(),
+    finishedAt: null,
+  };
+}
