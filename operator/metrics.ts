@@ -13,19 +13,19 @@ export interface OperatorMetrics {
   registry: Registry;
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
-  /** A scan came to another stage of its life. */
+  /** A scan changed its phase. */
   phaseChanged(change: PhaseChange): void;
   /** A scan ended. `passed` is its verdict, if thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
-  /** What became of the pages of a scan whose results were accepted. */
+  /** The outcome of each page of a scan whose results were accepted. */
   pagesVisited(visits: readonly PageVisit[]): void;
-  /** A pod's message came: `news`, `repeat`, `refused`, or `unknown` where no living scan has its id. */
+  /** A pod's message arrived: `news`, `repeat`, `refused`, or `unknown` if no live scan has its id. */
   podMessage(result: string): void;
   queue(load: QueueLoad): void;
-  /** A pod's results were looked at. */
+  /** A pod's results were verified. */
   ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
   swept(result: SweepResult | null): void;
-  /** This replica leads no more: what it knows of the scans is another's to tell. */
+  /** This replica is no longer the leader: the next leader reports the scans. */
   stoppedLeading(): void;
 }
 
@@ -53,32 +53,32 @@ export function createOperatorMetrics(): OperatorMetrics {
   const stages = gauge('scans', 'Scans that have not ended, by phase; `starting` is admitted and waits for its pod.', ['phase']);
   const stageTook = histogram(
     'scan_phase_duration_seconds',
-    'Time that scans were in a phase, told when they leave it.',
+    'Time that scans spent in a phase, observed when they leave it.',
     [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 14400],
     ['phase'],
   );
-  const pages = counter('pages_total', 'Pages of accepted results: `tested`, or why they were not.', ['outcome']);
+  const pages = counter('pages_total', 'Pages of accepted results: `tested`, or the reason why not.', ['outcome']);
   const pageTook = histogram(
     'page_duration_seconds',
-    'Time that a page took, navigation and rules together; `outcome` is `tested` or `untested`.',
+    'Time per page, navigation and rules together; `outcome` is `tested` or `untested`.',
     [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60],
     ['outcome'],
   );
-  const podMessages = counter('pod_messages_total', 'Messages of scanner pods on the bus, by what became of them.', ['result']);
+  const podMessages = counter('pod_messages_total', 'Messages of scanner pods on the bus, by result.', ['result']);
   const live = gauge('scans_live', 'Scans that have not ended.');
-  const running = gauge('scans_running', 'Scans that have their place among the running.');
-  const queued = gauge('scans_queued', 'Scans that wait for their place.');
-  const oldest = gauge('queue_oldest_wait_seconds', 'How long the first of those that wait has waited.');
+  const running = gauge('scans_running', 'Scans that were admitted and have not ended.');
+  const queued = gauge('scans_queued', 'Scans that wait for admission.');
+  const oldest = gauge('queue_oldest_wait_seconds', 'How long the first waiting scan has waited.');
   const paused = gauge('queue_paused', '1 while the queue is paused.');
-  const ingested = histogram('ingest_duration_seconds', 'Looks at the results that a pod stored.', short, ['result']);
-  const sweeps = counter('sweeps_total', 'Sweeps, by how they ended.', ['result']);
-  const mended = counter('swept_total', 'What the sweeper mended or forgot.', ['what']);
+  const ingested = histogram('ingest_duration_seconds', 'Verification of the results that a pod stored.', short, ['result']);
+  const sweeps = counter('sweeps_total', 'Runs of the sweeper, by result.', ['result']);
+  const repaired = counter('swept_total', 'What the sweeper repaired or deleted.', ['what']);
   const reconciles = histogram('reconcile_duration_seconds', 'Reconciles by controller and result.', short, ['controller', 'result']);
   const depth = gauge('workqueue_depth', 'Keys that wait for a worker.', ['queue']);
-  const waited = histogram('workqueue_wait_seconds', 'From when a key was ready until a worker took it.', short, ['queue']);
+  const waited = histogram('workqueue_wait_seconds', 'Time from when a key was ready until a worker took it.', short, ['queue']);
   const watches = counter('watch_restarts_total', 'Watches that ended, by reason.', ['resource', 'reason']);
-  const lists = histogram('list_duration_seconds', 'Whole lists of a resource.', short, ['resource']);
-  const leads = gauge('leader', '1 while this replica leads.', ['lease']);
+  const lists = histogram('list_duration_seconds', 'Complete lists of a resource.', short, ['resource']);
+  const leads = gauge('leader', '1 while this replica holds the lease.', ['lease']);
 
   return {
     registry,
@@ -118,10 +118,10 @@ export function createOperatorMetrics(): OperatorMetrics {
     ingested: (result, seconds) => ingested.observe({ result }, seconds),
     swept(result) {
       sweeps.inc({ result: result === null ? 'error' : 'done' });
-      for (const [what, count] of Object.entries(result ?? {})) if (count > 0) mended.inc({ what }, count as number);
+      for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count as number);
     },
     stoppedLeading() {
-      for (const told of [stages, live, running, queued, oldest, paused, depth]) told.reset();
+      for (const reported of [stages, live, running, queued, oldest, paused, depth]) reported.reset();
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Mends now and then what crashes left behind, and forgets what has been kept long enough. Every step may be repeated. */
+/** Repairs what crashes left behind, and deletes what has been kept long enough. Every step may be repeated. */
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -26,36 +26,36 @@ export interface SweeperDeps {
   apiNamespace: string;
   /** How long the reports of an ended scan are kept, in days. */
   retentionDays: number;
-  /** When a row that is still pending was given up by its submitter, in milliseconds. */
+  /** The age at which a row that is still pending was abandoned by its submitter, in milliseconds. */
   pendingForMs: number;
-  /** When a living row that did not change is compared with its resource, in milliseconds. */
+  /** The time without a change after which a live row is compared with its resource, in milliseconds. */
   staleForMs: number;
   logger: Logger;
   now: () => Date;
 }
 
-/** What one sweep mended. */
+/** What one sweep repaired. */
 export interface SweepResult {
   accepted: number;
   discarded: number;
   settled: number;
   relayed: number;
-  /** Living rows whose resource is gone. */
+  /** Live rows whose resource is gone. */
   orphaned: number;
   /** Ended scans whose reports were kept long enough. */
   expired: number;
 }
 
-/** More living rows than there may be: those that only wait their turn must not hide the others. */
+/** More than the limit of live scans: rows that only wait for admission must not hide the others. */
 const STALE_MAX = 10_000;
 const BATCH = 200;
 
-/** One sweep. @throws the first error of a store; what was mended until then stays mended */
-export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
-  const { scanClient, connection, scans, credits, mirror, now } = parts;
+/** One sweep. @throws the first error of a store; what was repaired until then stays repaired */
+export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
+  const { scanClient, connection, scans, credits, mirror, now } = deps;
 
   const isOf = (row: ScanRow) => (scan: AccessibilityScan | undefined) =>
-    scan !== undefined && scanIdOf(scan, parts.apiNamespace) === row.id;
+    scan !== undefined && scanIdOf(scan, deps.apiNamespace) === row.id;
 
   async function resourceOf(row: ScanRow): Promise<AccessibilityScan | null> {
     const { namespace, name } = row.resource;
@@ -65,22 +65,22 @@ export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
       const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name));
       return isOf(row)(scan) ? scan : null;
     } catch (error) {
-      // By reason: where the definition itself is missing the answer is a 404 too, and says nothing of this scan.
+      // By reason: if the custom resource definition is missing, the answer is also a 404, which says nothing about this scan.
       if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
       throw error;
     }
   }
 
-  /** Living rows against the resources that exist. */
+  /** Compares live rows with the resources that exist. */
   async function orphans(): Promise<number> {
     let orphaned = 0;
-    for (const row of await scans.stale(new Date(now().getTime() - parts.staleForMs), STALE_MAX)) {
+    for (const row of await scans.stale(new Date(now().getTime() - deps.staleForMs), STALE_MAX)) {
       const scan = await resourceOf(row);
       if (scan !== null) {
-        parts.reconcileAgain(scan);
+        deps.reconcileAgain(scan);
         continue;
       }
-      // Its finalizer was taken off by force, or the cluster was lost.
+      // Its finalizer was removed by force, or the cluster was lost.
       await credits.settle(row.organisation, row.id, 0);
       await mirror.change(row.id, {
         phase: 'failed',
@@ -94,14 +94,14 @@ export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
   }
 
   async function expire(): Promise<number> {
-    const before = new Date(now().getTime() - parts.retentionDays * 86_400_000);
+    const before = new Date(now().getTime() - deps.retentionDays * 86_400_000);
     let expired = 0;
     for (let rows = await scans.expired(before, BATCH); rows.length > 0; rows = await scans.expired(before, BATCH)) {
       for (const row of rows) {
-        // The objects first: without its row nobody would know of them.
-        await parts.reports.remove(Object.values(reportKeys(row.id)));
+        // The objects first: without the row no one could find them.
+        await deps.reports.remove(Object.values(reportKeys(row.id)));
         // Usually nothing: an upload that ended after its scan did.
-        await parts.reports.removeAll(incomingPrefix(row.id));
+        await deps.reports.removeAll(incomingPrefix(row.id));
         await scans.forget(row.id);
         expired += 1;
       }
@@ -110,11 +110,11 @@ export function createSweeper(parts: SweeperDeps): () => Promise<SweepResult> {
   }
 
   return async () => {
-    const pendingBefore = new Date(now().getTime() - parts.pendingForMs);
+    const pendingBefore = new Date(now().getTime() - deps.pendingForMs);
     const exists = async (row: ScanRow) => (await resourceOf(row)) !== null;
-    const swept = await sweep({ scans, credits, organisations: parts.organisations, exists, pendingBefore, limit: BATCH });
+    const swept = await sweep({ scans, credits, organisations: deps.organisations, exists, pendingBefore, limit: BATCH });
     const result = { ...swept, orphaned: await orphans(), expired: await expire() };
-    if (result.discarded + result.settled + result.orphaned + result.expired > 0) parts.logger.info(result, 'swept');
+    if (result.discarded + result.settled + result.orphaned + result.expired > 0) deps.logger.info(result, 'swept');
     return result;
   };
 }

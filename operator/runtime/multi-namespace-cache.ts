@@ -1,4 +1,4 @@
-/** One cache of a resource over every namespace that the operator watches: all of them, or the few that it may. */
+/** One cache of a resource over several namespaces, for an operator that may not watch them all. */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';
 
@@ -14,7 +14,7 @@ export function watchNamespaces<T extends KubernetesObject>(
   const all = [...caches.values()];
   const together = (promises: Promise<void>[]): Promise<void> => {
     const every = Promise.all(promises).then(() => undefined);
-    // Who does not wait for it must not be ended by its rejection.
+    // A caller that does not wait for it must not be ended by its rejection.
     every.catch(() => undefined);
     return every;
   };

@@ -1,4 +1,4 @@
-/** Gathers what is known about a scan: from the caches, from what its pods said, and from the server where a cache may be behind. */
+/** Gathers the facts about a scan: from the caches, from its pods' messages, and from the server if a cache may be behind. */
 import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Children } from './launch/children.ts';
 import { isOver, isOwnedBy, type Job, type Pod } from './kube-types.ts';
@@ -15,7 +15,7 @@ export interface GatherDeps {
   children: Children;
   states: ReconcileStates;
   podMessages: PodMessageLog;
-  /** Since when the bus has been connected without a break; null while it is not. */
+  /** Since when the bus has been connected without interruption; null while it is disconnected. */
   busSince: () => Date | null;
   apiNamespace: string;
   now: () => Date;
@@ -23,11 +23,11 @@ export interface GatherDeps {
 
 export type Gather = (scan: AccessibilityScan) => Promise<Facts>;
 
-/** A Job that is younger has no pod because the Job controller has only just seen it, in milliseconds. */
+/** A younger Job may have no pod because the Job controller has only just seen it, in milliseconds. */
 const POD_DUE_MS = 3_000;
 
-export function createGather(parts: GatherDeps): Gather {
-  const { jobs, pods, children, states, podMessages } = parts;
+export function createGather(deps: GatherDeps): Gather {
+  const { jobs, pods, children, states, podMessages } = deps;
 
   async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState): Promise<Job | null> {
     const cached = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
@@ -37,13 +37,13 @@ export function createGather(parts: GatherDeps): Gather {
       return leaves && hasEnded(scan) ? null : cached;
     }
     if (state.job !== null) return state.job.metadata.uid === state.removedJob ? null : state.job;
-    // The status speaks of a Job that the cache does not have: it is gone, or the cache is behind. Only the server knows.
+    // The status names a Job that the cache does not hold: it is gone, or the cache is behind. Only the server knows.
     return scan.status?.jobName !== undefined && !hasEnded(scan) ? children.readJob(scan, scanId) : null;
   }
 
   return async (scan) => {
-    const now = parts.now();
-    const scanId = scanIdOf(scan, parts.apiNamespace);
+    const now = deps.now();
+    const scanId = scanIdOf(scan, deps.apiNamespace);
     const state = states.of(scan.metadata.uid!);
     const job = await jobOf(scan, scanId, state);
     const own = job === null ? [] : byAttempt(pods.byIndex('owner', job.metadata.uid!));
@@ -58,7 +58,7 @@ export function createGather(parts: GatherDeps): Gather {
       pods: own,
       trouble: overdue && !hasEnded(scan) ? await children.trouble(job) : null,
       podMessages: podMessages.of(scanId),
-      busSince: parts.busSince(),
+      busSince: deps.busSince(),
       state,
     };
   };
