@@ -1,28 +1,29 @@
-/** Tells the operator how far the pod is. All of it may be lost without harm, so nothing here ever fails the scan. */
+/** Reports progress to the operator over the message bus. Lost messages do no harm, so no error here fails the scan. */
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../platform/logger.ts';
 import type { PodFailed, PodIdentity, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
+import { withTimeLimit } from '../platform/time-limits.ts';
 
 export interface Messages {
-  /** Tells a phase and its page counts: a new phase at once, new counts at most every 500 ms. */
+  /** Reports a phase and its page counts: a new phase at once, new counts at most every 500 ms. */
   progress(phase: PodProgress['phase'], pages: PageProgress): void;
-  /** Sends the last message, sees it off, and closes. Waits 3 s at most. */
+  /** Sends the last message, waits until it is delivered, and closes the connection. Takes 3 s at most. */
   end(message: PodStored | PodFailed | null): Promise<void>;
 }
 
-const EVERY_MS = 500;
+const INTERVAL_MS = 500;
 const END_MS = 3000;
 
-/** Says nothing to anybody: where the bus cannot vouch for a single scan. */
-const SILENT: Messages = { progress: () => undefined, end: () => Promise.resolve() };
+/** Sends nothing: the bus cannot issue credentials for a single scan. */
+const DISABLED: Messages = { progress: () => undefined, end: () => Promise.resolve() };
 
-/** Opens the way to the operator in the background; what is to be told before it is open is told then, the newest only. */
+/** Connects in the background. After connecting it sends the newest of the earlier messages. */
 export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, identity: PodIdentity, log: Logger): Messages {
   const { messages, scanId } = input;
-  if (messages === undefined) return SILENT;
+  if (messages === undefined) return DISABLED;
   let connection: NatsConnection | null = null;
-  let state: 'telling' | 'ending' | 'closed' = 'telling';
+  let state: 'open' | 'ending' | 'closed' = 'open';
   let sequence = 0;
   let phase: PodProgress['phase'] | null = null;
   let newest: Pick<PodProgress, 'phase' | 'pages'> | null = null;
@@ -42,14 +43,14 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, ident
       if (state === 'closed') return opened.close();
       connection = opened;
       void watch(opened);
-      if (state === 'telling') send();
+      if (state === 'open') send();
     },
-    (error: unknown) => log.warn({ error: said(error) }, 'progress cannot be told; the scan goes on without'),
+    (error: unknown) => log.warn({ err: error }, 'connecting to the message bus failed; continuing without progress messages'),
   );
 
   async function watch(opened: NatsConnection): Promise<void> {
     for await (const status of opened.status())
-      if (status.type === 'error') log.warn({ error: said(status.error) }, 'progress was refused');
+      if (status.type === 'error') log.warn({ err: status.error }, 'message bus rejected progress');
   }
 
   function send(): void {
@@ -62,40 +63,37 @@ export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, ident
       connection.publish(messages?.subject ?? '', JSON.stringify(message));
       sequence += 1;
     } catch (error) {
-      log.debug({ error: said(error) }, 'a progress message was lost');
+      log.debug({ err: error }, 'progress message lost');
     }
-    timer = setTimeout(send, EVERY_MS);
+    timer = setTimeout(send, INTERVAL_MS);
     timer.unref();
   }
 
   return {
     progress(next, { scanned, failed, total }) {
-      if (state !== 'telling') return;
+      if (state !== 'open') return;
       const moved = next !== phase;
       phase = next;
       newest = { phase: next, pages: { scanned, failed, total } };
       if (moved || timer === null) send();
     },
     async end(message) {
-      if (state !== 'telling') return;
+      if (state !== 'open') return;
       state = 'ending';
       if (timer !== null) clearTimeout(timer);
-      const until = new Promise<void>((resolve) => setTimeout(resolve, END_MS).unref());
-      const seenOff = async (): Promise<void> => {
+      const deadline = Date.now() + END_MS;
+      const deliver = async (): Promise<void> => {
         if (message === null) return;
         await opening;
         connection?.publish(messages.subject, JSON.stringify(message));
         await connection?.flush();
       };
-      const lost = (error: unknown): void =>
-        log.warn({ error: said(error) }, 'the last message was lost; the termination message says the same');
-      await Promise.race([until, seenOff().catch(lost)]);
+      await withTimeLimit(deliver(), END_MS, 'sending the last message').catch((error: unknown) =>
+        log.warn({ err: error }, 'last message lost; the termination message carries it too'),
+      );
       state = 'closed';
-      await Promise.race([until, connection?.close().catch(() => undefined)]);
+      const closing = connection?.close() ?? Promise.resolve();
+      await withTimeLimit(closing, deadline - Date.now(), 'closing the message bus').catch(() => undefined);
     },
   };
-}
-
-function said(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

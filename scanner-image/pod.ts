@@ -1,4 +1,4 @@
-/** A scanner pod's work from its input to its last message: scan, aggregate, generate, store. */
+/** The work of a scanner pod, from its input to its last message: scan, aggregate, generate, store. */
 import type { Logger } from '../platform/logger.ts';
 import {
   EXIT_PERMANENT,
@@ -25,10 +25,10 @@ export interface PodDeps {
   messages: Messages;
   signIn: SignIn | null;
   log: Logger;
-  /** Does a step's work within a span of its name. */
+  /** Runs a step in a span of its name. */
   traced?: Traced;
   renderPdf: (report: Report) => Promise<Uint8Array>;
-  /** Ends the work at once; `runPod` then throws the signal's reason. */
+  /** Aborts the work at once; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
 }
 
@@ -38,24 +38,24 @@ export interface PodEnd {
 }
 
 /**
- * Does a pod's work.
- * @returns the last message, and the exit code that goes with it
- * @throws what may pass when it is tried again
+ * Runs the scan and stores its results.
+ * @returns the last message, and its exit code
+ * @throws an error that may be transient, so that the Job retries
  */
-export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
-  const { identity, messages, log, traced = (_step, work) => work() } = parts;
+export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
+  const { identity, messages, log, traced = (_step, work) => work() } = deps;
   const uploads = uploadSlotOf(input.uploads, identity);
   if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
   const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));
-  const signal = AbortSignal.any([parts.signal, deadline]);
+  const signal = AbortSignal.any([deps.signal, deadline]);
   try {
     const { pages, tools, startedAt, finishedAt } = await traced('crawl', () =>
       runScan(input, {
-        machine: parts.machine,
+        machine: deps.machine,
         log,
         traced,
-        signIn: parts.signIn,
+        signIn: deps.signIn,
         signal,
         onProgress(phase, counts) {
           known = counts;
@@ -68,26 +68,14 @@ export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
     known = { scanned, failed: pages.length - scanned, total: pages.length };
     messages.progress('aggregating', known);
     const report = buildReport({ input, pages, tools, startedAt, finishedAt });
-    const text = new TextEncoder().encode(JSON.stringify(report));
-    if (text.byteLength > EXPORT_MAX_BYTES)
-      throw new RangeError(`The export has ${text.byteLength} bytes, more than the ${EXPORT_MAX_BYTES} that are taken.`);
-    const exporting = traced('upload export', () => upload(uploads.export, text, 'application/json', { what: 'export', signal }));
-    exporting.catch(() => undefined); // awaited below; the PDF may fail first
-    messages.progress('generating', known);
-    const pdf = new Uint8Array(await traced('report', () => parts.renderPdf(report)));
-    if (pdf.byteLength > PDF_MAX_BYTES)
-      throw new RangeError(`The PDF has ${pdf.byteLength} bytes, more than the ${PDF_MAX_BYTES} that are taken.`);
-    const [exported, rendered] = await Promise.all([
-      exporting,
-      traced('upload PDF', () => upload(uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
-    ]);
+    const stored = await storeResults(report, { ...deps, traced }, uploads, signal, () => messages.progress('generating', known));
     log.info(
       { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
       'scan stored',
     );
-    return { message: { kind: 'stored', scanId: input.scanId, ...identity, pages: known, export: exported, pdf: rendered }, exitCode: 0 };
+    return { message: { kind: 'stored', scanId: input.scanId, ...identity, pages: known, ...stored }, exitCode: 0 };
   } catch (error) {
-    const failed = error instanceof ScanFailed ? error : deadline.aborted && !parts.signal.aborted ? lateEnd(known) : null;
+    const failed = error instanceof ScanFailed ? error : deadline.aborted && !deps.signal.aborted ? deadlineExceeded(known) : null;
     if (failed === null) throw error;
     log.warn({ reason: failed.reason, pages: failed.pages }, failed.message);
     return {
@@ -104,10 +92,36 @@ export async function runPod(input: PodInput, parts: PodDeps): Promise<PodEnd> {
   }
 }
 
-function lateEnd(pages: ScanFailed['pages']): ScanFailed {
+/** Uploads the export while the PDF is rendered, then the PDF. */
+async function storeResults(
+  report: Report,
+  { renderPdf, traced }: Pick<PodDeps, 'renderPdf'> & { traced: Traced },
+  uploads: { export: string; pdf: string },
+  signal: AbortSignal,
+  onGenerating: () => void,
+): Promise<Pick<PodStored, 'export' | 'pdf'>> {
+  const text = new TextEncoder().encode(JSON.stringify(report));
+  refuseTooLarge('export', text, EXPORT_MAX_BYTES);
+  const exporting = traced('upload export', () => upload(uploads.export, text, 'application/json', { what: 'export', signal }));
+  exporting.catch(() => undefined); // awaited below; the PDF may fail first
+  onGenerating();
+  const pdf = new Uint8Array(await traced('report', () => renderPdf(report)));
+  refuseTooLarge('PDF', pdf, PDF_MAX_BYTES);
+  const [exported, rendered] = await Promise.all([
+    exporting,
+    traced('upload PDF', () => upload(uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
+  ]);
+  return { export: exported, pdf: rendered };
+}
+
+function refuseTooLarge(what: string, { byteLength }: Uint8Array, limit: number): void {
+  if (byteLength > limit) throw new RangeError(`The ${what} has ${byteLength} bytes, more than the limit of ${limit}.`);
+}
+
+function deadlineExceeded(pages: ScanFailed['pages']): ScanFailed {
   return new ScanFailed(
     'deadline_exceeded',
-    "The scan's time was over before its results were stored. Scan fewer pages, or raise the deadline.",
+    'The scan reached its deadline before its results were stored. Scan fewer pages, or increase the deadline.',
     pages,
   );
 }

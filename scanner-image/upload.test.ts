@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { UploadFailed, upload } from './upload.ts';
 
-describe('an upload', () => {
+describe('upload', () => {
   let server: Server;
   let answers: (number | 'drop')[] = [];
   let got: { method?: string; type?: string; body: string }[] = [];
@@ -36,13 +36,13 @@ describe('an upload', () => {
       pause: (ms) => Promise.resolve(waits.push(ms)),
     });
 
-  it('stores the bytes and tells their digest', async () => {
+  it('stores the bytes and returns their digest', async () => {
     answers = [200];
     expect(await put()).to.deep.equal({ bytes: 7, sha256: createHash('sha256').update(body).digest('hex') });
     expect(got).to.deep.equal([{ method: 'PUT', type: 'application/json', body: '{"a":1}' }]);
   });
 
-  it('tries again, ever later, while the store or the way to it fails', async () => {
+  it('retries with increasing delays while the store or the network fails', async () => {
     answers = [503, 'drop', 429, 200];
     waits.length = 0;
     await put();
@@ -50,21 +50,21 @@ describe('an upload', () => {
     expect(waits).to.deep.equal([500, 1000, 2000]);
   });
 
-  it('gives up at once where the link is not accepted, and does not tell the link', async () => {
+  it('fails at once if the store rejects the link, without the link in the message', async () => {
     answers = [403];
     const error: unknown = await put().catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(UploadFailed);
-    expect((error as Error).message).to.equal('The export could not be stored: the store answers 403 <Error>said</Error>.');
+    expect((error as Error).message).to.equal('Storing the export failed: the object store responded with status 403 <Error>said</Error>.');
     expect(got).to.have.length(1);
   });
 
-  it('gives up after six attempts', async () => {
+  it('fails after six attempts', async () => {
     answers = [500, 500, 500, 500, 500, 500, 200];
     expect(await put().catch((thrown: unknown) => thrown)).to.be.instanceOf(UploadFailed);
     expect(got).to.have.length(6);
   });
 
-  it('ends when it is told to', async () => {
+  it('stops when the signal aborts', async () => {
     answers = [500];
     const stop = new AbortController();
     stop.abort(new Error('ended'));

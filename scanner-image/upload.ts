@@ -1,4 +1,4 @@
-/** Stores an object by PUT to a presigned URL. Trying again is harmless: the same bytes go to the same place. */
+/** Stores an object by PUT to a presigned URL. Retries are safe, because the same bytes go to the same key. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -8,7 +8,7 @@ export interface Uploaded {
   sha256: string;
 }
 
-/** The object could not be stored. Carries no URL: it is a credential. */
+/** Storing the object failed. The message never contains the URL, because it is a credential. */
 export class UploadFailed extends Error {
   override readonly name = 'UploadFailed';
 }
@@ -16,13 +16,13 @@ export class UploadFailed extends Error {
 const ATTEMPTS = 6;
 const ATTEMPT_MS = 120_000;
 
-/** Answers after which another attempt may do better. */
-const PASSING = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500;
+/** Statuses that a retry may resolve. */
+const isTransient = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500;
 
 /**
- * Puts `body` to `url`, trying again after 0.5, 1, 2, 4 and 8 s (half of it at random) when the network or the server fails.
- * @param options.what the object's name in messages
- * @throws UploadFailed with the last answer
+ * Puts `body` to `url`. Retries after about 0.5, 1, 2, 4 and 8 s (± 50 % at random) if the network or the server fails.
+ * @param options.what the name of the object in messages
+ * @throws UploadFailed with the last response or error
  */
 export async function upload(
   url: string,
@@ -45,12 +45,12 @@ export async function upload(
       });
       const answer = (await response.text()).slice(0, 300);
       if (response.ok) return { bytes: body.byteLength, sha256: createHash('sha256').update(body).digest('hex') };
-      last = `the store answers ${response.status} ${answer.replace(/\s+/g, ' ')}`.trim();
-      if (!PASSING(response.status)) break;
+      last = `the object store responded with status ${response.status} ${answer.replace(/\s+/g, ' ')}`.trim();
+      if (!isTransient(response.status)) break;
     } catch (error) {
       signal?.throwIfAborted();
       last = error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}` : String(error);
     }
   }
-  throw new UploadFailed(`The ${what} could not be stored: ${last}.`);
+  throw new UploadFailed(`Storing the ${what} failed: ${last}.`);
 }
