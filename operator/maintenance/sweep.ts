@@ -1,5 +1,5 @@
 /**
- * Mends what a crash between two steps left behind: rows without a resource, holds without a live scan, operations that
+ * Repairs what a crash between two steps left behind: rows without a resource, holds without a live scan, operations that
  * are not in the ledger. Every step is idempotent, so any number of replicas may sweep at any time.
  */
 import { pagesToCharge } from '../../core/scan/cost.ts';
@@ -31,7 +31,7 @@ export interface Swept {
   relayed: number;
 }
 
-/** Sweeps once. @throws the first error of a store; what was mended until then stays mended */
+/** Sweeps once. @throws the first error of a store; what was repaired until then stays repaired */
 export async function sweep({ scans, credits, organisations, exists, pendingBefore, limit }: SweepRequest): Promise<Swept> {
   const swept: Swept = { accepted: 0, discarded: 0, settled: 0, relayed: 0 };
   for (const row of await scans.abandoned(pendingBefore, limit)) {

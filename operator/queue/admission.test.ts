@@ -23,7 +23,7 @@ const queue = (spec: ScanQueue['spec']): ScanQueue => ({
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 
 describe('admission', () => {
-  it('lets in who came first, as many as there are places', () => {
+  it('admits the oldest scans, as many as there are places', () => {
     const look = decideAdmission([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
     expect(names(look.admit)).to.deep.equal(['a']);
     expect(look.waiting.map(({ scan, message }) => [scan.metadata.name, message])).to.deep.equal([
@@ -33,26 +33,26 @@ describe('admission', () => {
     expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, live: 5, paused: false });
   });
 
-  it('lets nobody in while it is paused, and says so', () => {
+  it('admits no scan while the queue is paused, and states the reason', () => {
     const look = decideAdmission([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
     expect(look.admit).to.deep.equal([]);
     expect(look.waiting[0]).to.include({ reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' });
     expect(look).to.include({ queued: 1, running: 1, paused: true });
   });
 
-  it("goes by the queue's size where it has one", () => {
+  it("uses the queue's maxRunning if it is set", () => {
     expect(names(decideAdmission([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal(['a']);
     expect(names(decideAdmission([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal([]);
   });
 
-  it('passes over who is canceled, deleted or not looked at yet', () => {
+  it('skips scans that are canceled, deleted or not vetted yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
     const look = decideAdmission([waiting('a', 9, { cancel: true }), deleted, fresh('c')], null, 5, NOW);
     expect(look).to.deep.include({ admit: [], waiting: [], queued: 0, live: 3 });
   });
 
-  it('tells those far back only roughly, so that one who leaves does not have all written again', () => {
+  it('states the position of scans far back only roughly, so that one departure does not rewrite all', () => {
     const line = Array.from({ length: 250 }, (_, index) => waiting(`s${String(index).padStart(3, '0')}`, 1000 - index));
     const before = decideAdmission([running('x'), ...line], null, 1, NOW).waiting;
     const after = decideAdmission([running('x'), ...line.slice(1)], null, 1, NOW).waiting;
@@ -61,7 +61,7 @@ describe('admission', () => {
     expect(before[150]!.message).to.equal('More than 100 scans are ahead of it.');
   });
 
-  it('never has more running than places, leaves no place empty, and keeps the order', () => {
+  it('never runs more scans than there are places, leaves no place empty, and keeps the order', () => {
     const one = fc.tuple(fc.nat(500), fc.constantFrom('waiting', 'running', 'over', 'fresh'));
     fc.assert(
       fc.property(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 12 }), fc.boolean(), (kinds, places, paused) => {

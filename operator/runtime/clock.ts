@@ -1,15 +1,15 @@
-/** Time as the runtime needs it, passed in so that tests decide how it passes. Follows k8s.io/utils/clock. */
+/** The clock, passed in so that tests control it. Follows k8s.io/utils/clock. */
 
 export interface Clock {
-  /** Milliseconds since the epoch, for what is written down; may jump when the machine's clock is set. */
+  /** Milliseconds since the epoch, for timestamps; may jump when the machine's clock is set. */
   now(): number;
   /** Milliseconds since some fixed moment, for measuring; never jumps. */
   monotonic(): number;
-  /** Calls `run` once after `ms` milliseconds; the returned function calls it off. */
+  /** Calls `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
+/** Node's timers take at most 31 bits of milliseconds; a longer one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -1,9 +1,9 @@
 /**
- * Workers that take keys from a queue and bring each one's object nearer to what it should be.
+ * Workers that take keys from a queue and reconcile the object of each.
  *
  * Follows controller-runtime's `internal/controller` (v0.24): success forgets the key's back-off, `requeueAfterMs`
- * schedules it, an error backs off, a thrown value never ends a worker. Differs: a conflict (409) is re-queued without
- * an error in the log, for it says only that the cache was behind; an error is logged when it first appears and when it
+ * schedules it, an error backs off, a thrown value never ends a worker. Differences: a conflict (409) is re-queued without
+ * an error in the log, because it means only that the cache was behind; an error is logged when it first appears and when it
  * is over, not at each attempt; a stop lets running reconciles finish and leaves queued keys undone, since the next
  * leader lists everything anyway; a reconcile that outlives its time is aborted, because a hung one would hold its key
  * for ever.
@@ -15,16 +15,16 @@ import type { ReconcileResult, RuntimeMetrics } from './metrics.ts';
 import type { WorkQueue } from './workqueue.ts';
 
 /**
- * Brings one object to its next state. It must be safe to repeat, and give up when the signal aborts: the process
+ * Reconciles one object. It must be safe to repeat, and stop when the signal aborts: the process
  * may no longer be the leader then.
- * @returns when to look again without any event, if at all
+ * @returns when to reconcile again without an event, if at all
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | void>;
 
 export interface ControllerOptions {
   name: string;
   queue: WorkQueue;
-  /** How many keys are worked on at the same time. */
+  /** How many keys are reconciled at the same time. */
   workers: number;
   reconcile: Reconcile;
   logger: Logger;
@@ -48,7 +48,7 @@ export function startController(options: ControllerOptions): Controller {
   const { name, queue, metrics, clock = systemClock, timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });
   const aborted = new AbortController();
-  /** The last error of each failing key, so that it is told once. */
+  /** The last error of each failing key, so that it is logged once. */
   const failing = new Map<string, string>();
   let stopping = false;
 
@@ -74,21 +74,21 @@ export function startController(options: ControllerOptions): Controller {
   }
 
   function recover(key: string) {
-    if (failing.delete(key)) logger.info({ key, failures: queue.failures(key) }, 'reconciles again');
+    if (failing.delete(key)) logger.info({ key, failures: queue.failures(key) }, 'reconcile succeeded again');
     queue.forget(key);
   }
 
   function refuse(key: string, error: unknown): ReconcileResult {
     if (aborted.signal.aborted) return 'aborted';
     if (error instanceof KubernetesError && error.code === 409) {
-      logger.debug({ key, reason: error.reason }, 'lost a race with another write, tries again');
+      logger.debug({ key, reason: error.reason }, 'write conflict, retrying');
       queue.addRateLimited(key);
       return 'conflict';
     }
     const message = String(error);
     const fields = { key, err: error, failures: queue.failures(key) + 1 };
-    if (failing.get(key) === message) logger.debug(fields, 'still cannot reconcile');
-    else logger.error(fields, 'cannot reconcile, tries again');
+    if (failing.get(key) === message) logger.debug(fields, 'reconcile still failing');
+    else logger.error(fields, 'reconcile failed, retrying');
     failing.set(key, message);
     const wait = error instanceof KubernetesError ? error.retryAfterSeconds : null;
     if (wait !== null) queue.addAfter(key, wait * 1000);

@@ -1,9 +1,9 @@
 /**
- * The objects that a cache holds, their indexes, and the events that a change of them means.
+ * The objects that a cache holds, their indexes, and the events that follow from a change.
  *
- * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differs: an object that comes back with another uid
- * is told as deleted and added (client-go: as an update), for its children and its history are another's; an object
- * that a new list shows unchanged is not told at all.
+ * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differences: an object that returns with
+ * another uid is reported as deleted and added (client-go: as an update), because it has other children and another
+ * history; an object that a new list shows unchanged is not reported.
  */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { keyOf, toKey } from './key.ts';
@@ -20,10 +20,10 @@ export interface Store<T extends KubernetesObject> {
   get(namespace: string, name: string): T | undefined;
   list(): T[];
   byIndex(name: string, value: string): T[];
-  /** Takes in one object as it is now. @returns the events that this means */
+  /** Stores one object as it is now. @returns the events that follow */
   put(object: T): CacheEvent<T>[];
   remove(object: T): CacheEvent<T>[];
-  /** Takes in a whole list: what is not in it is gone. */
+  /** Stores a whole list: what is not in it is gone. */
   replace(objects: T[]): CacheEvent<T>[];
 }
 
@@ -67,7 +67,7 @@ export function createIndexer<T extends KubernetesObject>(indexers: Record<strin
     ];
   }
 
-  /** `last` is the object as the server last knew it, if it told. */
+  /** `last` is the object as the server last knew it, if it is known. */
   function drop(key: string, last?: T): CacheEvent<T>[] {
     const previous = held.get(key);
     if (!previous) return [];
@@ -98,7 +98,7 @@ function sameObject(a: KubernetesObject, b: KubernetesObject): boolean {
   return a.metadata.uid === b.metadata.uid;
 }
 
-/** All the way down: an object is shared by everybody who asks the cache, and a change of it would be seen by none. */
+/** Freezes deeply: all readers of a cache share its objects, and an unnoticed change would reach every one of them. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) freeze(inner);

@@ -1,6 +1,6 @@
-/** What the runtime can be asked about itself, as hooks: a `main.ts` wires them to Prometheus, tests count them. */
+/** The runtime's metrics, as hooks: the process connects them to Prometheus, tests count calls. */
 
-/** `conflict` is a write that lost a race and is tried again; it is no fault. `aborted` was cut short by a stop. */
+/** `conflict` is a write that lost a race and is retried; it is not an error. `aborted` was cut short by a stop. */
 export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error' | 'aborted';
 /** `closed` is the server's own end of a watch, which is normal; `expired` is a 410; `idle` a connection that went silent. */
 export type WatchRestart = 'closed' | 'expired' | 'idle' | 'error';

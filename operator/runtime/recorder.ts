@@ -1,11 +1,11 @@
 /**
- * Tells people what happened to an object: Events, as `kubectl describe` shows them.
+ * Records what happened to an object as Kubernetes Events, which `kubectl describe` shows.
  *
  * Follows client-go's `tools/record` (events_cache.go, v0.36), and writes core/v1 Events, the form whose counts and
  * times `kubectl describe` prints: the same message again raises the count of the Event that is there; more than ten
  * different messages of one reason within ten minutes become one "(combined …)"; an object may cause 25 at once and
- * then one in five minutes. Differs: repeats that are not sent yet are counted into one request; at most 1,000 wait;
- * what the server refuses is dropped. An Event is a courtesy: losing one is never worth an error.
+ * then one per five minutes. Differences: repeats that are not sent yet are counted into one request; at most 1,000 wait;
+ * what the server refuses is dropped. Events are best effort: losing one is never an error.
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { Logger } from '../../platform/logger.ts';
@@ -19,13 +19,13 @@ const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 export interface Recorder {
   /** Never throws and never waits. `reason` is one CamelCase word; `message` a sentence, cut at 1,024 characters. */
   event(object: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
-  /** Resolves when all that was told has been sent or dropped, or after `withinMs` (default 5,000): for a clean stop. */
+  /** Resolves when every recorded Event was sent or dropped, or after `withinMs` (default 5,000). For a graceful stop. */
   flush(withinMs?: number): Promise<void>;
 }
 
 export interface RecorderOptions {
   connection: KubernetesConnection;
-  /** Who tells: `curbcut-operator`. Shown as the Event's source. */
+  /** The Event's source: `curbcut-operator`. */
   component: string;
   /** Which of several replicas, usually the pod's name. Default: the component. */
   instance?: string;
@@ -43,14 +43,14 @@ const REFILL_MS = 300_000;
 const TRIES = 12;
 const RETRY_MS = 5_000;
 
-/** The Event that told the same thing before. */
+/** An earlier Event with the same content. */
 interface Known {
   namespace: string;
   name: string;
   count: number;
 }
 
-interface Told {
+interface Pending {
   object: KubernetesObject;
   type: string;
   reason: string;
@@ -65,12 +65,12 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const similar = remember<{ since: number; messages: Set<string> }>();
   const buckets = remember<{ tokens: number; at: number }>();
   const known = remember<Known>();
-  /** What is still to be sent, by what it says, in order. */
-  const waiting = new Map<string, Told>();
+  /** Events that are not sent yet, by content, in order. */
+  const waiting = new Map<string, Pending>();
   let sending: Promise<void> | null = null;
   let serial = 0;
 
-  /** One token an event from the object's bucket. */
+  /** Takes one token per Event from the object's bucket. */
   function allowed(object: string): boolean {
     const now = clock.monotonic();
     const bucket = buckets.get(object, () => ({ tokens: BURST, at: now }));
@@ -81,7 +81,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return true;
   }
 
-  /** Whether so many different messages came for this that they are told as one. */
+  /** Whether this group had so many different messages that they are combined into one Event. */
   function combines(group: string, message: string): boolean {
     const now = clock.monotonic();
     const seen = similar.get(group, () => ({ since: now, messages: new Set() }));
@@ -90,71 +90,71 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return seen.messages.size > COMBINE_AFTER;
   }
 
-  async function create(identity: string, told: Told) {
-    const { apiVersion, kind, metadata } = told.object;
+  async function create(identity: string, pending: Pending) {
+    const { apiVersion, kind, metadata } = pending.object;
     const namespace = metadata.namespace ?? 'default';
-    const name = `${metadata.name.slice(0, 220)}.${told.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
+    const name = `${metadata.name.slice(0, 220)}.${pending.first.toString(16)}${(serial++ % 0xffff).toString(16).padStart(4, '0')}`;
     const { uid, resourceVersion } = metadata;
     const body: ObjectOf<CoreV1Event> = {
       apiVersion: 'v1',
       kind: 'Event',
       metadata: { name, namespace },
       involvedObject: { apiVersion, kind, namespace: metadata.namespace, name: metadata.name, uid, resourceVersion },
-      type: told.type,
-      reason: told.reason,
-      message: told.message,
-      count: told.times,
-      firstTimestamp: time(told.first),
-      lastTimestamp: time(told.last),
+      type: pending.type,
+      reason: pending.reason,
+      message: pending.message,
+      count: pending.times,
+      firstTimestamp: time(pending.first),
+      lastTimestamp: time(pending.last),
       source: { component },
       reportingComponent: component,
       reportingInstance: instance,
     };
     await connection.request('POST', connection.path(EVENTS, namespace), { body });
-    known.set(identity, { namespace, name, count: told.times });
+    known.set(identity, { namespace, name, count: pending.times });
   }
 
-  async function send(identity: string, told: Told) {
+  async function send(identity: string, pending: Pending) {
     const before = known.peek(identity);
-    if (!before) return create(identity, told);
-    const count = before.count + told.times;
+    if (!before) return create(identity, pending);
+    const count = before.count + pending.times;
     try {
       await connection.request('PATCH', connection.path(EVENTS, before.namespace, before.name), {
         contentType: 'application/merge-patch+json',
-        body: { count, message: told.message, lastTimestamp: time(told.last) },
+        body: { count, message: pending.message, lastTimestamp: time(pending.last) },
       });
       known.set(identity, { ...before, count });
     } catch (error) {
       // Events live for an hour; the first of its kind may be gone.
       if (!(error instanceof KubernetesError && error.code === 404)) throw error;
-      await create(identity, told);
+      await create(identity, pending);
     }
   }
 
-  async function deliver(identity: string, told: Told) {
+  async function deliver(identity: string, pending: Pending) {
     for (let tries = 1; ; tries++) {
       try {
-        return await send(identity, told);
+        return await send(identity, pending);
       } catch (error) {
         const refused = error instanceof KubernetesError && error.code < 500 && error.code !== 429;
-        const fields = { err: error, object: told.object.metadata.name, reason: told.reason };
-        if (refused || tries >= TRIES) return logger.warn(fields, 'an event could not be recorded');
+        const fields = { err: error, object: pending.object.metadata.name, reason: pending.reason };
+        if (refused || tries >= TRIES) return logger.warn(fields, 'cannot record event');
         await sleep(clock, RETRY_MS);
       }
     }
   }
 
   async function drain() {
-    for (const [identity, told] of waiting) {
+    for (const [identity, pending] of waiting) {
       waiting.delete(identity);
-      await deliver(identity, told);
+      await deliver(identity, pending);
     }
     sending = null;
   }
 
   function record(object: KubernetesObject, type: string, reason: string, text: string) {
     const about = `${object.apiVersion} ${object.kind} ${object.metadata.namespace ?? ''}/${object.metadata.name} ${object.metadata.uid}`;
-    if (!allowed(about)) return logger.debug({ object: object.metadata.name, reason }, 'an event was left out, there are too many');
+    if (!allowed(about)) return logger.debug({ object: object.metadata.name, reason }, 'event dropped: too many for this object');
     const group = `${about} ${type} ${reason}`;
     const combined = combines(group, text);
     const message = cut(combined ? `(combined from similar events): ${text}` : text);
@@ -171,7 +171,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
       try {
         record(object, type, reason, message);
       } catch (error) {
-        logger.warn({ err: error, reason }, 'an event could not be recorded');
+        logger.warn({ err: error, reason }, 'cannot record event');
       }
     },
     async flush(withinMs = 5_000) {
@@ -186,7 +186,7 @@ function cut(text: string): string {
   return text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE - 1).toWellFormed()}…`;
 }
 
-/** A map that forgets what was used longest ago. */
+/** A least-recently-used map. */
 function remember<V>() {
   const map = new Map<string, V>();
   const set = (key: string, value: V) => {

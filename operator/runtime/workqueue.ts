@@ -4,7 +4,7 @@
  *
  * Follows client-go's `util/workqueue` (queue, delaying_queue, default_rate_limiters), v0.36: the `dirty` set holds
  * what needs work, `processing` what a worker has; a key that is added while it is being worked on waits for `done`.
- * `addAfter` keeps the earliest of several times. Differs: the back-off is capped at a minute (client-go: 1,000 s, so
+ * `addAfter` keeps the earliest of several times. Differences: the back-off is capped at a minute (client-go: 1,000 s, so
  * a key could sleep a quarter of an hour after an outage that is over), spread by jitter, and there is no bucket over
  * all keys: the connection's pool bounds what reaches the server. A shut-down queue gives out what it holds (client-go's
  * ShutDown does too) and drops what is only scheduled.
@@ -13,21 +13,21 @@ import type { Clock } from './clock.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 
 export interface WorkQueue {
-  /** Asks for work on the key; once, however often it is called before a worker takes it. */
+  /** Queues the key; once, however often it is called before a worker takes it. */
   add(key: string): void;
   /** Adds the key after `ms` milliseconds; the earliest of several calls wins. */
   addAfter(key: string, ms: number): void;
   /** Adds the key after its back-off, which doubles with each call until `forget`. */
   addRateLimited(key: string): void;
-  /** The key did well: its next back-off starts from the beginning. */
+  /** The key succeeded: its next back-off starts from the beginning. */
   forget(key: string): void;
   /** How often the key was added rate limited since it was last forgotten. */
   failures(key: string): number;
-  /** The next key, when there is one; null once the queue is shut down and empty. Every key got must be `done`. */
+  /** The next key, as soon as there is one; null if the queue is shut down and empty. Call `done` for every key. */
   get(): Promise<string | null>;
   /** The worker is finished with the key; if it was added meanwhile it is queued again. */
   done(key: string): void;
-  /** Takes nothing more; resolves when every key that workers hold is done. */
+  /** Accepts no more keys; resolves when every key that workers hold is done. */
   shutDown(): Promise<void>;
   /** Keys that are waiting for a worker. */
   readonly depth: number;

@@ -1,4 +1,4 @@
-/** What follows from a scan's end: its credits are settled, its row shows it, whoever waits is told. Every step may be repeated. */
+/** What follows from a scan's end: settles its credits, updates its row, and publishes it. Every step may be repeated. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
@@ -9,9 +9,9 @@ import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { phaseOf } from './policy/status.ts';
 
 export interface Mirror {
-  /** Changes a row and tells of it. @returns the row; null where there is none */
+  /** Changes a row and publishes the change. @returns the row; null if there is none */
   change(scanId: string, change: ScanChange): Promise<ScanRow | null>;
-  /** Settles, mirrors and tells of the end that the status of a scan speaks of. */
+  /** Settles, mirrors and publishes the end that the status of a scan states. */
   finish(scan: AccessibilityScan, scanId: string): Promise<void>;
 }
 
@@ -36,9 +36,9 @@ export function createMirror({
     change,
     async finish(scan, scanId) {
       const row = await scans.find(scanId);
-      // Another's row has this id: its credits and its end are none of this scan's business.
+      // The row with this id belongs to another resource: this scan must not settle it.
       if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
-      // Credits first: who reads that the scan has ended must find the balance right.
+      // Credits first: a client that sees the end of the scan must see the right balance.
       await credits.settle(row.organisation, scanId, pagesToCharge(phaseOf(scan), scan.status?.pages));
       await change(scanId, endOf(scan, scanId));
     },

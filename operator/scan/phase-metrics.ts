@@ -1,18 +1,18 @@
-/** Follows every scan from stage to stage, so that it can be told how many are in each and how long each takes. */
+/** Follows every scan from phase to phase, to count the scans in each phase and measure how long each takes. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Phase } from '../../core/scan/phases.ts';
 import { admittedAt, isAdmitted } from './kube-types.ts';
 import { hasEnded, phaseOf } from './policy/status.ts';
 
-/** A phase that is no end; `starting` is the part of `queued` in which the scan has its place and waits for its pod. */
+/** A phase that is not terminal; `starting` is the part of `queued` in which an admitted scan waits for its pod. */
 export type Stage = Exclude<Phase, 'done' | 'failed' | 'canceled'> | 'starting';
 
 export interface PhaseChange {
-  /** Null where the scan was not known. */
+  /** Null if the scan was not known. */
   from: Stage | null;
-  /** Null where the scan has ended or is gone. */
+  /** Null if the scan has ended or is gone. */
   to: Stage | null;
-  /** How long it was in `from`; null where its begin was not seen. */
+  /** How long it was in `from`; null if the start was not seen. */
   seconds: number | null;
 }
 
@@ -27,7 +27,7 @@ function stageOf(scan: AccessibilityScan): Stage | null {
   return phase === 'queued' && isAdmitted(scan) ? 'starting' : phase;
 }
 
-/** When a scan that is seen for the first time came to its stage, as far as it says so itself. */
+/** When a scan that is seen for the first time entered its phase; null if its status does not say. */
 function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
   if (stage === 'queued') return new Date(scan.metadata.creationTimestamp!);
   return stage === 'starting' ? admittedAt(scan) : null;

@@ -1,6 +1,6 @@
 /**
- * The operator's part of a scan's trace. It is made from what the scan's status says, and ids follow from the scan's, so
- * that whichever replica sees the end tells the same story as the one that saw the beginning.
+ * The operator's part of a scan's trace. Spans derive from the scan's status, and their ids from the scan's id, so that the
+ * replica that sees the end produces the same spans as the one that saw the beginning.
  */
 import { createHash } from 'node:crypto';
 import { traceOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
@@ -9,11 +9,11 @@ import { inSpan, type Tracer } from '../../platform/tracing.ts';
 import { admittedAt } from './kube-types.ts';
 
 export interface ScanTraces {
-  /** The scan's Job was made: its wait is over. @returns the parent of the pod's spans, if the scan is traced */
+  /** The scan's Job was created: its wait is over. @returns the parent of the pod's spans, if the scan is traced */
   launched(scan: AccessibilityScan, scanId: string): string | undefined;
   /** The scan has ended. */
   ended(scan: AccessibilityScan, scanId: string, reason: string): void;
-  /** Does work as a part of the scan's run. */
+  /** Runs `work` in a span of the scan's run. */
   during<T>(name: string, scan: AccessibilityScan, scanId: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -5,7 +5,7 @@ import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, until, type OperatorContext } from './context.ts';
 
-describe('operator: its metrics', function () {
+describe('operator metrics', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   let server: ProbeServer;
@@ -19,7 +19,7 @@ describe('operator: its metrics', function () {
       port: 0,
       metrics: metrics.registry,
       onDependency: metrics.stores.dependency,
-      probes: { mongodb: { required: true, check: () => (up ? Promise.resolve() : Promise.reject(new Error('away'))) } },
+      probes: { mongodb: { required: true, check: () => (up ? Promise.resolve() : Promise.reject(new Error('down'))) } },
     });
   });
   after(async () => {
