@@ -167,7 +167,7 @@ describe('running scan on a failing cluster', function () {
     let name: string;
     try {
       name = await by.submit();
-      expect(await by.waitsFor(name, 'QuotaExceeded')).to.match(/the namespace's quota does not allow its pod \(.*exceeded quota: tight/);
+      expect(await by.waitsFor(name, 'QuotaExceeded')).to.match(/quota exceeded \(.*exceeded quota: tight/);
     } finally {
       await product.kubectl(['delete', 'resourcequota', 'tight']);
     }
@@ -244,9 +244,9 @@ describe('scan whose pod does not start', function () {
     // The two other pods exist already; the quota keeps this one from being created.
     await by.quota({ pods: '0' });
     const full = await by.submit();
-    await failsWith(missing, 'ImagePull', new RegExp(`its image cannot be had .*${image}.* Ask the administrator`), 1);
-    await failsWith(homeless, 'Unschedulable', /no node takes its pod \(.*node affinity\/selector/, 1);
-    await failsWith(full, 'QuotaExceeded', /the namespace's quota does not allow its pod \(.*exceeded quota: tight/, 0);
+    await failsWith(missing, 'ImagePull', new RegExp(`image pull failed .*${image}.* Ask the administrator`), 1);
+    await failsWith(homeless, 'Unschedulable', /unschedulable \(.*node affinity\/selector/, 1);
+    await failsWith(full, 'QuotaExceeded', /quota exceeded \(.*exceeded quota: tight/, 0);
     await product.kubectl(['delete', 'resourcequota', 'tight']);
     await eventually(by.balance, (now) => now === had);
   });

@@ -156,7 +156,7 @@ describe('operator: scans that are applied by hand', function () {
       const read = await context.stores.scans.find(id);
       return read?.phase === 'failed' ? read : null;
     });
-    expect(ended.message).to.match(/submission that made this scan was not completed/);
+    expect(ended.message).to.match(/submission that created this scan was not completed/);
     expect(await context.held()).to.equal(0);
   });
 });

@@ -99,7 +99,7 @@ describe('operator: the queue', function () {
     const failed = await scan.settles();
     expect(reasonOf(failed, 'Succeeded')).to.equal('QueueDeadline');
     expect(reasonOf(failed, 'Admitted')).to.equal('QueueDeadline');
-    expect(failed.status?.message).to.match(/waited .* for its turn/);
+    expect(failed.status?.message).to.match(/waited .* in the queue/);
     expect(await context.held()).to.equal(0);
   });
 });

@@ -74,7 +74,7 @@ describe('operator: the sweeper', function () {
     expect(await gone.row()).to.include({
       phase: 'failed',
       passed: false,
-      message: "The scan's Kubernetes resource was removed before it ended. Nothing was charged.",
+      message: "The scan's Kubernetes resource was deleted before the scan ended. Nothing was charged.",
     });
     expect((await there.row())?.phase).to.equal('queued');
     expect(looked).to.deep.equal([there.name]);

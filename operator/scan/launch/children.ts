@@ -1,4 +1,4 @@
-/** Makes, looks up and removes what a scan owns: its Job, its Secret, its pods. Each step may be repeated. */
+/** Creates, reads and deletes what a scan owns: its Job, its Secret, its pods. Each step may be repeated. */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
@@ -9,28 +9,28 @@ import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
 
-/** The cluster would not have an object: another's has its name, or the request itself is refused. It will not do so later either. */
+/** The cluster rejected an object permanently: a foreign object has its name (`taken`), or the request was refused. */
 export class ChildRefused extends Error {
   readonly kind: 'taken' | 'refused';
   constructor(kind: 'taken' | 'refused', message: string) {
     super(message);
-    this.name = 'Refused';
+    this.name = 'ChildRefused';
     this.kind = kind;
   }
 }
 
 export interface Children {
-  /** The scan's Job as the server has it now; null if there is none of its own. */
+  /** Reads the scan's Job from the server; null if it has none. */
   readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
-  /** Makes the Secret. One that is there already is this scan's: it was made before a crash. */
+  /** Creates the Secret. An existing one is this scan's, created before a crash. @throws ChildRefused */
   createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
-  /** Makes the Job. @throws Refused */
+  /** Creates the Job, or returns the existing one. @throws ChildRefused */
   createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
-  /** Removes a Job and its pods. No error where it is gone. */
+  /** Deletes a Job and its pods. No error if it does not exist. */
   removeJob(job: Job, signal: AbortSignal): Promise<void>;
-  /** Says of a pod whose node is gone that it has failed, as the cluster's own pod collector does when a node is removed. */
+  /** Marks a pod on a lost node as failed, as the pod garbage collector does when a node is deleted. */
   giveUpPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
-  /** Why the Job controller could not make a pod, as its latest Event says; null where none says so. Never throws. */
+  /** Why the Job controller could not create a pod, as its latest Event states; null if there is no such Event. Never throws. */
   trouble(job: Job): Promise<string | null>;
 }
 
@@ -75,7 +75,7 @@ export function createChildren(connection: KubernetesConnection): Children {
 
     async removeJob(job, signal) {
       const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
-      // Without a policy a Job's pods would be left behind, and go on scanning.
+      // The default policy for Jobs leaves their pods running.
       const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
       try {
         await connection.request('DELETE', path, { body, signal });
@@ -91,7 +91,7 @@ export function createChildren(connection: KubernetesConnection): Children {
         type: 'DisruptionTarget',
         status: 'True',
         reason: 'NodeLost',
-        message: 'Its node did not end it in time.',
+        message: 'The node did not terminate the pod in time.',
         lastTransitionTime: conditionOf(pod.status?.conditions, 'DisruptionTarget')?.lastTransitionTime ?? timestamp(now),
       };
       const body = {
@@ -115,7 +115,7 @@ export function createChildren(connection: KubernetesConnection): Children {
         const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
         return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
       } catch {
-        // It only names the cause better.
+        // Only the message is less precise without it.
         return null;
       }
     },

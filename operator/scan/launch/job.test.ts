@@ -38,7 +38,7 @@ const fromAnnotation = (name: string, annotation: string) => ({
 const launch = (spec: object = {}) => ({ scan: scanWith(launched(), { spec }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 });
 
 describe('job', () => {
-  it('is this, whole', () => {
+  it('has exactly these fields', () => {
     expect(buildJob(launch(), settings)).to.deep.equal({
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -130,7 +130,7 @@ describe('job', () => {
   const template = (spec: object, more: Partial<ScannerSettings> = {}): PodTemplate =>
     (buildJob(launch(spec), { ...settings, ...more }).spec as unknown as { template: PodTemplate }).template;
 
-  it('lays the pod template over it, and keeps what is its own', () => {
+  it('merges the pod template, and keeps its own labels and reserved annotations', () => {
     const { metadata, spec } = template({
       podTemplate: {
         resources: { requests: { cpu: '2' }, limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' } },
@@ -163,26 +163,26 @@ describe('job', () => {
     expect(spec.tolerations).to.have.length(3);
   });
 
-  it('mounts the sign-in of a scan that has one, and nothing else of it', () => {
+  it('mounts the sign-in Secret of a scan that has one', () => {
     const { spec } = template({ auth: { secretRef: { name: 'sign-in' } } });
     expect(spec.volumes).to.deep.include({ name: 'auth', secret: { secretName: 'sign-in', defaultMode: 0o444 } });
     expect(spec.containers[0]!.volumeMounts).to.deep.include({ name: 'auth', mountPath: '/run/curbcut-auth', readOnly: true });
     expect(spec.containers[0]!.env).to.deep.include({ name: 'SCAN_AUTH', value: '/run/curbcut-auth' });
   });
 
-  it('does without user namespaces, and with pull secrets, where it is told to', () => {
+  it('uses host users and pull secrets if configured', () => {
     const { spec } = template({}, { hostUsers: true, imagePullSecrets: ['registry'] });
     expect(spec).not.to.have.property('hostUsers');
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
   });
 
-  it('has the priority of the installation, unless the scan names its own', () => {
+  it('has the priority class of the installation, unless the scan names its own', () => {
     expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
     const own = { podTemplate: { priorityClassName: 'urgent' } };
     expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'urgent' });
   });
 
-  it('puts up the walls that the installation asks for, whatever the scan asks', () => {
+  it('keeps the isolation that the installation requires, whatever the scan asks for', () => {
     const { spec } = template(
       { podTemplate: { runtimeClassName: 'none-at-all' } },
       { runtimeClassName: 'gvisor', seccompProfile: 'profiles/curbcut-scanner.json' },
@@ -211,7 +211,7 @@ describe('secret', () => {
     scan: scanWith(launched({ pages: { requested: 5, reserved: 3, scanned: 0, failed: 0 } }), { spec: { thresholds: { minScore: 90 } } }),
   };
 
-  it('tells the pod what to do, with the pages that are paid for', () => {
+  it('holds the pod input, with the reserved pages', () => {
     const input = podInput(truncated, pod, grants);
     expect(input).to.deep.equal({
       scanId: SCAN_ID,
@@ -246,7 +246,7 @@ describe('secret', () => {
     });
   });
 
-  it('holds no word of a bus that cannot vouch for it', () => {
+  it('holds no message credential if the bus issues none', () => {
     expect(podInput(truncated, pod, { ...grants, messages: null })).not.to.have.property('messages');
   });
 });

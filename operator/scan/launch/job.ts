@@ -1,4 +1,4 @@
-/** Builds the Job that runs a scan: one for each scan, its name derived from the scan's id. Pure. */
+/** Builds the Job that runs a scan. Its name is derived from the scan's ID. Pure. */
 import type { V1Container, V1Job, V1PodSpec } from '@kubernetes/client-node';
 import {
   API_VERSION,
@@ -22,23 +22,23 @@ export interface ScannerSettings {
   imagePullPolicy: string;
   /** Secrets with registry credentials; they must exist in the scan's namespace. */
   imagePullSecrets: readonly string[];
-  /** False: root in the pod is nobody on the node (user namespaces), the second wall behind an unsandboxed browser. */
+  /** False: pods use user namespaces, which map container root to an unprivileged host UID. */
   hostUsers: boolean;
-  /** For scans that name none: below that of the service, which else finds no place among scanners that wait for theirs. */
+  /** For scans that name none. Lower than the service's own, so that pending scanners do not keep the service from being scheduled. */
   priorityClassName?: string;
-  /** A runtime that isolates better than the nodes' usual one (gVisor, Kata); it goes before a scan's own. */
+  /** A runtime with stronger isolation (gVisor, Kata). It overrides the scan's own. */
   runtimeClassName?: string;
-  /** A seccomp profile on the nodes, under the kubelet's folder of them, that lets Chromium make its own sandbox; absent: RuntimeDefault. */
+  /** A seccomp profile in the kubelet's profile folder that lets Chromium create its sandbox. Default: RuntimeDefault. */
   seccompProfile?: string;
   requests: Readonly<Record<string, string>>;
   limits: Readonly<Record<string, string>>;
-  /** How often a crashed scanner is tried again. */
+  /** How often a crashed scanner is retried. */
   retries: number;
-  /** How long a finished Job is kept for whoever wants to read its log, in seconds. */
+  /** How long a finished Job is kept, so that its log can be read, in seconds. */
   jobTtlSeconds: number;
 }
 
-/** What a scan's children are told of it. */
+/** The scan that the Job and the Secret are for. */
 export interface Launch {
   scan: AccessibilityScan;
   scanId: string;
@@ -47,7 +47,7 @@ export interface Launch {
   seconds: number;
 }
 
-/** What all that a scan owns carries: found by its labels, removed with its owner. */
+/** Metadata of a scan's children: labels to find them, and an owner reference that deletes them with the scan. */
 export function ownedMeta({ scan, scanId, organisation }: Launch, name: string): ObjectMeta {
   return {
     name,
@@ -86,7 +86,7 @@ const RESERVED =
 const withoutReserved = (annotations: Record<string, string> = {}): Record<string, string> =>
   Object.fromEntries(Object.entries(annotations).filter(([name]) => !RESERVED.test(name)));
 
-/** A node that is gone is given up after half a minute, not after the default five: the scan starts again elsewhere. */
+/** Pods leave an unreachable node after 30 s, not after the default of 5 min, so that the scan restarts soon. */
 const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
   key,
   operator: 'Exists',
@@ -145,7 +145,7 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
 function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
   const { auth, podTemplate = {} } = launch.scan.spec;
   const { nodeSelector, affinity, priorityClassName = settings.priorityClassName } = podTemplate;
-  // A wall that the installation asks for is not a scan's to take down.
+  // A scan may not weaken the isolation that the installation requires.
   const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
   return {
     restartPolicy: 'Never',
@@ -165,13 +165,13 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
       { name: 'input', secret: { secretName: secretNameOf(launch.scanId), defaultMode: 0o444 } },
       ...(auth ? [{ name: 'auth', secret: { secretName: auth.secretRef.name, defaultMode: 0o444 } }] : []),
       { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
-      // Browsers keep shared memory here, and a container's own 64 MiB are too few.
+      // Browsers keep shared memory here; the default of 64 MiB is too small.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '512Mi' } },
     ],
   };
 }
 
-/** The whole Job. Kubernetes tries it again after a crash, and without counting after an eviction or a lost node; never after `EXIT_PERMANENT`. */
+/** Builds the Job. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const { labels, annotations } = scan.spec.podTemplate ?? {};

@@ -5,7 +5,7 @@ import type { Bus } from '../../../stores/nats.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import { admittedAt, type Job } from '../kube-types.ts';
-import * as ends from '../policy/condition-reasons.ts';
+import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pod-identity.ts';
 import { reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
@@ -50,7 +50,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
 
   return async (scan, scanId, now, signal) => {
     const row = await scans.find(scanId);
-    if (row === null) return { ok: false, end: ends.NOT_SUBMITTED };
+    if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
     const seconds = secondsToRun(reservedPages(scan), runTime);
     const launch: Launch = { scan, scanId, organisation: row.organisation, seconds };
     const admitted = admittedAt(scan) ?? now;
@@ -71,7 +71,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       // Other Jobs may end soon and free the quota: worth as long a wait as a pod that does not start.
       const waited = now.getTime() - admitted.getTime();
       if (/exceeded quota/i.test(error.message) && waited < runTime.pendingDeadlineSeconds * 1000) throw error;
-      return { ok: false, end: error.kind === 'taken' ? ends.nameTaken(error.message) : ends.launchRefused(error.message) };
+      return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };
     }
   };
 }

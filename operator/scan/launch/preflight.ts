@@ -1,4 +1,4 @@
-/** Takes in a scan that nobody has looked at: who pays, whether it may run, and its credits. Every step may be repeated. */
+/** Checks a new scan: who is charged, whether it may run, and its credits. Every step may be repeated. */
 import {
   ORGANISATION_LABEL,
   SCAN_ID_ANNOTATION,
@@ -10,10 +10,10 @@ import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
-import * as ends from '../policy/condition-reasons.ts';
+import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 
-/** Credits are held within this time or not at all. */
+/** A reservation of credits must complete within this time. */
 const RESERVE_WITHIN_MS = 30_000;
 /** How long after its creation a scan waits for name servers that do not answer. */
 const RESOLVE_WITHIN_MS = 120_000;
@@ -33,9 +33,9 @@ export interface PreflightDeps {
 export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
 
 export interface Preflight {
-  /** The finalizer, and the label of who is charged, if anybody is. */
+  /** Returns the finalizers, and the label of the organisation that is charged, if there is one. */
   claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
-  /** Judges a scan and holds its credits. @returns what it may use, or why it ends here */
+  /** Checks a scan and reserves its credits. */
   vet(scan: AccessibilityScan, scanId: string): Promise<Vetted>;
 }
 
@@ -45,13 +45,13 @@ export function createPreflight(parts: PreflightDeps): Preflight {
   const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
     metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 
-  /** A scan of the front door: its row was there before it. */
+  /** A scan that the API submitted: its row exists already. */
   async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const row = await scans.find(scanId);
-    if (row === null) return { ok: false, end: ends.NOT_SUBMITTED };
-    // Anyone who may write scans here could give theirs an id that is another's.
+    if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+    // Whoever may create scans in this namespace can claim a foreign scan ID.
     if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace)
-      return { ok: false, end: ends.NOT_ITS_OWN };
+      return { ok: false, end: reasons.SCAN_ID_TAKEN };
     if (row.submission === 'pending') await scans.accept(scanId);
     return reserve(row);
   }
@@ -60,12 +60,13 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
-    if (organisation === null) return { ok: false, end: ends.noOrganisation(namespace) };
+    if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
-    if (organisation.blocked) return { ok: false, end: ends.organisationBlocked(organisation.id) };
-    if (row.options.maxPages > parts.maxPagesLimit) return { ok: false, end: ends.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
+    if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation.id) };
+    if (row.options.maxPages > parts.maxPagesLimit)
+      return { ok: false, end: reasons.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
     const judged = await judgeUrlOf(row);
-    return judged.ok ? reserve(row) : { ok: false, end: ends.targetRefused(judged.message) };
+    return judged.ok ? reserve(row) : { ok: false, end: reasons.targetRefused(judged.message) };
   }
 
   /** @throws Error if name servers do not answer: the scan is looked at again, but not forever */
@@ -78,19 +79,19 @@ export function createPreflight(parts: PreflightDeps): Preflight {
   }
 
   /**
-   * Holds the credits of a manifest, all or nothing; of a submission they are held already, and this says whether they
-   * still are: a front door that gave up has given them back.
+   * Reserves the credits of a manifest, all or nothing. For a submission they are reserved already; this checks that they
+   * still are, because an API that abandoned the submission has refunded them.
    */
   async function reserve(row: ScanRow): Promise<Vetted> {
     const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
     const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
     try {
       const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-      if (!held.ok) return { ok: false, end: ends.insufficientCredits(pages, held.balance) };
+      if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
       const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
-      return mirrored === null ? { ok: false, end: ends.NOT_SUBMITTED } : { ok: true, row: mirrored.row };
+      return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
     } catch (error) {
-      if (error instanceof DeadlinePassed && row.origin === 'api') return { ok: false, end: ends.NOT_SUBMITTED };
+      if (error instanceof DeadlinePassed && row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
       throw error;
     }
   }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { launched, SCAN_ID, scanWith } from '../../../test/support/scan-samples.ts';
 import { podInput } from './secret.ts';
 
-describe('what a pod is told of where its scan came from', () => {
+describe('request ID in the pod input', () => {
   const inputOf = (annotations: Record<string, string>) =>
     podInput(
       { scan: scanWith(launched(), { metadata: { annotations } }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
@@ -10,11 +10,11 @@ describe('what a pod is told of where its scan came from', () => {
       { uploads: [], messages: null, deadline: new Date(0) },
     );
 
-  it('is the request that submitted it', () => {
+  it('is that of the submission', () => {
     expect(inputOf({ 'curbcut.dev/request-id': 'build-17' }).requestId).to.equal('build-17');
   });
 
-  it('is nothing where a manifest says what no front door would', () => {
+  it('is absent if a manifest states an invalid one', () => {
     expect(inputOf({ 'curbcut.dev/request-id': 'a\n{"level":60}' })).not.to.have.property('requestId');
     expect(inputOf({})).not.to.have.property('requestId');
   });

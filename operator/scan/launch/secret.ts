@@ -1,4 +1,4 @@
-/** Builds the Secret that tells a scan's pod what to do. It holds only what this one scan may do, and only until its deadline. Pure. */
+/** Builds the Secret with the pod's input. Its grants cover this one scan, until its deadline. Pure. */
 import type { V1Secret } from '@kubernetes/client-node';
 import { requestOf, secretNameOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
@@ -9,27 +9,27 @@ import { reservedPages } from '../policy/run-time.ts';
 
 export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
-/** How this installation's scanners work. */
+/** How this installation's scanners run. */
 export interface PodSettings {
   allowTargets: readonly string[];
   denyTargets: readonly string[];
   workers: number;
   pageBudgetMs: number;
-  /** Where pods send their spans; absent: nowhere. */
+  /** The collector for the pods' spans. Default: no tracing. */
   otlpEndpoint?: string;
 }
 
-/** What is issued for one scan. */
+/** What is granted to one scan. */
 export interface Grants {
   uploads: PodInput['uploads'];
   messages: PodInput['messages'] | null;
-  /** What the pod's spans are part of, if the scan is traced. */
+  /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
   /** When the pod must have ended. */
   deadline: Date;
 }
 
-/** What the pod reads. `maxPages` is what was reserved, not what was asked for. */
+/** The pod's input. `maxPages` is the number of reserved pages, not the requested one. */
 export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants: Grants): PodInput {
   const options = withDefaults(scan.spec);
   const requestId = requestOf(scan);
@@ -54,7 +54,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
 
 const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
 
-/** The Secret, immutable: what a pod was told never changes under it, and the kubelet need not watch it. */
+/** The Secret. It is immutable, so that the input never changes and the kubelet need not watch it. */
 export function buildSecret(launch: Launch, input: PodInput): InputSecret {
   return {
     apiVersion: 'v1',

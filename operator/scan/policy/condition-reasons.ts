@@ -1,10 +1,10 @@
-/** Why a scan ends without a result: one machine word each, and a sentence that its caller can act on. */
+/** Why a scan ends without a result: a condition reason each, and a message that the caller can act on. */
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 
-/** The longest message that a status holds, in characters: it must stay far below what Kubernetes takes for an object. */
+/** The longest message in a status, in characters. A status must stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
 
-/** How a scan ends that has no result. */
+/** The end of a scan without a result. */
 export interface EndReason {
   phase: 'failed' | 'canceled';
   /** The `Succeeded` condition's reason. */
@@ -14,7 +14,7 @@ export interface EndReason {
 
 const FREE = 'Nothing was charged.';
 
-/** What a pod's own reason is called in a condition, and what is said where the pod gives no words of its own. */
+/** The condition reason for each failure of a pod, and the message if the pod gives none. */
 const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: string }>> = {
   target_unreachable: {
     reason: 'TargetUnreachable',
@@ -31,17 +31,17 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: 
   },
 };
 
-/** A text that came from elsewhere as one line: no control characters, not too long. */
+/** Returns text of foreign origin as one line without control characters, cut to the longest message. */
 export function tidy(text: string): string {
-  // What a terminal, a log or a reader's eye would obey: control characters, line ends, marks that turn the direction.
+  // Control characters, line ends and direction marks, which terminals and log viewers interpret.
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
 const failed = (reason: string, message: string): EndReason => ({ phase: 'failed', reason, message: tidy(message) });
 
-/** The pod gave up for good, in its own words where it has some. */
-export function gaveUp(said: PodFailed): EndReason {
+/** The pod failed permanently. Its own message is used if it has one. */
+export function failedPermanently(said: PodFailed): EndReason {
   const known = POD_REASONS[said.reason];
   const own = tidy(said.message);
   return failed(known.reason, `${own === '' ? known.message : own} ${FREE}`);
@@ -50,17 +50,17 @@ export function gaveUp(said: PodFailed): EndReason {
 export const CANCELED: EndReason = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${FREE}` };
 export const DELETED: EndReason = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${FREE}` };
 
-export const NOT_SUBMITTED = failed(
+export const SUBMISSION_ABANDONED = failed(
   'SubmissionAbandoned',
-  `The submission that made this scan was not completed; submit it again. ${FREE}`,
+  `The submission that created this scan was not completed; submit it again. ${FREE}`,
 );
 
-export const NOT_ITS_OWN = failed(
+export const SCAN_ID_TAKEN = failed(
   'ScanIdTaken',
-  `Another resource has this scan id already. Apply the scan without the scan-id annotation. ${FREE}`,
+  `Another resource already has this scan ID. Apply the scan without the scan-id annotation. ${FREE}`,
 );
 
-/** No organisation pays for what is applied in this namespace. */
+/** No organisation is charged for scans in this namespace. */
 export function noOrganisation(namespace: string): EndReason {
   return failed(
     'NoOrganisation',
@@ -90,12 +90,12 @@ export function targetRefused(message: string): EndReason {
 export function queuedTooLong(hours: number): EndReason {
   return failed(
     'QueueDeadline',
-    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} for its turn; submit it again later. ${FREE}`,
+    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later. ${FREE}`,
   );
 }
 
 export function timedOut(seconds: number): EndReason {
-  return failed('DeadlineExceeded', `The scan was not finished within ${seconds} s; try fewer pages. ${FREE}`);
+  return failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages. ${FREE}`);
 }
 
 export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): EndReason {
@@ -106,23 +106,20 @@ export function stuck(seconds: number): EndReason {
   return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${FREE}`);
 }
 
-export const JOB_LOST = failed('JobLost', `The scan's Job was deleted by somebody else before it ended; submit the scan again. ${FREE}`);
+export const JOB_LOST = failed('JobLost', `The scan's Job was deleted before it finished; submit the scan again. ${FREE}`);
 
-/** Another's object has the name that the scan's Job must have. */
+/** A foreign Job has the name of the scan's Job. */
 export function nameTaken(name: string): EndReason {
-  return failed(
-    'NameTaken',
-    `A Job named ${name} that belongs to something else is in the way; remove it and apply the scan again. ${FREE}`,
-  );
+  return failed('NameTaken', `A Job named ${name} exists and does not belong to this scan; delete it and apply the scan again. ${FREE}`);
 }
 
-/** The API server will not have the scan's Job or Secret: a quota, an admission webhook, a malformed podTemplate. */
-export function launchRefused(why: string): EndReason {
-  return failed('LaunchRefused', `The cluster refused the scanner's Job: ${why} ${FREE}`);
+/** The API server rejected the scan's Job or Secret: a quota, an admission webhook, or a malformed podTemplate. */
+export function launchRefused(reason: string): EndReason {
+  return failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason} ${FREE}`);
 }
 
-export function resultsRefused(why: string): EndReason {
-  return failed('ResultsRefused', `The scanner's results were refused: ${why} ${FREE}`);
+export function resultsRefused(reason: string): EndReason {
+  return failed('ResultsRefused', `The scanner's results were refused: ${reason} ${FREE}`);
 }
 
 export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${FREE}`);
@@ -134,6 +131,6 @@ export function crashed(attempts: number, last: string): EndReason {
   );
 }
 
-export const UNEXPLAINED = failed('GaveUp', `The scanner gave up without saying why; submit the scan again. ${FREE}`);
+export const FAILED_WITHOUT_REASON = failed('GaveUp', `The scanner failed without giving a reason; submit the scan again. ${FREE}`);
 
-export const RESOURCE_GONE = `The scan's Kubernetes resource was removed before it ended. ${FREE}`;
+export const RESOURCE_GONE = `The scan's Kubernetes resource was deleted before the scan ended. ${FREE}`;

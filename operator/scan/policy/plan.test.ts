@@ -253,7 +253,7 @@ describe('plan', () => {
     expect(endOf(running({ scan: auth, pods: waiting('ContainerCreating', '') }))?.message).to.match(
       /pulling the image curbcut\.dev\/scanner:1\)\. Check that the Secret sign-in exists in namespace curbcut/,
     );
-    expect(endOf(running({ pods: [pendingPod(0, 300)] }))?.message).to.match(/no node takes its pod \(0\/1 nodes are available\.\)/);
+    expect(endOf(running({ pods: [pendingPod(0, 300)] }))?.message).to.match(/unschedulable \(0\/1 nodes are available\.\)/);
   });
 
   it('names how a scanner crashed', () => {
@@ -266,8 +266,8 @@ describe('plan', () => {
     expect(endOf(status({ reason: 'Evicted', message: 'low on disk' }))?.message).to.match(/last: Evicted: low on disk/);
     expect(
       endOf(status({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] }))?.message,
-    ).to.match(/taken away: PreemptionByScheduler/);
-    expect(endOf(running({ job: over, pods: [] }))?.message).to.match(/once \(last: its pod is gone\)/);
+    ).to.match(/pod disrupted: PreemptionByScheduler/);
+    expect(endOf(running({ job: over, pods: [] }))?.message).to.match(/once \(last: pod deleted\)/);
   });
 
   it("keeps a pod's words to one line that no terminal obeys", () => {

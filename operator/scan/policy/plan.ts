@@ -1,15 +1,14 @@
 /**
- * Decides what is to be done about a scan: one pure function from what is known to a list of actions, asking its
- * questions in a fixed order (Tekton's): deleted, done, cancelled, timed out, failed for good, stored, pending too long, run.
- * Everything that decides is here and in what it calls; everything that acts is elsewhere.
+ * Decides what to do about a scan: a pure function from facts to a list of actions. It asks its questions in a fixed order
+ * (Tekton's): deleted, done, cancelled, timed out, failed permanently, stored, pending too long, running.
  */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import { EXIT_PERMANENT, type PodStored } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { Phase } from '../../../core/scan/phases.ts';
-import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type Diagnosis } from './pod-diagnostics.ts';
-import * as ends from './condition-reasons.ts';
+import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
+import * as reasons from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
 import { admittedAt, isOver, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
 import type { ReconcileState } from '../reconcile-state.ts';
@@ -27,11 +26,11 @@ export interface Timeouts {
   pendingMs: number;
   /** From one message of a pod to the next. */
   stuckMs: number;
-  /** From the time by which a deleted pod should have ended until its node is taken for lost. */
+  /** From the end of a deleted pod's grace period until its node is considered lost. */
   lostPodMs: number;
-  /** From the scan's end to that of its pod, where the pod said that it is finished. */
+  /** From the scan's end to the deletion of its Job, if the pod announced its results and should exit by itself. */
   lingerMs: number;
-  /** From the end of a Job that tells nothing until nothing more is expected: other news may be on its way. */
+  /** From the end of a Job without results until the scan fails: its pod's status arrives by another watch. */
   lateNewsMs: number;
   /** Between two writes of page counts to the status. */
   statusEveryMs: number;
@@ -39,16 +38,16 @@ export interface Timeouts {
   mirrorEveryMs: number;
 }
 
-/** All that is known about a scan. */
+/** Everything that is known about a scan. */
 export interface Facts {
   scan: AccessibilityScan;
   scanId: string;
   now: Date;
-  /** Null: surely none (it was asked for, where the status speaks of one). */
+  /** Null only if there is none: the server was asked if the status names one. */
   job: Job | null;
-  /** The Job's pods, oldest first. */
+  /** The Job's pods, by attempt. */
   pods: readonly Pod[];
-  /** What kept the Job controller from making a pod, as its Events tell. */
+  /** Why the Job controller could not create a pod, as its Events state. */
   trouble: string | null;
   podMessages: PodMessages;
   /** Since when the bus has been connected without a break; null while it is not. */
@@ -58,43 +57,43 @@ export interface Facts {
 }
 
 export type Action =
-  /** Put the finalizer on it, and the label of who is charged. */
+  /** Add the finalizer, and the label of the organisation that is charged. */
   | { do: 'claim' }
-  /** Judge it, hold its credits, and queue it. */
+  /** Run the preflight checks, reserve credits, and queue the scan. */
   | { do: 'vet' }
-  /** Make its Secret and its Job. */
+  /** Create the Secret and the Job. */
   | { do: 'launch' }
   | { do: 'observe'; status: StatusPatch }
   | { do: 'mirror'; phase: Phase; pages: PageProgress }
-  /** Check what the pod stored, and write the result. */
+  /** Verify what the pod stored, and write the result. */
   | { do: 'ingest'; stored: PodStored }
-  /** Write its end without a result. */
+  /** End the scan without a result. */
   | { do: 'end'; end: EndReason }
-  /** Tell the Job controller that a pod on a dead node has failed. */
+  /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */
   | { do: 'giveUpPod'; pod: Pod }
   | { do: 'removeJob' }
-  /** Settle its credits, mirror its end and tell of it. */
+  /** Settle credits, and mirror and publish the end. */
   | { do: 'finish' }
-  /** Take the finalizer off. */
+  /** Remove the finalizer. */
   | { do: 'release' }
-  /** Remove the resource. */
+  /** Delete the resource. */
   | { do: 'expire' };
 
 export interface Plan {
   actions: Action[];
-  /** When to look again although nothing happens. */
+  /** When to plan again if nothing changes. */
   wakeAfterMs: number | null;
 }
 
 /** Attempts whose results are verified. */
 const VERIFICATIONS_MAX = 3;
-/** How often a Job without a pod is looked at, in milliseconds: what keeps it from one is told by Events, which are not watched. */
+/** How often a Job without a pod is checked, in milliseconds: the reason is in its Events, which are not watched. */
 const NO_POD_LOOK_MS = 10_000;
 
 const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
 const end = (why: EndReason): Plan => act({ do: 'end', end: why });
 
-/** What is to be done now, in this order; each action may be repeated. */
+/** Plans the next actions, in order. Each may be repeated. */
 export function plan(facts: Facts, timeouts: Timeouts): Plan {
   const { scan, now } = facts;
   const claimed = scan.metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;
@@ -102,12 +101,12 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
   if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
-  if (scan.spec.cancel === true) return end(ends.CANCELED);
+  if (scan.spec.cancel === true) return end(reasons.CANCELED);
   if (scan.status?.phase === undefined) return act({ do: 'vet' });
 
   const admitted = admittedAt(scan);
   if (admitted === null) return queued(scan, now, timeouts);
-  if (facts.job === null) return scan.status.jobName === undefined ? act({ do: 'launch' }) : end(ends.JOB_LOST);
+  if (facts.job === null) return scan.status.jobName === undefined ? act({ do: 'launch' }) : end(reasons.JOB_LOST);
 
   return (
     timedOut(facts, admitted) ?? failedForGood(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
@@ -115,9 +114,9 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
-  // Without the finalizer nothing is held for it, and with another's it is none of our business any more.
+  // Without our finalizer no credits are reserved, and other finalizers are not ours to handle.
   if (!claimed) return act();
-  if (!hasEnded(facts.scan)) return end(ends.DELETED);
+  if (!hasEnded(facts.scan)) return end(reasons.DELETED);
   return act(...(facts.job ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
 }
 
@@ -126,7 +125,7 @@ function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
   if (job !== null && jobEnd(job) === null) {
-    // A pod that said that its results are stored is given a moment to end by itself.
+    // A pod that announced its results gets a moment to exit by itself.
     const lingers = scan.status?.phase === 'done' ? ended + timeouts.lingerMs - now.getTime() : 0;
     if (lingers > 0) wakes.push(lingers);
     else actions.push({ do: 'removeJob' });
@@ -143,10 +142,10 @@ function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts
 
 function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
   const left = new Date(scan.metadata.creationTimestamp!).getTime() + timeouts.queueMs - now.getTime();
-  return left > 0 ? { actions: [], wakeAfterMs: left } : end(ends.queuedTooLong(timeouts.queueMs / 3_600_000));
+  return left > 0 ? { actions: [], wakeAfterMs: left } : end(reasons.queuedTooLong(timeouts.queueMs / 3_600_000));
 }
 
-/** The moment at which the operator gives up whatever the Job says, in milliseconds since the epoch. The Job knows what it was given. */
+/** When the operator gives up, whatever the Job's status, in milliseconds since the epoch. The Job states the deadline of its launch. */
 function giveUpAt({ job }: Facts, admitted: Date): number {
   const seconds = job?.spec?.activeDeadlineSeconds;
   return seconds === undefined ? Number.POSITIVE_INFINITY : admitted.getTime() + (seconds + OPERATOR_MARGIN_SECONDS) * 1000;
@@ -154,9 +153,9 @@ function giveUpAt({ job }: Facts, admitted: Date): number {
 
 function timedOut(facts: Facts, admitted: Date): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts, admitted)) return null;
-  // Results that were stored in time count, however late the operator comes to see them.
+  // Results that were stored in time count, however late the operator sees them.
   if (storedMessages(facts).length > 0) return null;
-  return end(ends.timedOut(facts.job!.spec!.activeDeadlineSeconds! - JOB_MARGIN_SECONDS));
+  return end(reasons.timedOut(facts.job!.spec!.activeDeadlineSeconds! - JOB_MARGIN_SECONDS));
 }
 
 /** The final messages of the scan's pods, the latest last: from the bus, then from terminated pods. */
@@ -170,9 +169,10 @@ function storedMessages(facts: Facts): PodStored[] {
 
 function failedForGood(facts: Facts): Plan | null {
   const gaveUp = finalMessages(facts).findLast((message) => message.kind === 'failed');
-  if (gaveUp?.kind === 'failed') return end(ends.gaveUp(gaveUp));
+  if (gaveUp?.kind === 'failed') return end(reasons.failedPermanently(gaveUp));
   const last = facts.pods.at(-1);
-  if (last !== undefined && isOver(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT) return end(ends.UNEXPLAINED);
+  if (last !== undefined && isOver(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT)
+    return end(reasons.FAILED_WITHOUT_REASON);
   return null;
 }
 
@@ -180,7 +180,7 @@ function stored(facts: Facts): Plan | null {
   const { state, pods } = facts;
   const messages = storedMessages(facts);
   // Verification costs a download; a pod that announces results again and again must not keep the operator busy.
-  if (state.refused.size >= VERIFICATIONS_MAX) return end(ends.resultsRefused([...state.refused.values()].at(-1)!));
+  if (state.refused.size >= VERIFICATIONS_MAX) return end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
   const unverified = messages.findLast((message) => !state.refused.has(identityKey(message)));
   if (unverified !== undefined) return act({ do: 'ingest', stored: unverified });
   const last = messages.at(-1);
@@ -188,35 +188,35 @@ function stored(facts: Facts): Plan | null {
   // A later attempt is still running: its own results count.
   const newest = pods.at(-1);
   const isSuperseded = newest !== undefined && !isOver(newest) && identityOf(newest).attempt > last.attempt;
-  return isSuperseded ? null : end(ends.resultsRefused(state.refused.get(identityKey(last))!));
+  return isSuperseded ? null : end(reasons.resultsRefused(state.refused.get(identityKey(last))!));
 }
 
 function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   const over = facts.job && jobEnd(facts.job);
   if (!over) return null;
-  // The Job's end may be known here before its pod's: the two come by different watches.
+  // The Job's end may be known before its pod's: they arrive by different watches.
   const left = (over.at?.getTime() ?? 0) + timeouts.lateNewsMs - facts.now.getTime();
   if (left > 0) return { actions: [], wakeAfterMs: left };
-  if (over.succeeded) return end(ends.NO_RESULTS);
-  if (over.reason === 'DeadlineExceeded') return end(ends.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
-  if (over.reason === 'PodFailurePolicy') return end(ends.UNEXPLAINED);
-  return end(ends.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
+  if (over.succeeded) return end(reasons.NO_RESULTS);
+  if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
+  if (over.reason === 'PodFailurePolicy') return end(reasons.FAILED_WITHOUT_REASON);
+  return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
 }
 
-/** What keeps the scan from running, and since when; null while a pod runs. */
-function notStarted(facts: Facts): { since: number; cause: Diagnosis } | null {
+/** Why the scan has not started, and since when; null while a pod runs. */
+function notStarted(facts: Facts): { since: number; problem: PodProblem } | null {
   const { pods, scan, job, trouble } = facts;
   const { noPodSince } = facts.state;
   const newest = pods.at(-1);
-  // It did its work; the Job will say so.
+  // The Job's status follows.
   if (newest?.status?.phase === 'Succeeded') return null;
   if (newest !== undefined && !isOver(newest))
-    return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), cause: diagnosePendingPod(newest, scan) } : null;
+    return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan) } : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0
       ? Date.parse(job!.metadata.creationTimestamp!)
       : (noPodSince?.getTime() ?? facts.now.getTime());
-  return { since, cause: diagnoseMissingPod(trouble) };
+  return { since, problem: diagnoseMissingPod(trouble) };
 }
 
 function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
@@ -226,12 +226,12 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   const waits = notStarted(facts);
   if (waits !== null) {
     const left = waits.since + timeouts.pendingMs - now.getTime();
-    if (left <= 0) return end(ends.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.cause));
+    if (left <= 0) return end(reasons.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.problem));
     wakes.push(left, ...(pods.length === 0 ? [NO_POD_LOOK_MS] : []));
   }
   const silent = silenceLeft(facts, timeouts);
   if (silent !== null) {
-    if (silent <= 0) return end(ends.stuck(Math.round(timeouts.stuckMs / 1000)));
+    if (silent <= 0) return end(reasons.stuck(Math.round(timeouts.stuckMs / 1000)));
     wakes.push(silent);
   }
 
@@ -258,7 +258,7 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
-/** Milliseconds until a pod that used to speak counts as stuck; null where silence proves nothing (no bus, or it never spoke). */
+/** Milliseconds until a silent pod counts as stuck; null if silence proves nothing (bus disconnected, or no message ever). */
 function silenceLeft({ podMessages, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
   const newest = pods.at(-1);
   if (busSince === null || newest === undefined || isOver(newest) || isPending(newest)) return null;
@@ -268,7 +268,7 @@ function silenceLeft({ podMessages, busSince, pods, now }: Facts, timeouts: Time
   return Math.max(messages.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
 }
 
-/** Milliseconds until a deleted pod that does not end is taken for lost; null where it is not being deleted. */
+/** Milliseconds until a deleted pod that does not end is considered lost; null if it is not being deleted. */
 function lostIn(pod: Pod, now: Date, timeouts: Timeouts): number | null {
   // A pod's deletionTimestamp is when its grace period ends.
   if (pod.metadata.deletionTimestamp === undefined || isOver(pod)) return null;

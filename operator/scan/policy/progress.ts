@@ -1,4 +1,4 @@
-/** What a running scan's pods and messages amount to: phase, pages, attempts, and the condition that says so. Pure. */
+/** Derives the progress of a running scan from its pods and their messages: phase, pages, attempts and condition. Pure. */
 import { mayMove, type Phase } from '../../../core/scan/phases.ts';
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
@@ -12,7 +12,7 @@ import { identityOf } from './pod-identity.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import { tidy } from './condition-reasons.ts';
 
-/** Failed or known pages that a scan can sensibly speak of; a pod that tells of more is not believed. */
+/** The most failed or known pages that are plausible; progress with more is ignored. */
 const PAGES_MAX = 100_000;
 
 /** The status that a running scan should have. */
@@ -87,23 +87,26 @@ export function attemptsSoFar(
 function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, trouble: string | null): Progress['state'] {
   const pod = pods.at(-1);
   if (pod === undefined) {
-    if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'Its pod is gone; another one follows.' };
-    if (trouble === null) return { reason: 'Launching', message: 'Its Job waits for a pod.' };
+    if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'The pod was deleted; waiting for the next attempt.' };
+    if (trouble === null) return { reason: 'Launching', message: 'Waiting for the Job controller to create the pod.' };
     const cause = diagnoseMissingPod(trouble);
-    return { reason: cause.reason, message: tidy(`Its Job waits for a pod: ${cause.message}`) };
+    return { reason: cause.reason, message: tidy(`Waiting for the Job controller to create the pod: ${cause.message}`) };
   }
   if (isOver(pod))
     return pod.status?.phase === 'Failed'
-      ? { reason: 'Retrying', message: tidy(`Attempt ${identityOf(pod).attempt + 1} ended (${describePodEnd(pod)}); another one follows.`) }
-      : { reason: 'Ending', message: 'Its pod has ended.' };
+      ? {
+          reason: 'Retrying',
+          message: tidy(`Attempt ${identityOf(pod).attempt + 1} failed (${describePodEnd(pod)}); waiting for the next attempt.`),
+        }
+      : { reason: 'Ending', message: 'The pod has finished.' };
   if (isPending(pod)) {
     const cause = diagnosePendingPod(pod, scan);
     return { reason: cause.reason, message: tidy(`The scanner has not started yet: ${cause.message}`) };
   }
-  return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is at work.` };
+  return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
 }
 
-/** What of an observation is not in the status yet; null where nothing is. `urgent` changes are written at once, others may wait. */
+/** The part of the progress that is not in the status yet; null if there is none. `urgent` changes are written at once. */
 export function statusChange(scan: AccessibilityScan, seen: Progress, job: Job, now: Date): { patch: StatusPatch; urgent: boolean } | null {
   const status = scan.status ?? {};
   const succeeded = status.conditions?.find(({ type }) => type === 'Succeeded');

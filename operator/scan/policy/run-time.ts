@@ -5,28 +5,28 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 export interface RunTime {
   /** From admission to the running pod, in seconds. */
   pendingDeadlineSeconds: number;
-  /** What every scan gets for starting, crawling and reporting, in seconds. */
+  /** The part that does not depend on the pages: start, crawl and reports. In seconds. */
   baseSeconds: number;
-  /** What no scan gets more of, in seconds. */
+  /** The maximum, in seconds. */
   maxSeconds: number;
-  /** Tabs that test pages side by side. */
+  /** Tabs that test pages in parallel. */
   workers: number;
   /** The time that one page may take, in milliseconds. */
   pageBudgetMs: number;
 }
 
-/** The Job's deadline is so much later than the one that its pod knows, so that the pod can end by itself and say so. */
+/** How much later the Job's deadline is than the pod's, so that the pod can end by itself and report it. */
 export const JOB_MARGIN_SECONDS = 30;
-/** And the operator's own is so much later again: a Job that nobody ends must not hold its place for ever. */
+/** How much later the operator's own deadline is: a Job that never finishes must not keep its place forever. */
 export const OPERATOR_MARGIN_SECONDS = 30;
 
-/** Seconds from admission until the pod must have ended: enough for every page to use up its whole budget. */
+/** Seconds from admission until the pod must have ended: enough for every page to use its whole budget. */
 export function secondsToRun(pages: number, time: RunTime): number {
   const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);
   return time.pendingDeadlineSeconds + Math.min(time.maxSeconds, time.baseSeconds + forPages);
 }
 
-/** Pages for which credits are held: what the pod may test. */
+/** Pages that credits are reserved for, and that the pod may test. */
 export function reservedPages(scan: AccessibilityScan): number {
   return scan.status?.pages?.reserved ?? 0;
 }

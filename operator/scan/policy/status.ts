@@ -7,10 +7,10 @@ import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf, withConditions, type ConditionUpdate } from '../../runtime/conditions.ts';
 import type { EndReason } from './condition-reasons.ts';
 
-/** A merge patch of a status: null takes a field away. */
+/** A merge patch of a status: null deletes a field. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
 
-/** The phase of a scan that nobody has looked at yet is `queued`. */
+/** The phase; `queued` for a scan without a status. */
 export function phaseOf(scan: AccessibilityScan): Phase {
   return scan.status?.phase ?? 'queued';
 }
@@ -20,7 +20,7 @@ export function hasEnded(scan: AccessibilityScan): boolean {
   return isTerminal(phaseOf(scan));
 }
 
-/** It has credits, and waits for its place. */
+/** The scan has its credits and waits for admission. */
 export function queuedStatus(scan: AccessibilityScan, pages: { requested: number; reserved: number }, now: Date): StatusPatch {
   const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
     ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
@@ -30,12 +30,12 @@ export function queuedStatus(scan: AccessibilityScan, pages: { requested: number
     observedGeneration: scan.metadata.generation,
     pages: { ...pages, scanned: 0, failed: 0 },
     attempts: 0,
-    message: 'Waiting for its turn.',
+    message: 'Waiting in the queue.',
     conditions: withConditions(
       scan,
       [
-        { type: 'Admitted', status: 'False', reason: 'Queued', message: 'Waiting for its turn.' },
-        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: 'Waiting for its turn.' },
+        { type: 'Admitted', status: 'False', reason: 'Queued', message: 'Waiting in the queue.' },
+        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: 'Waiting in the queue.' },
         ...passed,
       ],
       now,
@@ -43,7 +43,7 @@ export function queuedStatus(scan: AccessibilityScan, pages: { requested: number
   };
 }
 
-/** It still waits, and why. */
+/** The scan still waits, and why. */
 export function waitingStatus(scan: AccessibilityScan, why: { reason: string; message: string }, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
@@ -59,7 +59,7 @@ export function waitingStatus(scan: AccessibilityScan, why: { reason: string; me
   };
 }
 
-/** It has its place among the running. */
+/** The queue has admitted the scan. */
 export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
@@ -67,21 +67,21 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
     conditions: withConditions(
       scan,
       [
-        { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The scan has its place among the running.' },
-        { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Its Job is being made.' },
+        { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The queue has admitted the scan.' },
+        { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Creating the Job.' },
       ],
       now,
     ),
   };
 }
 
-/** It ended without a result. */
+/** The scan ended without a result. */
 export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
   const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
   if (passed === false)
     stated.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
-  // It never had its place, and no longer waits for it.
+  // It was never admitted, and no longer waits.
   if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True')
     stated.push({ type: 'Admitted', status: 'False', reason: end.reason, message: end.message });
   return {

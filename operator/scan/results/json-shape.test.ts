@@ -10,8 +10,8 @@ function count(value: unknown): { values: number; depth: number } {
   return { values: inner.reduce((sum, { values }) => sum + values, 1), depth: 1 + Math.max(0, ...inner.map(({ depth }) => depth)) };
 }
 
-describe('shape of JSON', () => {
-  it('never counts fewer values than a parser makes, and knows the depth', () => {
+describe('JSON shape', () => {
+  it('never counts fewer values than a parser creates, and measures the depth', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const { values, depth } = of(text);
@@ -21,11 +21,11 @@ describe('shape of JSON', () => {
     );
   });
 
-  it('is not led astray by what is in strings', () => {
+  it('ignores brackets and commas in strings', () => {
     expect(of(String.raw`["[[[,,,\"]]\\", ",{"]`)).to.deep.equal({ values: 3, depth: 1 });
   });
 
-  it('tells what would fill the memory from what is only long', () => {
+  it('refuses text that would exhaust memory, and accepts text that is only long', () => {
     expect(isParseable(Buffer.from(`[${'[],'.repeat(300_000)}[]]`))).to.equal(false);
     expect(isParseable(Buffer.from('['.repeat(1000)))).to.equal(false);
     expect(isParseable(Buffer.from(JSON.stringify(Array.from({ length: 300_000 }, () => 'x'.repeat(60)))))).to.equal(true);

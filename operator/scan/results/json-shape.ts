@@ -1,12 +1,12 @@
 /**
- * Measures JSON before it is parsed: a parser that runs out of memory takes the whole process with it, even from a worker
- * thread (V8 ends the process where `JSON.parse` reaches the heap's limit), and a megabyte of `[],[],…` needs forty. Pure.
+ * Measures JSON before it is parsed. V8 ends the whole process if `JSON.parse` reaches the heap limit, even in a worker
+ * thread, and one megabyte of `[],[],…` needs forty megabytes of heap. Pure.
  */
 
 export interface JsonShape {
-  /** Objects, arrays, strings, numbers and the rest; keys are not counted. At least as many as a parser would make. */
+  /** An upper bound of the values that a parser creates; keys are not counted. */
   values: number;
-  /** How deep they are nested. */
+  /** The nesting depth. */
   depth: number;
 }
 
@@ -16,7 +16,7 @@ const COMMA = 0x2c;
 const OPEN = new Set([0x5b, 0x7b]);
 const CLOSE = new Set([0x5d, 0x7d]);
 
-/** The shape of a text that may be JSON; of one that is none, some shape. Every value but the first follows a comma or begins a container. */
+/** Measures a text; of one that is not JSON, the result means nothing. Every value but the first follows a comma or begins a container. */
 export function shapeOf(bytes: Uint8Array): JsonShape {
   let values = 1;
   let depth = 0;
@@ -38,13 +38,13 @@ export function shapeOf(bytes: Uint8Array): JsonShape {
 
 /** An export nests eight deep. */
 const DEPTH_MAX = 32;
-/** Bytes for each value of an export, at least: a node has about eighty, its HTML and selector included. */
-const BYTES_A_VALUE = 32;
-/** Small exports of many short values are no danger. */
+/** The least bytes per value of an export: a node has about eighty, including its HTML and selector. */
+const BYTES_PER_VALUE = 32;
+/** Small exports of many short values are harmless. */
 const VALUES_MIN = 200_000;
 
-/** True if a text can be parsed in memory that is in proportion to its size: at most about 130 bytes a value (measured), beside its strings. */
+/** Whether a text can be parsed in memory proportional to its size: about 130 bytes per value at most (measured), besides strings. */
 export function isParseable(bytes: Uint8Array): boolean {
   const { values, depth } = shapeOf(bytes);
-  return depth <= DEPTH_MAX && values <= Math.max(VALUES_MIN, bytes.byteLength / BYTES_A_VALUE);
+  return depth <= DEPTH_MAX && values <= Math.max(VALUES_MIN, bytes.byteLength / BYTES_PER_VALUE);
 }

@@ -3,7 +3,7 @@ import type { ReportPage } from '../../../core/report/schema.ts';
 import { pageVisits } from './page-visits.ts';
 
 describe('page visits', () => {
-  it('are what became of each page, and no time beyond what a page can take', () => {
+  it('have an outcome and a bounded duration', () => {
     const untested = { url: 'u', final_url: null, http_status: null, tested: false, reason: 'timeout', message: '' } as const;
     const pages = [
       { tested: true, duration_ms: 1500 } as ReportPage,

@@ -1,13 +1,13 @@
-/** What became of an export's pages, for the metrics. Pure. */
+/** The page visits of an export, for the metrics. Pure. */
 import type { ReportPage } from '../../../core/report/schema.ts';
 
 export interface PageVisit {
-  /** `tested`, or why not. */
+  /** `tested`, or the reason why not. */
   outcome: string;
   seconds: number;
 }
 
-/** No page has so many seconds: a pod that makes up its times must not spoil the sums. */
+/** No page takes this long: a pod that invents durations must not distort the sums. */
 const SECONDS_MAX = 3600;
 
 export function pageVisits(pages: readonly ReportPage[]): PageVisit[] {
