@@ -178,8 +178,8 @@ function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'fi
       const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
       const released = await scanClient.patchMetadata(scan, { finalizers }, signal);
       // Only now: an operator that dies before the end is written verifies the uploads again. Nothing waits for this, and
-      // if it fails, the uploads stay until the scan's reports expire.
-      void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
+      // if it fails, the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
+      if (scan.status?.jobName !== undefined) void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
       return released;
     },
     async expire(_, { scan, signal }) {

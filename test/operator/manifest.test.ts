@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
+import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
@@ -97,6 +98,9 @@ describe('operator: scans that are applied by hand', function () {
   it('have no use for an id of their own choosing', async () => {
     const victim = await context.submit();
     await victim.pod();
+    const upload = incomingKeys(victim.id, { attempt: 0, shard: 0 }).pdf;
+    const link = await context.reports.uploadLink(upload, 'application/pdf', 60);
+    await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
     const forged = await context.connection.request<{ metadata: { uid: string; name: string } }>(
       'POST',
       context.connection.path(SCANS, context.namespace),
@@ -115,8 +119,9 @@ describe('operator: scans that are applied by hand', function () {
       const read = await context.connection.request<Read>('GET', path);
       return read.status?.phase === 'failed' && !read.metadata.finalizers?.length ? read : null;
     });
-    expect(refused.status?.message).to.match(/Another resource has this scan id/);
+    expect(refused.status?.message).to.match(/Another resource already has this scan ID/);
     expect(forged.metadata.uid).not.to.equal(victim.id);
+    expect(await context.reports.size(upload), "the victim's uploads stay").to.equal(5);
     expect(await victim.row()).to.include({ phase: 'queued', pagesReserved: 5 });
     expect(await context.held()).to.equal(5);
     await victim.patch({ spec: { cancel: true } });
