@@ -1,10 +1,10 @@
-/** Every way in which the API says no: one table of codes, and the only place that knows their HTTP statuses. */
+/** The error codes of the API, and the only place that knows their HTTP statuses. */
 
 interface ErrorEntry {
   status: number;
   /** One sentence on what to do; it stands beside the code in every body. */
   message: string;
-  /** Seconds for `Retry-After` where nobody knows better. */
+  /** Default seconds for `Retry-After`. */
   retryAfterSeconds?: number;
 }
 
@@ -14,22 +14,22 @@ export const ERRORS = {
   account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
   insufficient_credits: {
     status: 402,
-    message: 'There are fewer credits than pages requested; ask for fewer pages, add credits, or set fail_on_truncation to false.',
+    message: 'There are fewer credits than pages requested; request fewer pages, add credits, or set fail_on_truncation to false.',
   },
-  rate_limit_exceeded: { status: 429, message: 'Too many requests; wait for the seconds that Retry-After gives, then send it again.' },
+  rate_limit_exceeded: { status: 429, message: 'Too many requests; retry after the number of seconds in Retry-After.' },
   queue_paused: {
     status: 503,
-    message: 'The scan queue is paused and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    message: 'The scan queue is paused and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 30,
   },
   queue_full: {
     status: 503,
-    message: 'Too many scans are under way and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    message: 'Too many scans are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 30,
   },
   service_unavailable: {
     status: 503,
-    message: 'A part of the service is down and nothing was charged; send the request again after the seconds that Retry-After gives.',
+    message: 'A part of the service is down and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 5,
   },
   scan_not_found: { status: 404, message: 'There is no such scan; check its id.' },
@@ -38,20 +38,20 @@ export const ERRORS = {
   key_not_found: { status: 404, message: 'There is no such live API key; list the keys to see their ids.' },
   scan_not_complete: {
     status: 409,
-    message: 'The scan is not complete; poll or follow it, and ask again when it is done.',
+    message: 'The scan is not complete; poll or follow it, and retry when it is done.',
     retryAfterSeconds: 5,
   },
   idempotency_conflict: {
     status: 409,
-    message: 'A request with this Idempotency-Key is under way; send it again to get its answer.',
+    message: 'A request with this Idempotency-Key is in progress; retry to get its response.',
     retryAfterSeconds: 1,
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
   unsupported_media_type: { status: 415, message: 'Send the request body as application/json.' },
-  not_found: { status: 404, message: 'There is nothing at this path; /docs lists what there is.' },
-  method_not_allowed: { status: 405, message: 'This path does not take this method; the Allow header lists those that it takes.' },
-  bad_request: { status: 400, message: 'The request is not valid HTTP; check how it is sent.' },
-  request_timeout: { status: 408, message: 'The request did not arrive whole in time; send it again.' },
+  not_found: { status: 404, message: 'This path does not exist; /docs lists the paths of this API.' },
+  method_not_allowed: { status: 405, message: 'This path does not accept this method; the Allow header lists the accepted methods.' },
+  bad_request: { status: 400, message: 'The request is not valid HTTP; check the client that sent it.' },
+  request_timeout: { status: 408, message: 'The request did not arrive completely in time; send it again.' },
   headers_too_large: { status: 431, message: 'The request headers are too large; send at most 16 KiB.' },
   internal_error: { status: 500, message: 'Something went wrong on our side; report it with the X-Request-Id of this response.' },
 } as const satisfies Record<string, ErrorEntry>;

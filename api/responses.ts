@@ -18,14 +18,14 @@ const header = (type: 'string' | 'integer', description: string, required = fals
 });
 
 export const HEADERS = {
-  'X-Request-Id': header('string', "The caller's own X-Request-Id where that is a safe token, else a new one.", true),
+  'X-Request-Id': header('string', "The caller's own X-Request-Id if it is a safe token, else a new one.", true),
   'Retry-After': header('integer', 'Seconds to wait before the next request.', true),
-  Location: header('string', 'Where the new resource is, relative to the base address.', true),
-  RateLimit: header('string', 'What is left of each limit (draft-ietf-httpapi-ratelimit-headers).', true),
+  Location: header('string', 'The address of the new resource, relative to the base address.', true),
+  RateLimit: header('string', 'The remaining requests of each limit (draft-ietf-httpapi-ratelimit-headers).', true),
   'RateLimit-Policy': header('string', 'The limits that apply (draft-ietf-httpapi-ratelimit-headers).', true),
-  'Idempotent-Replayed': header('string', '`true` where this is the stored answer of an earlier request with the same Idempotency-Key.'),
+  'Idempotent-Replayed': header('string', '`true` if this is the stored response of an earlier request with the same Idempotency-Key.'),
   'WWW-Authenticate': header('string', 'How to authenticate.', true),
-  Allow: header('string', 'The methods that this path takes.', true),
+  Allow: header('string', 'The methods that this path accepts.', true),
 } as const;
 type HeaderName = keyof typeof HEADERS;
 
@@ -77,8 +77,8 @@ export const ValidationError = Type.Object(
             minItems: 1,
             description: '`body`, `path`, `query` or `header`, then the way to the value.',
           }),
-          msg: Type.String({ description: 'What is wrong, in one sentence.' }),
-          type: oneOf(VALIDATION_TYPES, { description: 'A stable name of the mistake.' }),
+          msg: Type.String({ description: 'The error, in one sentence.' }),
+          type: oneOf(VALIDATION_TYPES, { description: 'A stable name of the error.' }),
         },
         { additionalProperties: false },
       ),
@@ -88,12 +88,12 @@ export const ValidationError = Type.Object(
   { $id: 'ValidationError', additionalProperties: false },
 );
 
-/** Statuses whose answer says when to come again. */
+/** Statuses with a Retry-After header. */
 const WAITS = new Set<number>([429, 503]);
 
 /**
- * The refusals of a route as responses of the document, by status, each with exactly its codes. A known key's limits are
- * told on every one that comes after the limits were asked.
+ * The refusals of a route as responses of the document, by status, each with exactly its codes. Every refusal after the
+ * rate limit check carries the limit headers.
  */
 export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status as number);
@@ -107,11 +107,7 @@ export function refusals(codes: readonly ErrorCode[], options: { limited?: boole
     responses[status] = answer(ofStatus.map((code) => ERRORS[code].message).join(' Or: '), refusalSchema(ofStatus), headers);
   }
   if (options.validated)
-    responses[VALIDATION_STATUS] = answer(
-      'The request is wrong in at least one place.',
-      reference(ValidationError),
-      options.limited ? LIMITED : [],
-    );
+    responses[VALIDATION_STATUS] = answer('The request is invalid.', reference(ValidationError), options.limited ? LIMITED : []);
   return responses;
 }
 

@@ -2,7 +2,7 @@
 import { MongoClient, type CreateIndexesOptions, type Db, type IndexSpecification } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
 
-/** The database where the URL names none. */
+/** The database if the URL names none. */
 const DEFAULT_DATABASE = 'curbcut';
 
 export interface MongoConnection {
@@ -15,8 +15,8 @@ export interface MongoConnection {
 /**
  * Opens a connection in the background: the first operation waits for it, at most for the server-selection time-out.
  * A database that is down, or does not answer, makes an operation fail within 2 to 5 seconds, and is found again by itself.
- * @param url `mongodb://…` or `mongodb+srv://…`; the database is `curbcut` where it names none
- * @throws where the URL is malformed
+ * @param url `mongodb://…` or `mongodb+srv://…`; the database is `curbcut` if it names none
+ * @throws if the URL is malformed
  */
 export function connectMongo({ url, logger }: { url: string; logger: Logger }): MongoConnection {
   const client = new MongoClient(url, {
@@ -24,7 +24,7 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
     serverSelectionTimeoutMS: 2_000,
     connectTimeoutMS: 2_000,
     waitQueueTimeoutMS: 2_000,
-    // A server that took the connection and went silent must not hold a request for ever.
+    // A server that accepts the connection and then stays silent must not hold a request forever.
     socketTimeoutMS: 5_000,
     heartbeatFrequencyMS: 2_000,
     maxPoolSize: 50,
@@ -33,11 +33,11 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
   });
   let reachable = true;
   client.on('serverHeartbeatFailed', (event) => {
-    if (reachable) logger.warn({ server: event.connectionId, reason: event.failure.message }, 'database cannot be reached');
+    if (reachable) logger.warn({ server: event.connectionId, err: event.failure }, 'database unavailable');
     reachable = false;
   });
   client.on('serverHeartbeatSucceeded', (event) => {
-    if (!reachable) logger.info({ server: event.connectionId }, 'database can be reached again');
+    if (!reachable) logger.info({ server: event.connectionId }, 'database available again');
     reachable = true;
   });
   const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);

@@ -1,4 +1,4 @@
-/** NATS in the domain's words. Everything here may fail without harm: messages make things quick, never right. */
+/** The message bus over NATS. Everything here may fail without harm: messages make results faster, never correct. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, credsAuthenticator, type NatsConnection, type Subscription } from '@nats-io/transport-node';
@@ -8,16 +8,16 @@ import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { accountOf, createScanSigner } from './nats-credential.ts';
 
 export interface Bus {
-  /** False while there is no connection; it is sought again for ever in the background. */
+  /** False while there is no connection; reconnecting never stops. */
   readonly connected: boolean;
-  /** Tells of a change. Never throws; lost while there is no connection. */
+  /** Publishes a change of a scan. Never throws; the message is lost while there is no connection. */
   publishStatus(organisation: string, message: StatusMessage): void;
   /** Calls `onChange` for each change of one scan until the returned function is called. */
   followStatus(organisation: string, scanId: string, onChange: (message: StatusMessage) => void): () => void;
   /** Calls `onMessage` with each raw message of any pod, at most `POD_MESSAGE_MAX_BYTES` long, with the scan id of its subject. */
   followProgress(onMessage: (scanId: string, payload: Uint8Array) => void): () => void;
   /**
-   * A credential that may publish on exactly `progress.<scan>` until `expiresAt`; null where this bus has no signing key.
+   * A credential that may publish on exactly `progress.<scan>` until `expiresAt`; null if this bus has no signing key.
    * @returns what PodInput's `messages` holds
    */
   issueScanCredential(scanId: string, expiresAt: Date): { url: string; subject: string; jwt: string; seed: string } | null;
@@ -27,7 +27,7 @@ export interface Bus {
 export interface BusConfiguration {
   /** How this process reaches NATS: one address, or several with commas between them. */
   url: string;
-  /** How pods reach it; the same where absent. */
+  /** How pods reach it. Default: `url`. */
   podUrl?: string;
   /** A `.creds` file; without it NATS is asked for nothing. Read again for each new connection, so that it may be renewed. */
   credentialsFile?: string;
@@ -36,12 +36,12 @@ export interface BusConfiguration {
   logger: Logger;
 }
 
-/** Waits between two attempts to find a bus that is away, in milliseconds. */
+/** The wait between two attempts to connect, in milliseconds. */
 const RECONNECT_MS = 500;
-/** A connection that does not answer for two such intervals is given up, in milliseconds. */
+/** A connection that does not answer for two of these intervals is closed, in milliseconds. */
 const PING_MS = 5_000;
 
-/** One interest in a subject: kept here, so that it outlives every connection. */
+/** A subscription that outlives connections. */
 interface Interest {
   subject: string;
   onMessage: (subject: string, payload: Uint8Array) => void;
@@ -49,8 +49,8 @@ interface Interest {
 }
 
 /**
- * A bus that is sought in the background, at once and for ever; until it is found, and whenever it is away, messages are lost.
- * @throws where the signing seed is malformed
+ * A bus that connects in the background and never gives up. While there is no connection, messages are lost.
+ * @throws if the signing seed is malformed
  */
 export function createBus({ url, podUrl = url, credentialsFile, signingSeed, logger }: BusConfiguration): Bus {
   const interests = new Set<Interest>();
@@ -64,13 +64,13 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     if (connection === null || connection.isClosed()) return;
     interest.subscription = connection.subscribe(interest.subject, {
       callback: (error, message) => {
-        if (error !== null) return logger.warn({ subject: interest.subject, reason: error.message }, 'message bus refuses a subscription');
+        if (error !== null) return logger.warn({ subject: interest.subject, err: error }, 'subscription refused');
         if (!interests.has(interest)) return;
         try {
           interest.onMessage(message.subject, message.data);
         } catch (cause) {
-          // Thrown further it would end the connection for everybody.
-          logger.warn({ subject: message.subject, reason: (cause as Error).message }, 'message cannot be read');
+          // An error thrown here would close the connection for every subscription.
+          logger.warn({ subject: message.subject, err: cause }, 'invalid message ignored');
         }
       },
     });
@@ -86,7 +86,7 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     };
   }
 
-  /** Lives one connection to its end. The client itself reconnects; it ends only when it is closed or gives up for good. */
+  /** Serves one connection to its end. The client reconnects by itself; it ends only when it is closed or gives up. */
   async function live(): Promise<void> {
     connection = await connect({
       servers: url.split(','),
@@ -101,27 +101,27 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     if (closing.signal.aborted) return connection.close();
     const current = connection;
     connected = true;
-    logger.info({ server: current.getServer() }, 'message bus found');
+    logger.info({ server: current.getServer() }, 'message bus connected');
     for (const interest of interests) subscribe(interest);
     for await (const status of current.status()) {
       if (status.type === 'disconnect') connected = false;
       if (status.type === 'reconnect') connected = true;
       if (status.type === 'disconnect' || status.type === 'reconnect')
-        logger.info({ server: status.server }, `message bus: ${status.type}`);
-      if (status.type === 'error') logger.warn({ reason: status.error.message }, 'message bus refuses something');
+        logger.info({ server: status.server }, `message bus ${status.type}ed`);
+      if (status.type === 'error') logger.warn({ err: status.error }, 'message bus error');
     }
     connected = false;
   }
 
   const living = (async () => {
-    let told = false;
+    let reported = false;
     while (!closing.signal.aborted) {
       try {
         await live();
-        told = false;
+        reported = false;
       } catch (error) {
-        if (!told) logger.warn({ reason: (error as Error).message }, 'message bus cannot be reached; it is sought again in the background');
-        told = true;
+        if (!reported) logger.warn({ err: error }, 'message bus unavailable; reconnecting in the background');
+        reported = true;
       }
       connected = false;
       await rest(RECONNECT_MS, closing.signal);
@@ -134,12 +134,12 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
     },
 
     publishStatus(organisation, message) {
-      // While away the client would gather messages and send them late; a late status is worth nothing.
+      // Without a connection the client would buffer messages and send them late; a late status is useless.
       if (!connected) return;
       try {
         connection?.publish(statusSubject(organisation, message.scanId), JSON.stringify(message));
       } catch (error) {
-        logger.warn({ scanId: message.scanId, reason: (error as Error).message }, 'status message lost');
+        logger.warn({ scan: message.scanId, organisation, err: error }, 'status message lost');
       }
     },
 
@@ -153,7 +153,7 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
       const prefix = progressSubject('');
       return follow(ALL_PROGRESS, (subject, payload) => {
         if (payload.byteLength <= POD_MESSAGE_MAX_BYTES) onMessage(subject.slice(prefix.length), payload);
-        else logger.warn({ subject, bytes: payload.byteLength }, 'message of a pod is too long and is ignored');
+        else logger.warn({ subject, bytes: payload.byteLength }, 'oversized pod message ignored');
       });
     },
 
@@ -172,7 +172,7 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
   };
 }
 
-/** The bus where none is configured: nothing is told, everything is read. */
+/** The bus if none is configured: readers poll the database instead. */
 export function noBus(): Bus {
   return {
     connected: false,

@@ -14,6 +14,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { create as contentDisposition } from 'content-disposition';
 
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
@@ -115,7 +116,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     },
 
     downloadLink(key, fileName, expiresInSeconds) {
-      const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: attachment(fileName) });
+      const command = new GetObjectCommand({ Bucket: bucket, Key: key, ResponseContentDisposition: contentDisposition(fileName) });
       return getSignedUrl(forPeople, command, { expiresIn: expiresInSeconds });
     },
 
@@ -195,11 +196,4 @@ const statusOf = (error: unknown): number | undefined => (error as { $metadata?:
 function isMissing(error: unknown): boolean {
   const { name } = error as { name?: string };
   return name === 'NoSuchKey' || name === 'NotFound' || statusOf(error) === 404;
-}
-
-/** A Content-Disposition that every browser understands, whatever characters the name has (RFC 6266). */
-export function attachment(fileName: string): string {
-  const plain = fileName.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const full = encodeURIComponent(fileName).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
-  return `attachment; filename="${plain}"; filename*=UTF-8''${full}`;
 }

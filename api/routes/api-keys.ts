@@ -11,8 +11,8 @@ import { answer, emptyAnswer, KEYED, LIMITED, reference, refusals } from '../res
 
 const NewKey = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'What the key is for.' }),
-    expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When it stops working; null or absent: never.' }))),
+    name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'The purpose of the key.' }),
+    expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
   },
   { additionalProperties: false },
 );
@@ -26,12 +26,15 @@ const shared = {
 };
 
 export const IssuedKey = Type.Object(
-  { ...shared, key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The key itself: here and never again.' }) },
+  {
+    ...shared,
+    key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The full key. It is shown only in this response.' }),
+  },
   { $id: 'IssuedKey', additionalProperties: false },
 );
 
 export const ListedKey = Type.Object(
-  { ...shared, last_used_at: nullable(Type.String({ format: 'date-time', description: 'To the minute.' })) },
+  { ...shared, last_used_at: nullable(Type.String({ format: 'date-time', description: 'Accurate to the minute.' })) },
   { $id: 'ListedKey', additionalProperties: false },
 );
 
@@ -45,10 +48,10 @@ export interface KeyRouteDeps {
 }
 
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, { keys, organisations, clock, logger }) => {
-  /** Tells the audit log. What was done is done: a log that is away must not hide a key from whoever just made it. */
-  const record = async (caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
+  /** Writes the audit log. A failure is only logged: it must not hide a new key from its creator, who cannot read it again. */
+  const record = async (request: string, caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
     const entry = { organisation: caller.organisation.id, actor: `key:${caller.keyId}`, action, subject };
-    await organisations.record(entry).catch((error: unknown) => logger.error({ ...entry, err: error }, 'an audit entry was lost'));
+    await organisations.record(entry).catch((error: unknown) => logger.error({ request, ...entry, err: error }, 'audit entry lost'));
   };
 
   scope.post(
@@ -59,7 +62,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
         operationId: 'issueKey',
         tags: ['Account'],
         summary: 'Create an API key',
-        description: 'The key is shown once. To rotate: create a key, change the secret, try it, revoke the old one.',
+        description: 'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one.',
         security: [{ apiKey: [] }],
         body: NewKey,
         response: {
@@ -74,7 +77,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
       if (expiresAt !== null && expiresAt <= clock())
         throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
       const { key, secret } = await keys.issue({ organisation: caller.organisation.id, name: request.body.name.trim(), expiresAt });
-      await record(caller, 'key.issue', key.id);
+      await record(request.id, caller, 'key.issue', key.id);
       return reply.code(201).send({ ...toShared(key), key: secret });
     },
   );
@@ -87,7 +90,10 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
         tags: ['Account'],
         summary: 'List the live API keys',
         security: [{ apiKey: [] }],
-        response: { 200: answer('Newest first, without their secrets.', KeyList, LIMITED), ...refusals(KEYED, { limited: true }) },
+        response: {
+          200: answer('The live keys, newest first, without their secrets.', KeyList, LIMITED),
+          ...refusals(KEYED, { limited: true }),
+        },
       },
     },
     async (request) => ({ data: (await keys.list(callerOf(request).organisation.id)).map(toListed) }),
@@ -100,7 +106,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
         operationId: 'revokeKey',
         tags: ['Account'],
         summary: 'Revoke an API key',
-        description: 'At once, for every replica of the service. A key may revoke itself.',
+        description: 'Takes effect immediately on every replica. A key may revoke itself.',
         security: [{ apiKey: [] }],
         params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
         response: {
@@ -113,7 +119,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
       const caller = callerOf(request);
       const id = request.params.key_id.toLowerCase();
       if (!(await keys.revoke(caller.organisation.id, id))) throw new ApiError('key_not_found');
-      await record(caller, 'key.revoke', id);
+      await record(request.id, caller, 'key.revoke', id);
       return reply.code(204).send();
     },
   );

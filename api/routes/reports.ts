@@ -1,4 +1,4 @@
-/** Links to what a scan found: the PDF report and the JSON export. */
+/** Links to the PDF report and the JSON export of a scan. */
 import { Type } from 'typebox';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Reports } from '../../stores/reports.ts';
@@ -10,12 +10,12 @@ import { ApiError, type ErrorCode } from '../errors.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
-/** How long one link is good (decisions, "Limits"). New ones are given for as long as the report is kept. */
+/** How long one link is valid (decisions, "Limits"). New links are issued for as long as the report is kept. */
 const LINK_SECONDS = 3600;
 
 export const ReportLink = Type.Object(
   {
-    url: Type.String({ format: 'uri', description: 'Downloads the report; whoever has it needs no key.' }),
+    url: Type.String({ format: 'uri', description: 'Downloads the report without an API key.' }),
     expires_in: Type.Integer({ minimum: 1, maximum: LINK_SECONDS, description: 'Seconds until the URL expires.' }),
   },
   { $id: 'ReportLink', additionalProperties: false },
@@ -32,7 +32,7 @@ interface Kind {
   summary: string;
   object: 'pdf' | 'export';
   extension: string;
-  /** Where the scan is done but this object of it is not there. */
+  /** The error if the scan is done but this object does not exist. */
   missing: ErrorCode;
 }
 
@@ -69,7 +69,7 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
           security: [{ apiKey: [] }],
           params: ScanPath,
           response: {
-            200: answer('A link that is good for an hour.', reference(ReportLink), LIMITED),
+            200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED),
             ...refusals(codes, { limited: true, validated: true }),
           },
         },
@@ -89,7 +89,7 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
   }
 };
 
-/** A name that says which site and scan it is, of characters that every file system takes. */
+/** A file name with site and scan, in characters that every file system accepts. */
 export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {
   const host = new URL(row.options.url).hostname.replace(/[^a-z0-9.-]/gi, '').slice(0, 100);
   return `accessibility-${host}-${row.id.slice(0, 8)}.${extension}`;

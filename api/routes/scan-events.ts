@@ -69,12 +69,14 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
         tags: ['Scans'],
         summary: 'Follow a scan',
         description:
-          'The current state at once, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
+          'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
           'Each `data:` line is a ProgressEvent or a CompleteEvent; `id:` grows with every change, and `Last-Event-ID` resumes. ' +
-          '`: keepalive` comments every 15 seconds are no events.',
+          'A `: keepalive` comment is sent every 15 seconds.',
         security: [{ apiKey: [] }],
         params: ScanPath,
-        headers: Type.Object({ 'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that was seen.' })) }),
+        headers: Type.Object({
+          'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that was received.' })),
+        }),
         response: {
           200: textAnswer('The stream.', 'text/event-stream', LIMITED),
           ...refusals([...KEYED, 'scan_not_found'], { limited: true, validated: true }),
@@ -108,7 +110,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
         open.delete(ending);
         deps.metrics.stream(-1);
       });
-      // nginx would gather the events otherwise.
+      // Otherwise nginx buffers the events.
       reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
       return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);
     },

@@ -70,7 +70,7 @@ export const ScanAccepted = Type.Object(
     status_url: Type.String({ description: 'Where to poll, relative to the base address.' }),
     message: Type.String(),
     pages_requested: Type.Integer({ minimum: 1 }),
-    pages_reserved: Type.Integer({ minimum: 1, description: 'Credits reserved; fewer than requested where the balance was short.' }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Credits reserved; fewer than requested if the balance was short.' }),
   },
   { $id: 'ScanAccepted', additionalProperties: false },
 );
@@ -84,11 +84,11 @@ export const ScanResult = Type.Object(
     status: oneOf(PHASES),
     score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
     violations_count: count('Violations over all pages: failing elements, counted once for each rule and page.'),
-    violations_critical: count('Those of them that are critical.'),
-    violations_serious: count('Those of them that are serious.'),
-    violations_moderate: count('Those of them that are moderate.'),
-    violations_minor: count('Those of them that are minor.'),
-    passed: nullable(Type.Boolean({ description: 'Whether every threshold was met; null where none was set, or while in progress.' })),
+    violations_critical: count('Critical violations.'),
+    violations_serious: count('Serious violations.'),
+    violations_moderate: count('Moderate violations.'),
+    violations_minor: count('Minor violations.'),
+    passed: nullable(Type.Boolean({ description: 'Whether every threshold was met. Null if none was set, or while in progress.' })),
     report_url: nullable(Type.String({ description: 'Where to get a link to the PDF report, relative to the base address.' })),
     message: nullable(Type.String({ description: 'Why it did not pass, or why it failed.' })),
   },
@@ -124,14 +124,14 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
         operationId: 'submitScan',
         tags: ['Scans'],
         summary: 'Submit a scan',
-        description: 'Reserves a credit a page and queues the scan. Poll `status_url`, or follow the events.',
+        description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
         security: [{ apiKey: [] }],
         headers: Type.Object({
           'Idempotency-Key': Type.Optional(
             Type.String({
               minLength: 1,
               maxLength: 255,
-              description: 'The same key with the same body answers with the first answer, for 24 hours, and charges nothing.',
+              description: 'For 24 hours, a request with the same key and body returns the first response and charges nothing.',
             }),
           ),
         }),
@@ -171,15 +171,16 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
         operationId: 'getScan',
         tags: ['Scans'],
         summary: 'Poll a scan',
-        description: '202 while in progress; then 422 where a threshold failed (a verdict), else 200. The result is the body of each.',
+        description:
+          'Returns 202 while the scan is in progress, 422 if a threshold was missed (a verdict, not an error), else 200. The scan result is the body of each.',
         security: [{ apiKey: [] }],
         params: ScanPath,
         response: {
           ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
-          200: answer('The scan is at its end, and no threshold failed.', reference(ScanResult), LIMITED),
+          200: answer('The scan ended, and no threshold was missed.', reference(ScanResult), LIMITED),
           202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
           422: answer(
-            'The scan is at its end and a threshold failed; or the scan id is not a UUID.',
+            'The scan ended and a threshold was missed; or the scan id is not a UUID.',
             Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
             LIMITED,
           ),
@@ -217,7 +218,7 @@ export function toResult(row: ScanRow): ScanResult {
   };
 }
 
-/** What a caller is told of a scan that will run. */
+/** The response for an accepted scan. */
 export function acceptedAnswer(row: ScanRow): StoredAnswer {
   const path = `/v1/ci/scans/${row.id}`;
   const partial = row.pagesReserved < row.pagesRequested;
@@ -226,7 +227,7 @@ export function acceptedAnswer(row: ScanRow): StoredAnswer {
     status: 'queued',
     status_url: path,
     message: partial
-      ? `The scan is queued for ${row.pagesReserved} of ${row.pagesRequested} pages, as many as there were credits for.`
+      ? `The scan is queued for ${row.pagesReserved} of ${row.pagesRequested} pages, which is the number of available credits.`
       : 'The scan is queued.',
     pages_requested: row.pagesRequested,
     pages_reserved: row.pagesReserved,
@@ -239,7 +240,7 @@ function toScanOptions(body: ScanSubmission): ScanOptions {
   return withDefaults({ ...stated, url: body.url, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
 }
 
-/** The same for two bodies that ask for the same thing, however they are written. */
+/** Equal for two bodies with the same fields in any order. */
 function bodyFingerprint(body: ScanSubmission): string {
   const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');

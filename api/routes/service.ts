@@ -1,4 +1,4 @@
-/** What the service says about itself: documents, health, metrics. No key is needed. */
+/** The service's own documents, health and metrics. No API key is required. */
 import { Type } from 'typebox';
 import { Report } from '../../core/report/schema.ts';
 import { checkReadiness, type Probes, type Readiness } from '../../platform/readiness.ts';
@@ -10,7 +10,7 @@ import { answer, refusals, textAnswer } from '../responses.ts';
 const ReadinessBody = Type.Object(
   {
     status: oneOf(['ready', 'not_ready']),
-    missing: Type.Array(Type.String(), { description: 'Dependencies that do not answer.' }),
+    missing: Type.Array(Type.String(), { description: 'Unavailable dependencies.' }),
     dependencies: Type.Record(Type.String(), oneOf(['ok', 'missing'])),
   },
   { additionalProperties: false },
@@ -45,7 +45,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRouteDeps> = async 
   const healthy = Type.Object({ status: oneOf(['ok']) }, { additionalProperties: false });
   app.get(
     '/healthz',
-    { schema: service('getHealth', 'Whether the process lives', { 200: answer('It lives.', healthy), ...failure }) },
+    { schema: service('getHealth', 'Check that the process is alive', { 200: answer('The process is alive.', healthy), ...failure }) },
     async () => ({
       status: 'ok',
     }),
@@ -55,9 +55,9 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRouteDeps> = async 
   app.get(
     '/readyz',
     {
-      schema: service('getReadiness', 'Whether every dependency answers', {
-        200: answer('Every dependency that is required answers.', ReadinessBody),
-        503: answer('A dependency that is required does not answer.', ReadinessBody),
+      schema: service('getReadiness', 'Check that every dependency is available', {
+        200: answer('Every required dependency is available.', ReadinessBody),
+        503: answer('A required dependency is unavailable.', ReadinessBody),
         ...failure,
       }),
     },
@@ -88,7 +88,7 @@ async function readiness(probes: Probes, metrics: Pick<Metrics, 'dependency'>): 
   return result;
 }
 
-/** One look for all who ask meanwhile: nobody without a key can make us ask our dependencies faster than they answer. */
+/** Shares one check among simultaneous requests, so that callers without a key cannot multiply the load on dependencies. */
 function shared<T>(look: () => Promise<T>): () => Promise<T> {
   let under: Promise<T> | null = null;
   return () => {
