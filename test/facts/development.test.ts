@@ -16,9 +16,7 @@ describe('docs/development.md', () => {
     const named = [...read('docs/development.md').matchAll(/`([^`\s]+)`/g)].map(([, path]) => path!).filter((path) => TOP.test(path));
     expect(named.length).to.be.greaterThan(20);
     // The benchmarks create their results; <package> is a placeholder.
-    expect(named.filter((path) => path !== 'bench/results/' && !path.includes('<') && !existsSync(join(root, path)))).to.deep.equal(
-      [],
-    );
+    expect(named.filter((path) => path !== 'bench/results/' && !path.includes('<') && !existsSync(join(root, path)))).to.deep.equal([]);
   });
 });
 
