@@ -1,11 +1,11 @@
 /** Follows every scan from phase to phase, to count the scans in each phase and measure how long each takes. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { Phase } from '../../core/scan/phases.ts';
+import type { LivePhase } from '../../core/scan/phases.ts';
 import { admittedAt, isAdmitted } from './kube-types.ts';
 import { hasEnded, phaseOf } from './policy/status.ts';
 
 /** A phase that is not terminal; `starting` is the part of `queued` in which an admitted scan waits for its pod. */
-export type Stage = Exclude<Phase, 'done' | 'failed' | 'canceled'> | 'starting';
+export type Stage = LivePhase | 'starting';
 
 export interface PhaseChange {
   /** Null if the scan was not known. */
