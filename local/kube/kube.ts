@@ -1,6 +1,6 @@
 /**
- * A Kubernetes for one machine: a small API server that kubectl works on, its Job controller and garbage collector, and
- * a kubelet that runs pods as local processes. For trying out, development and quick tests; never for production.
+ * A Kubernetes for one machine: a small API server that works with kubectl, a Job controller, a garbage collector, and a
+ * kubelet that runs pods as local processes. For trying out, development and fast tests, not for production.
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -28,19 +28,19 @@ import type { Pod } from './workload-types.ts';
 export interface KubeOptions {
   /** Default 127.0.0.1. */
   host?: string;
-  /** Default 0: a free one. */
+  /** Default 0: any free port. */
   port?: number;
-  /** Where the state lives; without it nothing survives. */
+  /** The folder of the state; without it nothing is kept. */
   dataDir?: string;
-  /** Where the kubeconfig is written, readable by its owner only. */
+  /** The file to write the kubeconfig to, readable by its owner only. */
   kubeconfigPath: string;
-  /** The namespace of the kubeconfig's context; made if it is not there. Default `default`. */
+  /** The namespace of the kubeconfig's context; created if it does not exist. Default `default`. */
   namespace?: string;
   /** YAML files with CustomResourceDefinitions. */
   crds: string[];
-  /** The local process that each image stands for; paths in it are absolute, for it runs in a folder of its own. */
+  /** The local process to run instead of each image. Use absolute paths, because each pod has its own working directory. */
   images?: Record<string, { command: string[]; env?: Record<string, string> }>;
-  /** The wait before a Job's first failed pod is replaced, doubled each time. Default 1 s (a real cluster: 10 s). */
+  /** The back-off before the first failed pod of a Job is replaced; doubled each time. Default 1 s (a real cluster: 10 s). */
   jobBackoffMs?: number;
   logger?: Logger;
 }
@@ -48,9 +48,9 @@ export interface KubeOptions {
 export interface Kube {
   url: string;
   token: string;
-  /** The kubeconfig's text. */
+  /** The content of the kubeconfig. */
   kubeconfig: string;
-  /** Ends every pod's process, every watch and the server. */
+  /** Stops all pods, watches and the server. */
   close(): Promise<void>;
 }
 
@@ -62,13 +62,13 @@ const SILENT: Logger = {
   child: () => SILENT,
 };
 
-/** Makes the namespace unless it is there. */
+/** Creates the namespace unless it exists. */
 function ensureNamespace(objects: Registry, catalogue: Catalogue, store: Store, name: string): void {
   if (store.get('/namespaces', '', name) !== undefined) return;
   objects.create(catalogue.named('', 'namespaces'), '', { metadata: { name } });
 }
 
-/** Creates a definition, or brings the stored one up to what the file says. */
+/** Creates or updates a definition. */
 function applyDefinition(objects: Registry, catalogue: Catalogue, store: Store, definition: KubeObject): void {
   const resource = catalogue.named('apiextensions.k8s.io', 'customresourcedefinitions');
   const { name } = definition.metadata;
@@ -76,7 +76,7 @@ function applyDefinition(objects: Registry, catalogue: Catalogue, store: Store, 
   else objects.update(resource, '', name, (old) => ({ ...old, spec: definition['spec'] }) as unknown as Json);
 }
 
-/** @throws Error where a definition cannot be used, or the port is taken */
+/** @throws Error if a definition is invalid or the port is in use */
 export async function startKube(options: KubeOptions): Promise<Kube> {
   const {
     host = '127.0.0.1',
@@ -139,7 +139,7 @@ export async function startKube(options: KubeOptions): Promise<Kube> {
   mkdirSync(dirname(kubeconfigPath), { recursive: true });
   writeFileSync(kubeconfigPath, kubeconfig, { mode: 0o600 });
   chmodSync(kubeconfigPath, 0o600);
-  logger.info({ url }, 'the embedded Kubernetes is up');
+  logger.info({ url }, 'embedded Kubernetes started');
 
   return { url, token: credentials.token, kubeconfig, close: stop };
 }

@@ -54,7 +54,7 @@ describe('label selectors', () => {
       expect(labelSelector(selector)(labelled(labels))).to.equal(matches);
     });
   }
-  it('refuses what is none', () => expect(() => labelSelector('a===b')).to.throw(StatusError, "found '=', expected: identifier"));
+  it('reject invalid text', () => expect(() => labelSelector('a===b')).to.throw(StatusError, "found '=', expected: identifier"));
 });
 
 describe('JSONPath of columns', () => {
@@ -79,7 +79,7 @@ describe('JSONPath of columns', () => {
     [".status['a.b']", 2],
   ];
   for (const [path, value] of cases) it(`reads ${path}`, () => expect(jsonPath(path)(object)).to.deep.equal(value));
-  it('says what it does not know', () => expect(() => jsonPath('.a[0:1]')).to.throw('[0:1]'));
+  it('rejects unsupported syntax', () => expect(() => jsonPath('.a[0:1]')).to.throw('[0:1]'));
 });
 
 describe('patches', () => {
@@ -134,8 +134,8 @@ describe('patches', () => {
   });
 });
 
-describe('the certificate', () => {
-  it('vouches for its hosts and for itself', () => {
+describe('certificate', () => {
+  it('is valid for its hosts and self-signed', () => {
     const { certificate } = makeCertificate(['127.0.0.1', '::1', 'localhost'], new Date('2026-01-01T00:00:00Z'));
     const read = new X509Certificate(certificate);
     expect(read.verify(read.publicKey)).to.equal(true);
@@ -148,7 +148,7 @@ describe('the certificate', () => {
   });
 });
 
-describe('where a pod may run', () => {
+describe('scheduling', () => {
   const suits = (key: string, operator: string, values: string[]): object => ({
     affinity: {
       nodeAffinity: {
@@ -166,7 +166,7 @@ describe('where a pod may run', () => {
   for (const [name, spec, fits] of cases) it(name, () => expect(unschedulable({ containers: [], ...spec }) === null).to.equal(fits));
 });
 
-describe('a path of a container', () => {
+describe('container paths', () => {
   const paths = [
     ['/run/curbcut/deep', '/tmp/deep'],
     ['/run/curbcut', '/tmp/a'],
@@ -181,7 +181,7 @@ describe('a path of a container', () => {
   for (const [from, to] of cases) it(`${from} is ${to}`, () => expect(rewritten(from, paths)).to.equal(to));
 });
 
-describe('a pod failure policy', () => {
+describe('pod failure policy', () => {
   const pod = {
     metadata: { namespace: 'n', name: 'p' },
     status: {
@@ -193,7 +193,7 @@ describe('a pod failure policy', () => {
     },
   } as unknown as Pod;
   const disrupted = { onPodConditions: [{ type: 'DisruptionTarget' }] };
-  it('takes the first rule that is met', () => {
+  it('applies the first matching rule', () => {
     const verdict = policyVerdict(pod, [
       { action: 'FailJob', onExitCodes: { operator: 'In', values: [1] } },
       { action: 'FailJob', onExitCodes: { containerName: 'side', operator: 'NotIn', values: [1] } },
@@ -202,9 +202,9 @@ describe('a pod failure policy', () => {
     ]);
     expect(verdict.action).to.equal('Ignore');
   });
-  it('says what was met', () => {
+  it('reports the matching rule', () => {
     const { message } = policyVerdict(pod, [{ action: 'FailJob', ...disrupted }]);
     expect(message).to.equal('Pod n/p has condition DisruptionTarget matching FailJob rule at index 0');
   });
-  it('counts what no rule speaks of', () => expect(policyVerdict(pod, []).action).to.equal('Count'));
+  it('counts a failure without a matching rule', () => expect(policyVerdict(pod, []).action).to.equal('Count'));
 });

@@ -1,4 +1,4 @@
-/** The API server's refusals: `Status` objects with the words that the real server uses. */
+/** The API server's errors: `Status` objects with the messages of the real server. */
 import type { Json, JsonObject } from './types.ts';
 
 /** One entry of `details.causes`. */
@@ -8,14 +8,14 @@ export interface Cause {
   field: string;
 }
 
-/** What of a resource its refusals name. */
+/** How errors name a resource. */
 interface Named {
   group: string;
   plural: string;
   kind: string;
 }
 
-/** A refusal; `body` is its `Status` object. */
+/** An error response; `body` is its `Status` object. */
 export class StatusError extends Error {
   readonly code: number;
   readonly reason: string;
@@ -71,7 +71,7 @@ export const conflict = (of: Named, name: string, why?: string): StatusError =>
     detailsOf(of, name),
   );
 
-/** A failed precondition of a DELETE: the real server names the kind here, not the plural. */
+/** A failed precondition of a DELETE. The real server names the kind here, not the plural. */
 export const preconditionFailed = (of: Named, name: string, why: string): StatusError =>
   new StatusError(
     409,
@@ -92,18 +92,18 @@ export const unsupportedMediaType = (accepted: readonly string[]): StatusError =
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 
-/** 422 with all that is wrong, in the order in which it was found. */
+/** 422 with all causes, in the order in which they were found. */
 export function invalid(of: Named, name: string, causes: readonly Cause[]): StatusError {
   const lines = causes.map((cause) => `${cause.field}: ${cause.message}`);
-  const said = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
+  const text = lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
   const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
-  return new StatusError(422, 'Invalid', `${kind} "${name}" is invalid: ${said}`, {
+  return new StatusError(422, 'Invalid', `${kind} "${name}" is invalid: ${text}`, {
     ...detailsOf(of, name, of.kind),
     causes: causes.map((cause) => ({ reason: cause.reason, message: cause.message, field: cause.field })),
   });
 }
 
-/** How the server prints a value in a message: JSON, and `null` for nothing. */
+/** Formats a value for a message: as JSON, `null` if it is missing. */
 export const shown = (value: Json | undefined): string => JSON.stringify(value ?? null);
 
 export const invalidValue = (field: string, value: Json | undefined, why: string): Cause => ({

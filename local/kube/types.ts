@@ -1,4 +1,4 @@
-/** The shapes that the embedded Kubernetes stores and serves: raw JSON as on the wire. */
+/** The types that the embedded Kubernetes stores and serves: JSON as on the wire. */
 
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 export interface JsonObject {
@@ -31,7 +31,7 @@ export interface Meta {
   finalizers?: string[];
 }
 
-/** A stored object. Never changed in place: every write stores a new one. */
+/** A stored object. Never changed in place: every write stores a new object. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;
@@ -39,7 +39,7 @@ export interface KubeObject {
   [field: string]: unknown;
 }
 
-/** A structural schema (OpenAPI v3 as CustomResourceDefinitions have it). */
+/** A structural schema (OpenAPI v3, as in CustomResourceDefinitions). */
 export interface Schema {
   type?: string;
   format?: string;
@@ -95,7 +95,7 @@ export interface Column {
   type: string;
   format?: string;
   description?: string;
-  /** Above 0: shown by `-o wide` only. */
+  /** Above 0: shown only by `-o wide`. */
   priority?: number;
 }
 
@@ -110,26 +110,26 @@ export interface Resource {
   shortNames: string[];
   categories: string[];
   namespaced: boolean;
-  /** Where objects are kept; two versions of one thing (events) share it. */
+  /** The key of the objects in storage. Resources of the same objects (events) share it. */
   storage: string;
-  /** Whether `/status` is written on its own. */
+  /** Whether the resource has the `/status` subresource. */
   statusSubresource: boolean;
-  /** From a CustomResourceDefinition: schema errors, no strategic merge, items of lists carry their kind. */
+  /** Whether it comes from a CustomResourceDefinition: other schema errors, no strategic merge, list items have a kind. */
   custom: boolean;
   schema: Schema;
   verbs: readonly string[];
   columns: Column[];
   /** The cells of an object's row. */
   cells(object: KubeObject, now: Date): Json[];
-  /** What field selectors may name, beside metadata.name and metadata.namespace. */
+  /** Supported field selectors, in addition to metadata.name and metadata.namespace. */
   fields: Record<string, (object: KubeObject) => string>;
-  /** Between the wire and the store, where they differ. */
+  /** Convert between the wire and the stored version, if they differ. */
   decode?(object: KubeObject): KubeObject;
   encode?(object: KubeObject): KubeObject;
-  /** Sets what the server sets on a new object (in place; the object is not stored yet). @throws StatusError */
+  /** Sets the server's fields of a new object, in place before it is stored. @throws StatusError */
   prepareCreate?(object: KubeObject): void;
   /** The same on an update. @throws StatusError */
   prepareUpdate?(object: KubeObject, old: KubeObject, subresource: string): void;
-  /** Whether DELETE orphans dependents unless it is told otherwise (Jobs). */
+  /** Whether DELETE orphans dependents by default (Jobs). */
   orphansByDefault?: boolean;
 }

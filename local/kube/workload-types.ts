@@ -1,4 +1,4 @@
-/** The parts of pods and Jobs that the controllers and the kubelet read and write. */
+/** The fields of pods and Jobs that the controllers and the kubelet use. */
 import type { KubeObject, Meta } from './types.ts';
 
 export interface PodCondition {

@@ -1,4 +1,4 @@
-/** What the server offers, in the two forms that clients ask for: lists a group, or all at once. */
+/** API discovery, in both forms: one list per group, or aggregated. */
 import { groupVersion } from '../resources/catalogue.ts';
 import type { Json, JsonObject, Resource } from '../types.ts';
 
@@ -16,7 +16,7 @@ export const VERSION = {
 
 const STATUS_VERBS = ['get', 'patch', 'update'];
 
-/** Subresources of a type, beside itself. */
+/** The subresources of a resource. */
 function subresources(resource: Resource): { name: string; verbs: string[] }[] {
   return [
     ...(resource.storage === '/pods' ? [{ name: 'log', verbs: ['get'] }] : []),
@@ -55,7 +55,7 @@ export function resourceList(resources: readonly Resource[], version: string): J
   };
 }
 
-/** Versions by group, in the order in which they are offered. */
+/** The versions of each group, in their order. */
 function groups(resources: readonly Resource[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
   for (const { group, version } of resources) {
@@ -76,18 +76,18 @@ export function groupList(resources: readonly Resource[]): JsonObject {
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: named.map(([group, versions]) => apiGroup(group, versions)) };
 }
 
-/** `/apis/<group>`; undefined if there is none. */
+/** `/apis/<group>`; undefined if the group does not exist. */
 export function oneGroup(resources: readonly Resource[], group: string): JsonObject | undefined {
   const versions = groups(resources).get(group);
   return versions === undefined || group === '' ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...apiGroup(group, versions) };
 }
 
-/** Whether a client asked for everything at once. */
+/** Whether a client accepts aggregated discovery. */
 export const wantsAggregated = (accept: string): boolean =>
   /g=apidiscovery\.k8s\.io;v=v2;as=APIGroupDiscoveryList/.test(accept.replace(/\s/g, ''));
 export const AGGREGATED_TYPE = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 
-/** `/api` and `/apis` in one answer. @param core whether of the core group, or of all the others */
+/** Aggregated discovery. @param core whether to list the core group (`/api`) or all others (`/apis`) */
 export function aggregated(resources: readonly Resource[], core: boolean): JsonObject {
   const items = [...groups(resources)]
     .filter(([group]) => (group === '') === core)

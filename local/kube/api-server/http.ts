@@ -1,7 +1,8 @@
-/** The HTTPS server: who may ask, what a path means, and how answers and refusals look on the wire. */
+/** The HTTPS server: authentication, routing, responses and errors. */
 import { timingSafeEqual, createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
+import { errorMessage } from '../../../platform/errors.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import * as discovery from './discovery.ts';
@@ -16,7 +17,7 @@ export interface ServerDeps {
   token: string;
   catalogue: Catalogue;
   requests: Requests;
-  /** `/openapi/v3` and below; undefined where there is no such document. */
+  /** A document at or below `/openapi/v3`; undefined if it does not exist. */
   openapi(path: string): Json | undefined;
   /** `pods/log`. */
   streamLog(namespace: string, name: string, query: URLSearchParams, response: ServerResponse): void;
@@ -39,7 +40,7 @@ function sendText(response: ServerResponse, code: number, text: string): void {
   response.end(text);
 }
 
-function refuse(response: ServerResponse, error: unknown, logger: Logger): void {
+function sendError(response: ServerResponse, error: unknown, logger: Logger): void {
   if (response.headersSent) {
     response.destroy();
     return;
@@ -50,12 +51,12 @@ function refuse(response: ServerResponse, error: unknown, logger: Logger): void 
     send(response, { code: error.code, body: error.body, warnings: [] });
     return;
   }
-  logger.error({ err: error }, 'the embedded Kubernetes failed on a request');
-  const message = `Internal error occurred: ${error instanceof Error ? error.message : String(error)}`;
+  logger.error({ err: error }, 'embedded Kubernetes request failed');
+  const message = `Internal error occurred: ${errorMessage(error)}`;
   send(response, { code: 500, body: new StatusError(500, 'InternalError', message).body, warnings: [] });
 }
 
-/** What a path below `/api/v1` or `/apis/<group>/<version>` names; undefined if nothing. */
+/** Parses a path below `/api/v1` or `/apis/<group>/<version>`; undefined if it names no resource. */
 function resourceRequest(
   catalogue: Catalogue,
   group: string,
@@ -78,8 +79,8 @@ function resourceRequest(
   return { resource, namespace, name, subresource, query };
 }
 
-async function serve(parts: ServerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { catalogue } = parts;
+async function serve(deps: ServerDeps, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { catalogue } = deps;
   const url = new URL(request.url ?? '/', 'https://localhost');
   const path = url.pathname
     .split('/')
@@ -96,7 +97,7 @@ async function serve(parts: ServerDeps, request: IncomingMessage, response: Serv
     case 'readyz':
       return sendText(response, 200, 'ok');
     case 'openapi': {
-      const document = parts.openapi(path.slice(1).join('/'));
+      const document = deps.openapi(path.slice(1).join('/'));
       return document === undefined ? sendText(response, 404, '404 page not found\n') : send(response, ok(document));
     }
     case 'api':
@@ -118,9 +119,9 @@ async function serve(parts: ServerDeps, request: IncomingMessage, response: Serv
       const wanted = resourceRequest(catalogue, group, version, below, url.searchParams);
       if (wanted === undefined) throw noSuchResource();
       if (wanted.resource.storage === '/pods' && wanted.subresource === 'log' && request.method === 'GET') {
-        return parts.streamLog(wanted.namespace, wanted.name, url.searchParams, response);
+        return deps.streamLog(wanted.namespace, wanted.name, url.searchParams, response);
       }
-      const answer = await parts.requests.serve(wanted, request, response);
+      const answer = await deps.requests.serve(wanted, request, response);
       return answer === null ? undefined : send(response, answer);
     }
     default:
@@ -128,15 +129,15 @@ async function serve(parts: ServerDeps, request: IncomingMessage, response: Serv
   }
 }
 
-/** A server that is not listening yet. */
-export function createApiServer(parts: ServerDeps): Server {
-  const expected = digest(`Bearer ${parts.token}`);
-  return createServer({ key: parts.key, cert: parts.certificate, keepAliveTimeout: 60_000 }, (request, response) => {
+/** Creates the server without listening. */
+export function createApiServer(deps: ServerDeps): Server {
+  const expected = digest(`Bearer ${deps.token}`);
+  return createServer({ key: deps.key, cert: deps.certificate, keepAliveTimeout: 60_000 }, (request, response) => {
     if (!timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) {
       request.resume();
       send(response, { code: 401, body: new StatusError(401, 'Unauthorized', 'Unauthorized').body, warnings: [] });
       return;
     }
-    serve(parts, request, response).catch((error: unknown) => refuse(response, error, parts.logger));
+    serve(deps, request, response).catch((error: unknown) => sendError(response, error, deps.logger));
   });
 }

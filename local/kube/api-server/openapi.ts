@@ -1,4 +1,4 @@
-/** OpenAPI v3 documents, one for each group and version: what `kubectl explain` and `kubectl apply` read. */
+/** OpenAPI v3 documents, one per group and version, for `kubectl explain` and `kubectl apply`. */
 import { createHash } from 'node:crypto';
 import { groupVersion } from '../resources/catalogue.ts';
 import { META_SCHEMA } from '../schemas/builtin-schemas.ts';
@@ -6,22 +6,22 @@ import type { Json, JsonObject, Resource, Schema } from '../types.ts';
 
 const META_NAME = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 
-/** `batch/v1` Job → `io.k8s.api.batch.v1.Job`; a custom kind's group is turned round, as the real server does. */
+/** `batch/v1` Job → `io.k8s.api.batch.v1.Job`; the group of a custom kind is reversed, as on the real server. */
 function schemaName(resource: Resource): string {
   if (!resource.custom) return `io.k8s.api.${(resource.group.split('.')[0] ?? '') || 'core'}.${resource.version}.${resource.kind}`;
   return `${resource.group.split('.').reverse().join('.')}.${resource.version}.${resource.kind}`;
 }
 
-/** What every kind has, in words, for `kubectl explain`. */
+/** Descriptions of the common fields, for `kubectl explain`. */
 const COMMON: Record<string, Schema> = {
   apiVersion: { type: 'string', description: 'The version of the schema of this object.' },
-  kind: { type: 'string', description: 'What this object is.' },
+  kind: { type: 'string', description: 'The kind of this object.' },
 };
 
 function documented(resource: Resource): JsonObject {
   const { 'x-kubernetes-validations': _rules, ...schema } = resource.schema;
   const metadata = {
-    description: "The object's name, namespace, labels and the like.",
+    description: "The object's name, namespace, labels and other metadata.",
     allOf: [{ $ref: `#/components/schemas/${META_NAME}` }],
   };
   return {
@@ -34,7 +34,7 @@ function documented(resource: Resource): JsonObject {
 const queryParameter = (name: string): Json => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } });
 const pathParameter = (name: string): Json => ({ name, in: 'path', required: true, schema: { type: 'string', uniqueItems: true } });
 
-/** Operations as far as kubectl looks: it asks whether a PATCH of a kind takes `fieldValidation` and `dryRun`. */
+/** The operations, limited to what kubectl reads: whether a PATCH accepts `fieldValidation` and `dryRun`. */
 function paths(resource: Resource): [string, Json][] {
   const base = resource.group === '' ? `/api/${resource.version}` : `/apis/${groupVersion(resource)}`;
   const collection = `${base}/${resource.namespaced ? 'namespaces/{namespace}/' : ''}${resource.plural}`;
@@ -68,7 +68,7 @@ function paths(resource: Resource): [string, Json][] {
   ];
 }
 
-/** The documents by path below `/openapi/v3/`. */
+/** The document of one group and version. */
 function document(resources: readonly Resource[]): JsonObject {
   return {
     openapi: '3.0.0',
@@ -83,14 +83,14 @@ function document(resources: readonly Resource[]): JsonObject {
   };
 }
 
-/** Answers for a path: `v3` itself, or one group's document; undefined where there is none. */
+/** The document of a path: `v3` itself, or one group's document; undefined if it does not exist. */
 export function openapiDocument(resources: readonly Resource[], path: string): Json | undefined {
   const groups = Map.groupBy(resources, (resource) =>
     resource.group === '' ? `api/${resource.version}` : `apis/${groupVersion(resource)}`,
   );
   if (path === 'v3') {
     const entry = (name: string, members: readonly Resource[]): [string, Json] => {
-      // The hash lets kubectl keep a document until it changes.
+      // kubectl caches a document by this hash.
       const hash = createHash('sha256').update(JSON.stringify(members)).digest('hex').toUpperCase();
       return [name, { serverRelativeURL: `/openapi/v3/${name}?hash=${hash}` }];
     };

@@ -1,4 +1,4 @@
-/** Lists in pages: a page after the first shows the state in which the first was read. */
+/** Paged lists: all pages show the state at the revision of the first page. */
 import { badRequest, expired, StatusError } from '../status.ts';
 import type { Matches } from './selectors.ts';
 import type { Store } from '../storage/store.ts';
@@ -15,7 +15,7 @@ export interface Page {
 interface Token {
   v: 'curbcut/v1';
   rv: number;
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   after: string;
 }
 
@@ -26,12 +26,12 @@ function readToken(text: string): Token {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Token;
     if (Number.isInteger(token.rv) && typeof token.after === 'string') return token;
   } catch {
-    // Said below, in the same words for whatever is wrong with it.
+    // Reported below, with one message for every cause.
   }
   throw badRequest('invalid continue token: continue key is not valid');
 }
 
-/** @throws StatusError 400 for a token that is none, 410 for one that is too old, 504 for a revision that is yet to come */
+/** @throws StatusError 400 for an invalid token, 410 for an expired one, 504 for a revision in the future */
 export function pageOf(store: Store, wanted: { resource: Resource; namespace: string; query: URLSearchParams }, matches: Matches): Page {
   const { resource, namespace, query } = wanted;
   const limit = Number(query.get('limit') ?? 0);
@@ -59,7 +59,7 @@ export function pageOf(store: Store, wanted: { resource: Resource; namespace: st
     items,
     revision,
     continue: Buffer.from(JSON.stringify(next)).toString('base64url'),
-    // With a selector the real server does not count what is left.
+    // With a selector, the real server does not report the remaining count.
     ...(selected ? {} : { remaining: chosen.length - items.length }),
   };
 }

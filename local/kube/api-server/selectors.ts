@@ -1,4 +1,4 @@
-/** Label and field selectors: from the query string to a question about an object. */
+/** Parses label and field selectors to predicates. */
 import { badRequest } from '../status.ts';
 import type { KubeObject, Resource } from '../types.ts';
 
@@ -61,7 +61,7 @@ export function matchesExpression(
   }
 }
 
-/** `metadata.name=x,status.phase!=y`; only fields that the resource knows. @throws StatusError 400 */
+/** `metadata.name=x,status.phase!=y`; only supported fields. @throws StatusError 400 */
 export function fieldSelector(selector: string, resource: Resource): Matches {
   const known: Record<string, (object: KubeObject) => string> = {
     'metadata.name': (object) => object.metadata.name,

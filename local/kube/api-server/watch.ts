@@ -1,4 +1,4 @@
-/** One client's watch: the changes after a revision, those that it asked for, as a stream of JSON lines. */
+/** One watch: the selected changes after a revision, as a stream of JSON lines. */
 import type { ServerResponse } from 'node:http';
 import { expired } from '../status.ts';
 import type { Matches } from './selectors.ts';
@@ -11,18 +11,18 @@ export interface WatchRequest {
   matches: Matches;
   resourceVersion: string;
   bookmarks: boolean;
-  /** The stream begins with what there is, and a bookmark that says so. */
+  /** Whether the stream starts with all existing objects and a bookmark. */
   sendInitialEvents: boolean;
   timeoutMs: number;
-  /** How an object is shown: as it is, or as a table with one row. */
+  /** Encodes an object: as it is, or as a table with one row. */
   present(object: KubeObject): Json;
 }
 
-/** A client that leaves so many bytes unread is cut off; it lists anew. */
+/** A client with more unread bytes is disconnected; it must list again. */
 const MAX_UNREAD_BYTES = 32 * 1024 * 1024;
 const BOOKMARK_EVERY_MS = 30_000;
 
-/** Streams until the time is over, the client leaves or `stop` is called. @returns stop */
+/** Streams until the timeout, the client disconnects or `stop` is called. @returns stop */
 export function streamWatch(store: Store, request: WatchRequest, response: ServerResponse): () => void {
   const { resource, namespace, matches } = request;
   const send = (type: string, object: Json): void => {

@@ -1,4 +1,4 @@
-/** Events as the controllers and the kubelet write them, repeated ones counted up. */
+/** Records the events of the controllers and the kubelet. Repeated events increase their count. */
 import { timestamp } from '../printing/durations.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import type { Registry } from '../registry/registry.ts';
@@ -8,10 +8,10 @@ export interface Recorder {
   record(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void;
 }
 
-/** Events that are remembered for counting; the oldest are forgotten first. */
+/** Maximum number of events to remember for counting; the oldest are dropped first. */
 const REMEMBERED = 1000;
 
-/** @param component who reports, as in `kubectl describe` */
+/** @param component the source of the events, as in `kubectl describe` */
 export function openRecorder(objects: Registry, catalogue: Catalogue, now: () => Date, component: string, host?: string): Recorder {
   const names = new Map<string, string>();
   let sequence = 0;
@@ -34,7 +34,7 @@ export function openRecorder(objects: Registry, catalogue: Catalogue, now: () =>
           return;
         }
       } catch {
-        // Someone deleted it: a new one is made below.
+        // The event was deleted: create a new one.
       }
       sequence += 1;
       const name = `${metadata.name}.${now().getTime().toString(16)}${sequence.toString(16).padStart(4, '0')}`;
@@ -61,7 +61,7 @@ export function openRecorder(objects: Registry, catalogue: Catalogue, now: () =>
           reportingInstance: host ?? '',
         });
       } catch {
-        return; // The namespace is going; so is whoever would read it.
+        return; // The namespace is being deleted, and its events with it.
       }
       names.set(key, name);
       const oldest = names.keys().next().value;

@@ -1,6 +1,6 @@
 /**
- * A self-signed TLS certificate for the loopback API server, written in DER by hand: kubectl sends bearer tokens over
- * TLS only, and a machine that runs the embedded stack need not have openssl.
+ * Creates a self-signed TLS certificate for the API server on loopback. kubectl sends bearer tokens only over TLS. Encodes
+ * DER itself, because Node.js cannot create certificates and openssl may not be installed.
  */
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -55,8 +55,8 @@ function addressBytes(address: string): Buffer {
 }
 
 /**
- * A new P-256 key and a certificate over it that is its own authority, valid for ten years.
- * @param hosts host names and addresses that it vouches for
+ * Creates a P-256 key and a self-signed certificate that is valid for ten years.
+ * @param hosts host names and addresses of the server
  * @returns both as PEM
  */
 export function makeCertificate(hosts: readonly string[], now: Date): { key: string; certificate: string } {

@@ -1,4 +1,4 @@
-/** What clients need to reach the server: its certificate, the token, and the kubeconfig that holds both. */
+/** The credentials of clients: certificate, token, and the kubeconfig with both. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +10,7 @@ export interface Credentials {
   token: string;
 }
 
-/** Kept in `folder`, if there is one, so that a kubeconfig outlives a restart. */
+/** Loads or creates credentials. If there is a folder, they are kept, so that a kubeconfig stays valid after a restart. */
 export function loadCredentials(folder: string | undefined, hosts: readonly string[], now: Date): Credentials {
   const path = folder === undefined ? undefined : join(folder, 'credentials.json');
   if (path !== undefined && existsSync(path)) {
@@ -25,7 +25,7 @@ export function loadCredentials(folder: string | undefined, hosts: readonly stri
   return made;
 }
 
-/** A kubeconfig in JSON, which is YAML too. */
+/** A kubeconfig in JSON, which is also YAML. */
 export function kubeconfigOf(url: string, { certificate, token }: Credentials, namespace: string): string {
   const name = 'curbcut-local';
   return `${JSON.stringify(

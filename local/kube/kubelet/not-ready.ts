@@ -1,11 +1,11 @@
-/** Reasons for which a container cannot start yet. */
+/** Why a container cannot start yet. */
 
-/** What keeps a container from starting; it is tried again. */
+/** A container cannot start; the start is retried. */
 export class NotReadyError extends Error {
   override name = 'NotReadyError';
 }
 
-/** The same, for a volume. */
+/** A volume cannot be mounted; the start is retried. */
 export class MountError extends NotReadyError {
   override name = 'MountError';
 }

@@ -1,4 +1,4 @@
-/** `kubectl logs`: a local pod's output, from its file. */
+/** `kubectl logs`: the output of a pod's process, from its file. */
 import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { badRequest } from '../status.ts';
@@ -15,9 +15,9 @@ function tail(text: string, count: number): string {
 }
 
 /**
- * Answers with a container's log, and with `follow` with what is yet to come.
- * @param pod gives the pod as it is now; undefined once it is gone
- * @throws StatusError 400 where the container cannot be told, or has not started
+ * Sends a container's log, and with `follow` also new lines until the pod ends.
+ * @param pod returns the current pod; undefined after its deletion
+ * @throws StatusError 400 if the container is ambiguous, unknown or not started
  */
 export function streamLog(
   pod: () => Pod | undefined,

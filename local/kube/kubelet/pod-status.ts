@@ -1,9 +1,9 @@
-/** The statuses that a kubelet writes, as a real one shapes them: pure functions of the pod and its containers. */
+/** Pod statuses as a real kubelet writes them: pure functions of the pod and its containers. */
 import { timestamp } from '../printing/durations.ts';
 import { NODE_ADDRESS } from './scheduling.ts';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
 
-/** Sets conditions, keeping the time of those that did not change. */
+/** Sets conditions. Unchanged ones keep their transition time. */
 export function withConditions(
   pod: Pod,
   given: readonly { type: string; status: string; reason?: string; message?: string }[],
@@ -35,7 +35,7 @@ export function containerStatus(name: string, image: string, state: ContainerSta
   };
 }
 
-/** The phase by the containers' states. */
+/** The phase of a pod from its containers' states. */
 export function phaseOf(containers: readonly ContainerStatus[]): 'Pending' | 'Running' | 'Succeeded' | 'Failed' {
   if (containers.some(({ state }) => state.waiting !== undefined && state.terminated === undefined)) {
     return containers.some(({ state, restartCount }) => state.running !== undefined || restartCount > 0) ? 'Running' : 'Pending';
@@ -44,7 +44,7 @@ export function phaseOf(containers: readonly ContainerStatus[]): 'Pending' | 'Ru
   return containers.every(({ state }) => state.terminated?.exitCode === 0) ? 'Succeeded' : 'Failed';
 }
 
-/** A pod's whole status on its node. */
+/** The whole status of a pod on its node. */
 export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): PodStatus {
   const phase = phaseOf(containers);
   const unready = containers.filter(({ ready }) => !ready).map(({ name }) => name);
@@ -80,7 +80,7 @@ export function nodeStatus(pod: Pod, containers: ContainerStatus[], now: Date): 
   };
 }
 
-/** The status of a pod whose node went away while it ran. */
+/** The status of a running pod whose node was lost. */
 export function lostStatus(pod: Pod, now: Date): PodStatus {
   const message = 'PodGC: node no longer exists';
   const at = timestamp(now);

@@ -1,14 +1,14 @@
-/** Local processes in groups of their own, so that a pod's end is the end of all that it started. */
+/** Local processes in their own process groups, so that a pod's end stops everything that it started. */
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 
 /** How a process ended. */
 export interface Exit {
-  /** 128 + the signal's number where a signal ended it. */
+  /** 128 + the signal's number if a signal ended it. */
   code: number;
   signal?: number;
-  /** Why it could not even be started. */
+  /** Why it could not be started. */
   failure?: string;
 }
 
@@ -22,11 +22,11 @@ function signalGroup(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(-pid, name);
   } catch {
-    // Gone already.
+    // It has already ended.
   }
 }
 
-/** When a process was started, in ticks since boot: with its id it names a process for good. Null where Linux's /proc is not at hand. */
+/** The start time of a process in ticks since boot. With the process ID it identifies a process. Null without Linux's /proc. */
 export function startTicks(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -37,8 +37,8 @@ export function startTicks(pid: number): string | null {
 }
 
 /**
- * Starts a process whose output goes to a file.
- * @param pidFile where its id is kept, so that a later run can end what a crash of this one left
+ * Starts a process with its output in a file.
+ * @param pidFile the file for its process ID, so that the next run can stop it after a crash of this one
  */
 export function launch(command: string[], env: Record<string, string>, cwd: string, logPath: string, pidFile: string): RunningProcess {
   const log = openSync(logPath, 'a', 0o600);
@@ -50,7 +50,7 @@ export function launch(command: string[], env: Record<string, string>, cwd: stri
   const exited = new Promise<Exit>((resolve) => {
     child.once('error', (error) => resolve({ code: 128, failure: error.message }));
     child.once('exit', (code, signal) => {
-      // What the main process left behind goes with it, as with a container.
+      // Stop what the main process left behind, as in a container.
       if (pid !== undefined) signalGroup(pid, 'SIGKILL');
       const number = signal === null ? undefined : constants.signals[signal];
       resolve(number === undefined ? { code: code ?? 0 } : { code: 128 + number, signal: number });
@@ -64,7 +64,7 @@ export function launch(command: string[], env: Record<string, string>, cwd: stri
   };
 }
 
-/** Ends a process group that an earlier run left, unless its id belongs to somebody else by now. */
+/** Stops a process group that an earlier run left behind, unless its ID now belongs to another process. */
 export function endLeftover(pidFile: string): void {
   if (!existsSync(pidFile)) return;
   const [pid = '', ticks = ''] = readFileSync(pidFile, 'utf8').split(' ');

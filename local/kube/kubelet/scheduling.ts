@@ -1,4 +1,4 @@
-/** Whether the one node suits a pod, and what the scheduler says if it does not. */
+/** Whether a pod fits the one node. */
 import { arch } from 'node:os';
 import { matchesExpression } from '../api-server/selectors.ts';
 import type { PodSpec } from '../workload-types.ts';
@@ -13,7 +13,7 @@ export const NODE_LABELS: Record<string, string> = {
   'kubernetes.io/arch': arch() === 'x64' ? 'amd64' : arch(),
 };
 
-/** Null if the node suits; else the message of the `Unschedulable` condition. */
+/** The message of the `Unschedulable` condition; null if the pod fits. */
 export function unschedulable(spec: PodSpec): string | null {
   const selected = Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => NODE_LABELS[key] === value);
   const terms = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;

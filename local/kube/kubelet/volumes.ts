@@ -1,11 +1,11 @@
-/** A pod's volumes as folders on this machine, and the way from a container's paths to them. */
+/** A pod's volumes as local folders, and the mapping of a container's paths to them. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { downwardValue } from '../downward.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
 import type { Container, Pod, Volume } from '../workload-types.ts';
 
-/** Looks a Secret's or ConfigMap's data up; undefined if there is no such object. */
+/** Reads the data of a Secret or ConfigMap; undefined if it does not exist. */
 export type ReadData = (kind: 'secret' | 'configmap', namespace: string, name: string) => Map<string, Buffer> | undefined;
 
 interface Keys {
@@ -54,7 +54,7 @@ function mountable(volume: Volume, pod: Pod, read: ReadData): [string, Buffer][]
 
 const volumeFolder = (folder: string, volume: string): string => join(folder, 'volumes', volume);
 
-/** Writes every volume that is mounted below `folder`, readable by this user only. @throws MountError where a Secret or ConfigMap is missing */
+/** Writes every mounted volume below `folder`, readable by this user only. @throws MountError if a Secret or ConfigMap is missing */
 export function materialise(pod: Pod, folder: string, read: ReadData): void {
   const mounted = new Set(pod.spec.containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
   const used = (pod.spec.volumes ?? []).filter(({ name }) => mounted.has(name));
@@ -71,10 +71,10 @@ export function materialise(pod: Pod, folder: string, read: ReadData): void {
   }
 }
 
-/** A container's path, and where it really is. The longest come first. */
+/** Pairs of a container's path and the local path. The longest come first. */
 export type PathMap = readonly (readonly [string, string])[];
 
-/** What a container's mounts and its termination message path are on this machine. */
+/** The local paths of a container's mounts and its termination message. */
 export function pathsOf(container: Container, folder: string, terminationLog: string): PathMap {
   const mounts = (container.volumeMounts ?? []).map(
     ({ name, mountPath, subPath = '' }) =>
@@ -84,7 +84,7 @@ export function pathsOf(container: Container, folder: string, terminationLog: st
   return [...mounts, log].sort(([a], [b]) => b.length - a.length);
 }
 
-/** A value that is, or lies below, a path of the container's, as a path on this machine; any other value as it is. */
+/** Maps a value that is a path in the container, or below one, to the local path. Other values are unchanged. */
 export function rewritten(value: string, paths: PathMap): string {
   for (const [from, to] of paths) {
     if (value === from) return to.replace(/\/$/, '');

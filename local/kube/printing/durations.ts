@@ -1,6 +1,6 @@
-/** Ages as kubectl prints them. */
+/** Ages in kubectl's format. */
 
-/** `90s`, `5m30s`, `3h`, `2d4h`, as `kubectl get` shows an age. @param ms may be negative: `<invalid>` beyond two seconds */
+/** `90s`, `5m30s`, `3h`, `2d4h`, as `kubectl get` shows an age. @param ms below -1 s yields `<invalid>` */
 export function humanDuration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
   if (seconds < -1) return '<invalid>';
@@ -20,7 +20,7 @@ export function humanDuration(ms: number): string {
   return `${years}y`;
 }
 
-/** The age of a time; `<unknown>` where there is none. */
+/** The age of a time; `<unknown>` if it is missing. */
 export function age(time: string | null | undefined, now: Date): string {
   return time === undefined || time === null || time === '' ? '<unknown>' : humanDuration(now.getTime() - Date.parse(time));
 }

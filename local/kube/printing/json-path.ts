@@ -13,7 +13,7 @@ function steps(path: string): Step[] {
   while (TOKEN.lastIndex < path.length) {
     const at = TOKEN.lastIndex;
     const match = TOKEN.exec(path);
-    if (match === null) throw new Error(`the JSONPath ${path} uses what is not known here: ${path.slice(at)}`);
+    if (match === null) throw new Error(`the JSONPath ${path} is not supported from here: ${path.slice(at)}`);
     const [, field, index, filtered, operator, ...literals] = match;
     if (field !== undefined) found.push((value) => [fieldOf(value, field.replace(/\\\./g, '.'))]);
     else if (index === '*') found.push((value) => (Array.isArray(value) ? value : Object.values(value ?? {})));
@@ -28,7 +28,7 @@ function steps(path: string): Step[] {
   return found;
 }
 
-/** A reader of the first value at `path`; undefined where there is none. @throws Error for a path that it does not know */
+/** Compiles a path. The result returns the first value, or undefined. @throws Error if the path is not supported */
 export function jsonPath(path: string): (object: unknown) => unknown {
   const all = steps(path.replace(/^\{|\}$/g, ''));
   return (object) => all.reduce<unknown[]>((values, step) => values.flatMap(step).filter((value) => value !== undefined), [object])[0];

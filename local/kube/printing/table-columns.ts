@@ -1,4 +1,4 @@
-/** The printed columns of the built-in kinds, and their cells, as the real server makes them. */
+/** The columns and cells of the built-in kinds, as on the real server. */
 import { age, humanDuration } from './durations.ts';
 import type { Column, Json, KubeObject } from '../types.ts';
 
@@ -16,7 +16,7 @@ export const NAME_COLUMN: Column = {
   priority: 0,
 };
 const text = (name: string, description: string, priority = 0): Column => ({ name, type: 'string', format: '', description, priority });
-const AGE_COLUMN = text('Age', 'The time since the object was made.');
+const AGE_COLUMN = text('Age', 'The time since the object was created.');
 const ageOf = (object: KubeObject, now: Date): string => age(object.metadata.creationTimestamp, now);
 const sizeOf = (...maps: unknown[]): number =>
   maps.reduce<number>((sum, map) => sum + Object.keys((map as object | undefined) ?? {}).length, 0);
@@ -42,11 +42,11 @@ const holds = (object: KubeObject, type: string): boolean =>
   statusOf(object).conditions?.some((condition) => condition.type === type && condition.status === 'True') === true;
 
 export const SECRET: Printed = {
-  columns: [NAME_COLUMN, text('Type', 'What kind of secret it is.'), text('Data', 'How many keys it has.'), AGE_COLUMN],
+  columns: [NAME_COLUMN, text('Type', 'The type of the secret.'), text('Data', 'The number of keys.'), AGE_COLUMN],
   cells: (object, now) => [object.metadata.name, String(object['type']), sizeOf(object['data']), ageOf(object, now)],
 };
 export const CONFIG_MAP: Printed = {
-  columns: [NAME_COLUMN, text('Data', 'How many keys it has.'), AGE_COLUMN],
+  columns: [NAME_COLUMN, text('Data', 'The number of keys.'), AGE_COLUMN],
   cells: (object, now) => [object.metadata.name, sizeOf(object['data'], object['binaryData']), ageOf(object, now)],
 };
 export const NAMESPACE: Printed = {
@@ -58,7 +58,7 @@ export const SERVICE_ACCOUNT: Printed = {
   cells: (object, now) => [object.metadata.name, ageOf(object, now)],
 };
 export const LEASE: Printed = {
-  columns: [NAME_COLUMN, text('Holder', 'Who holds the lease.'), AGE_COLUMN],
+  columns: [NAME_COLUMN, text('Holder', 'The holder of the lease.'), AGE_COLUMN],
   cells: (object, now) => [
     object.metadata.name,
     (object['spec'] as { holderIdentity?: string } | undefined)?.holderIdentity ?? '',
@@ -66,7 +66,10 @@ export const LEASE: Printed = {
   ],
 };
 export const DEFINITION: Printed = {
-  columns: [NAME_COLUMN, { name: 'Created At', type: 'date', format: '', description: 'When the object was made.', priority: 0 }],
+  columns: [
+    NAME_COLUMN,
+    { name: 'Created At', type: 'date', format: '', description: 'The time at which the object was created.', priority: 0 },
+  ],
   cells: (object) => [object.metadata.name, object.metadata.creationTimestamp],
 };
 
@@ -88,10 +91,10 @@ export const EVENT: Printed = {
   columns: [
     text('Last Seen', 'When it last occurred.'),
     text('Type', 'Normal or Warning.'),
-    text('Reason', 'Why, as one word.'),
-    text('Object', 'What it is about.'),
+    text('Reason', 'The reason, as one word.'),
+    text('Object', 'The involved object.'),
     text('Subobject', 'The part of the object.', 1),
-    text('Source', 'Who reports it.', 1),
+    text('Source', 'The component that reports it.', 1),
     text('Message', 'What happened.'),
     text('First Seen', 'When it first occurred.', 1),
     text('Count', 'How often it occurred.', 1),
@@ -129,12 +132,12 @@ export const JOB: Printed = {
   columns: [
     NAME_COLUMN,
     text('Status', 'Status of the job.'),
-    text('Completions', 'Pods that succeeded, of those that are wanted.'),
-    text('Duration', 'How long it took.'),
+    text('Completions', 'Succeeded pods of the desired number.'),
+    text('Duration', 'The time from start to completion.'),
     AGE_COLUMN,
     text('Containers', 'Names of the containers.', 1),
     text('Images', 'Images of the containers.', 1),
-    text('Selector', 'Which pods are its own.', 1),
+    text('Selector', 'The selector of its pods.', 1),
   ],
   cells(object, now) {
     const spec = object['spec'] as {
@@ -174,14 +177,14 @@ export const JOB: Printed = {
 export const POD: Printed = {
   columns: [
     NAME_COLUMN,
-    text('Ready', 'Containers that are ready, of all.'),
+    text('Ready', 'Ready containers of all containers.'),
     text('Status', 'The aggregate status of the containers.'),
-    text('Restarts', 'How often containers were restarted.'),
+    text('Restarts', 'The number of container restarts.'),
     AGE_COLUMN,
-    text('IP', 'Its address.', 1),
-    text('Node', 'Where it runs.', 1),
-    text('Nominated Node', 'Where it is to run.', 1),
-    text('Readiness Gates', 'What else must be ready.', 1),
+    text('IP', 'The IP address of the pod.', 1),
+    text('Node', 'The node of the pod.', 1),
+    text('Nominated Node', 'The nominated node of the pod.', 1),
+    text('Readiness Gates', 'The readiness gates of the pod.', 1),
   ],
   cells(object, now) {
     const spec = object['spec'] as { containers: object[]; nodeName?: string };

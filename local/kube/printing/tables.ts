@@ -1,7 +1,7 @@
-/** Objects as `Table`s: what kubectl prints. */
+/** `Table` responses, which kubectl prints. */
 import type { Json, JsonObject, KubeObject, Resource } from '../types.ts';
 
-/** Whether a client asked for tables. */
+/** Whether a client accepts tables. */
 export const wantsTable = (accept: string): boolean =>
   accept
     .split(',')
@@ -10,7 +10,7 @@ export const wantsTable = (accept: string): boolean =>
         /;as=Table(;|$)/.test(kind.replace(/\s/g, '')) && /;v=v1(;|$)/.test(kind.replace(/\s/g, '')) && kind.includes('g=meta.k8s.io'),
     );
 
-/** @param include `Metadata` (default), `Object` or `None`: what of the object comes with its row */
+/** @param include which part of the object each row contains: `Metadata` (default), `Object` or `None` */
 export function table(
   resource: Resource,
   objects: readonly KubeObject[],

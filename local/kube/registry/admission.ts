@@ -1,4 +1,4 @@
-/** From what a client sent to what may be stored: unknown fields, types, defaults, schema and rules. */
+/** Admission of written objects: unknown fields, types, defaults, schema and rules. */
 import { blocksRules, violations } from '../schemas/validate.ts';
 import { brokenRules, hasRules } from '../schemas/cel.ts';
 import { groupVersion } from '../resources/catalogue.ts';
@@ -7,12 +7,12 @@ import { defaulted, pruned } from '../schemas/prune.ts';
 import { badRequest, invalid, invalidValue, type Cause } from '../status.ts';
 import type { Json, JsonObject, KubeObject, Resource, Schema } from '../types.ts';
 
-/** What a client asks of a write. */
+/** Options of a write. */
 export interface WriteOptions {
-  /** What happens to unknown fields; the real server's default is `Warn`. */
+  /** How to handle unknown fields: `Ignore`, `Warn` (the real server's default) or `Strict`. */
   fieldValidation?: string;
   dryRun?: boolean;
-  /** Gets what the client is to be warned of. */
+  /** Receives the warnings for the client. */
   warnings?: string[];
 }
 
@@ -20,8 +20,8 @@ const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObje
 const asObject = (value: Json | undefined): KubeObject => value as unknown as KubeObject;
 
 /**
- * The object that a body holds, without unknown fields. The result is a fresh copy.
- * @throws StatusError 400 where the body is of another type, or has unknown fields and validation is strict
+ * The object in a body without unknown fields, as a new copy.
+ * @throws StatusError 400 if the body has another type, or has unknown fields and validation is strict
  */
 export function decodeBody(body: Json, resource: Resource, options: WriteOptions): KubeObject {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
@@ -65,7 +65,7 @@ export function decodeBody(body: Json, resource: Resource, options: WriteOptions
 
 const nameOf = (body: JsonObject): string => String((body['metadata'] as JsonObject | undefined)?.['name'] ?? '');
 
-/** Built-in kinds are decoded into types: null is the same as absent. */
+/** For built-in kinds, null is the same as absent, because the real server decodes them into Go types. */
 function dropNulls(value: JsonObject): void {
   for (const [key, item] of Object.entries(value)) {
     if (item === null && !/time|timestamp$/i.test(key)) delete value[key];
@@ -75,7 +75,7 @@ function dropNulls(value: JsonObject): void {
   }
 }
 
-/** What the real server's decoder says of the first value of a wrong type; undefined if there is none. */
+/** The message of the real server's decoder for the first value of a wrong type; undefined if all types match. */
 function typeMistake(value: JsonObject, schema: Schema, typeName: string): string | undefined {
   for (const [key, item] of Object.entries(value)) {
     const below = schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
@@ -100,7 +100,7 @@ function typeMistake(value: JsonObject, schema: Schema, typeName: string): strin
   return undefined;
 }
 
-/** The Go type behind a field, as the decoder would name it. */
+/** The Go type of a field, as the decoder names it. */
 const goName = (key: string, owner: string): string =>
   key === 'metadata'
     ? 'ObjectMeta'
@@ -111,15 +111,15 @@ const goName = (key: string, owner: string): string =>
 const goType = (schema: Schema): string =>
   schema.type === 'boolean' ? 'bool' : schema.type === 'integer' ? (schema.format ?? 'int64') : (schema.type ?? 'string');
 
-/** Fills in the schema's defaults. Status is left alone on the way into the main resource: it is not of the client's making. */
+/** Applies the defaults of a custom resource's schema. */
 export function withDefaults(object: KubeObject, resource: Resource): KubeObject {
   return resource.custom ? asObject(defaulted(asJson(object), resource.schema)) : object;
 }
 
 /**
- * Checks an object that is about to be stored.
- * @param old the object before, on an update
- * @throws StatusError 422 with all that is wrong
+ * Validates an object before it is stored.
+ * @param old the previous object of an update
+ * @throws StatusError 422 with all causes
  */
 export function check(object: KubeObject, resource: Resource, old?: KubeObject, subresource = ''): void {
   const causes: Cause[] = metadataCauses(object, resource, old);
@@ -127,7 +127,7 @@ export function check(object: KubeObject, resource: Resource, old?: KubeObject, 
     const { metadata: _, ...given } = asJson(object);
     const { metadata: __, ...below } = resource.schema.properties ?? {};
     const found = violations(given, { ...resource.schema, properties: below }, '');
-    // On the way through /status the real server leaves the first step of the path out of the sentence.
+    // For /status, the real server omits the first part of the path from the message.
     const brief = (cause: Cause): Cause => ({ ...cause, message: cause.message.replace(/: status\.(\S+ in body)/, ': $1') });
     causes.push(...(subresource === 'status' ? found.map(brief) : found));
     if (hasRules(resource.schema)) {

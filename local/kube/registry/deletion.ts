@@ -1,10 +1,10 @@
-/** Deleting: at once, or marked until grace and finalizers are done with; and what becomes of dependents. */
+/** Deletion: at once, or after the grace period and the finalizers; and the propagation to dependents. */
 import { timestamp } from '../printing/durations.ts';
 import * as status from '../status.ts';
 import type { Store } from '../storage/store.ts';
 import type { KubeObject, Resource } from '../types.ts';
 
-/** metav1.DeleteOptions, as far as they are known here. */
+/** The supported fields of metav1.DeleteOptions. */
 export interface DeleteOptions {
   gracePeriodSeconds?: number;
   propagationPolicy?: string;
@@ -14,13 +14,13 @@ export interface DeleteOptions {
   warnings?: string[];
 }
 
-/** What a DELETE did: `gone`, or marked for deletion. */
+/** The result of a DELETE: the object is gone, or only marked for deletion. */
 export interface Deletion {
   object: KubeObject;
   gone: boolean;
 }
 
-/** Deleted already, with nothing left that holds it. */
+/** Marked for deletion, without finalizers and grace period. */
 export const isFinished = ({ metadata }: KubeObject): boolean =>
   metadata.deletionTimestamp !== undefined && (metadata.finalizers?.length ?? 0) === 0 && (metadata.deletionGracePeriodSeconds ?? 0) === 0;
 
@@ -40,7 +40,7 @@ function checkPreconditions(
   }
 }
 
-/** The verb, over a store. @param get finds an object or throws */
+/** Creates the delete verb. @param get returns an object or throws */
 export function deleter(
   store: Store,
   now: () => Date,
@@ -83,10 +83,10 @@ export function deleter(
   };
 }
 
-/** A namespace waits in `spec.finalizers`, not in its metadata, until it is empty. */
+/** A namespace waits until it is empty by `spec.finalizers`, not by its metadata. */
 const NAMESPACE_FINALIZER = 'kubernetes';
 
-/** Only a pod that was placed and has not ended is given time to end. */
+/** Only a pod that is scheduled and has not ended has a grace period. */
 function graceOf(resource: Resource, object: KubeObject, options: DeleteOptions): number {
   if (resource.storage !== '/pods') return 0;
   const spec = object['spec'] as { nodeName?: string; terminationGracePeriodSeconds?: number };

@@ -1,4 +1,4 @@
-/** Checks of metadata that hold for every kind: names, labels, finalizers. */
+/** Validates metadata: names, labels, finalizers. */
 import { forbiddenValue, invalidValue, requiredValue, type Cause } from '../status.ts';
 import type { KubeObject, Meta, Resource } from '../types.ts';
 
@@ -15,7 +15,7 @@ const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const LABEL_VALUE_RULE =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 
-/** All that is wrong with an object's metadata. @param old the object before, on an update */
+/** All errors in an object's metadata. @param old the previous object of an update */
 export function metadataCauses(object: KubeObject, resource: Resource, old?: KubeObject): Cause[] {
   const { metadata } = object;
   const causes: Cause[] = [];
@@ -58,6 +58,6 @@ function newFinalizers(metadata: Meta, old: Meta, resource: Resource): Cause[] {
     'metadata.finalizers',
     `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`,
   );
-  // The real server checks custom resources twice.
+  // The real server validates custom resources twice.
   return resource.custom ? [cause, cause] : [cause];
 }

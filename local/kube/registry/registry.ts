@@ -1,4 +1,4 @@
-/** The verbs on stored objects, with the API server's semantics: what HTTP requests and the controllers both call. */
+/** The verbs on stored objects with the API server's semantics. HTTP requests and the controllers use them. */
 import { randomInt, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { check, decodeBody, withDefaults, type WriteOptions } from './admission.ts';
@@ -12,8 +12,8 @@ export interface Registry {
   get(resource: Resource, namespace: string, name: string): KubeObject;
   create(resource: Resource, namespace: string, body: Json, options?: WriteOptions): KubeObject;
   /**
-   * @param change makes the new object from the old one
-   * @param subresource empty, or `status`: then only the status is written
+   * @param change returns the new object
+   * @param subresource empty, or `status` to write only the status
    */
   update(
     resource: Resource,
@@ -29,7 +29,7 @@ export interface Registry {
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const suffix = (): string => Array.from({ length: 5 }, () => SUFFIX_ALPHABET[randomInt(SUFFIX_ALPHABET.length)]).join('');
 
-/** What the server alone sets: taken over from the stored object on every update. */
+/** Fields that only the server sets: copied from the stored object on every update. */
 const SYSTEM_FIELDS = [
   'name',
   'namespace',
@@ -41,7 +41,7 @@ const SYSTEM_FIELDS = [
   'deletionGracePeriodSeconds',
 ] as const;
 
-/** Keeps the metadata's fields in one order and drops what nobody set. */
+/** Orders the metadata's fields and drops empty ones. */
 function tidied(metadata: Meta): Meta {
   const { labels, annotations, ownerReferences, finalizers, ...rest } = metadata as Meta & Record<string, unknown>;
   delete rest['managedFields'];

@@ -1,4 +1,4 @@
-/** The built-in resource types: what the product and kubectl use of Kubernetes, and no more. */
+/** The built-in resources: only those that the product and kubectl use. */
 import { builtinSchema, META_SCHEMA } from '../schemas/builtin-schemas.ts';
 import { establish } from './crd.ts';
 import { forbiddenValue, invalid, invalidValue, type Cause } from '../status.ts';
@@ -31,7 +31,7 @@ function builtin(given: Given): Resource {
   };
 }
 
-/** Reads a nested field as a string, as field selectors compare it. */
+/** Reads a nested field as a string, for field selectors. */
 const field =
   (...path: string[]) =>
   (object: KubeObject): string => {
@@ -83,7 +83,7 @@ function prepareNamespace(object: KubeObject): void {
   object['status'] = { phase: 'Active' };
 }
 
-/** Fields of an event that events.k8s.io calls by another name. */
+/** Fields of an event with their names in events.k8s.io. */
 const EVENT_NAMES: readonly (readonly [string, string])[] = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -103,7 +103,7 @@ function renamed(object: KubeObject, apiVersion: string, from: 0 | 1): KubeObjec
   return result;
 }
 
-/** The real server always writes these, empty or not. */
+/** The real server always writes these fields, also if they are empty. */
 function prepareEvent(object: KubeObject): void {
   object['source'] ??= {};
   object['firstTimestamp'] ??= null;

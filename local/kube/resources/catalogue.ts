@@ -1,4 +1,4 @@
-/** All resource types that the server offers at this moment: the built-in ones, and those of CustomResourceDefinitions. */
+/** All current resources: the built-in ones and those of CustomResourceDefinitions. */
 import { BUILTINS, CRD_STORAGE } from './builtins.ts';
 import { customResources } from './crd.ts';
 import type { Store } from '../storage/store.ts';
@@ -7,13 +7,13 @@ import type { Resource } from '../types.ts';
 export interface Catalogue {
   all(): readonly Resource[];
   find(group: string, version: string, plural: string): Resource | undefined;
-  /** Any version of it. @throws Error where there is none: a fault of ours */
+  /** Any version of a resource. @throws Error if it does not exist, which is a bug */
   named(group: string, plural: string): Resource;
-  /** By what owner references and objects say of themselves. */
+  /** Finds the resource of an object or owner reference. */
   ofKind(apiVersion: string, kind: string): Resource | undefined;
 }
 
-/** Follows the definitions in the store. */
+/** Opens the catalogue, which follows the definitions in the store. */
 export function openCatalogue(store: Store): Catalogue {
   const build = (): Resource[] => [...BUILTINS, ...store.list(CRD_STORAGE).flatMap(customResources)];
   let resources = build();

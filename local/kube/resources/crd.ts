@@ -1,6 +1,7 @@
-/** From a CustomResourceDefinition to the resources that it defines, one for each served version. */
+/** The resources of a CustomResourceDefinition, one per served version. */
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
+import { errorMessage } from '../../../platform/errors.ts';
 import { META_SCHEMA } from '../schemas/builtin-schemas.ts';
 import { checkRules } from '../schemas/cel.ts';
 import { age, timestamp } from '../printing/durations.ts';
@@ -46,7 +47,7 @@ export const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch
 
 const AGE: PrinterColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-/** Reads the definitions in a YAML file. @throws Error naming the file where it is not one */
+/** Reads the definitions in a YAML file. @throws Error that names the file if it contains anything else */
 export function readDefinitions(path: string): KubeObject[] {
   return parseAllDocuments(readFileSync(path, 'utf8')).flatMap((document) => {
     if (document.errors[0] !== undefined) throw new Error(`${path}: ${document.errors[0].message}`);
@@ -57,7 +58,7 @@ export function readDefinitions(path: string): KubeObject[] {
   });
 }
 
-/** Completes a definition's names and says at once that it is established. @throws StatusError 422 for a schema that cannot work */
+/** Completes a definition's names and marks it as established. @throws StatusError 422 if its schema is invalid */
 export function establish(definition: KubeObject): void {
   const spec = definition['spec'] as DefinitionSpec;
   const names = {
@@ -68,18 +69,18 @@ export function establish(definition: KubeObject): void {
   definition['spec'] = { conversion: { strategy: 'None' }, ...spec, names };
   const expected = `${names.plural}.${spec.group}`;
   const kind = { group: 'apiextensions.k8s.io', plural: 'customresourcedefinitions', kind: 'CustomResourceDefinition' };
-  const refuse = (message: string): StatusError =>
+  const invalidDefinition = (message: string): StatusError =>
     new StatusError(422, 'Invalid', `${kind.kind}.${kind.group} "${definition.metadata.name}" is invalid: ${message}`, {
       kind: kind.kind,
       group: kind.group,
     });
   if (definition.metadata.name !== expected)
-    throw refuse(`metadata.name: Invalid value: "${definition.metadata.name}": must be spec.names.plural+"."+spec.group`);
+    throw invalidDefinition(`metadata.name: Invalid value: "${definition.metadata.name}": must be spec.names.plural+"."+spec.group`);
   for (const version of spec.versions) {
     try {
       checkRules(version.schema?.openAPIV3Schema ?? {});
     } catch (error) {
-      throw refuse(`spec.versions: ${error instanceof Error ? error.message : String(error)}`);
+      throw invalidDefinition(`spec.versions: ${errorMessage(error)}`);
     }
   }
   const at = timestamp(new Date());
@@ -100,7 +101,7 @@ export function establish(definition: KubeObject): void {
   };
 }
 
-/** What a definition offers. */
+/** The resources of a definition. */
 export function customResources(definition: KubeObject): Resource[] {
   const spec = definition['spec'] as DefinitionSpec;
   return spec.versions

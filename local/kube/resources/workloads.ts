@@ -1,4 +1,4 @@
-/** What the server fills in and refuses on pods and Jobs. */
+/** Defaults and validation of pods and Jobs. */
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { forbiddenValue, invalid, invalidValue, requiredValue, shown, type Cause } from '../status.ts';
@@ -10,7 +10,7 @@ const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS_LABEL_RULE =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
-/** Fills in a pod spec's defaults, in place. @param restartPolicy undefined where it must be given (Jobs) */
+/** Sets a pod spec's defaults, in place. @param restartPolicy undefined if it is required (Jobs) */
 export function defaultPodSpec(spec: JsonObject, restartPolicy: string | undefined): void {
   if (restartPolicy !== undefined) spec['restartPolicy'] ??= restartPolicy;
   spec['terminationGracePeriodSeconds'] ??= 30;
@@ -111,7 +111,7 @@ export function preparePod(object: KubeObject): void {
   if (causes.length > 0) throw invalid(POD, object.metadata.name, causes);
 }
 
-/** A pod's spec is fixed but for images, its deadline and added tolerations; its node is set once. */
+/** A pod's spec is immutable except for images, its deadline and added tolerations; its node is set once. */
 export function preparePodUpdate(object: KubeObject, old: KubeObject, subresource: string): void {
   if (subresource !== '') return;
   const spec = object['spec'] as JsonObject;
@@ -132,7 +132,7 @@ export function preparePodUpdate(object: KubeObject, old: KubeObject, subresourc
   }
 }
 
-/** The labels that tie a pod to its Job: with the prefix of today, and without it as of old. */
+/** The labels that assign a pod to its Job, with the current prefix and in the legacy form. */
 function ownLabels(uid: string, name: string): Record<string, string> {
   return {
     'batch.kubernetes.io/controller-uid': uid,
@@ -216,7 +216,7 @@ export function prepareJobUpdate(object: KubeObject, old: KubeObject, subresourc
   const before = old['spec'] as JsonObject;
   const causes = jobCauses(spec);
   for (const name of ['completions', 'selector', 'template', 'completionMode', 'podFailurePolicy', 'backoffLimitPerIndex'] as const) {
-    // A suspended Job's template may still be scheduled elsewhere; the product never does that.
+    // A real cluster allows some changes of a suspended Job's template; the product does not use them.
     if (!isDeepStrictEqual(spec[name], before[name])) causes.push(invalidValue(`spec.${name}`, spec[name], 'field is immutable'));
   }
   if (causes.length > 0) throw invalid(JOB, object.metadata.name, causes);

@@ -1,9 +1,9 @@
 /**
- * The fields of the built-in kinds, one type a paragraph: `name type`, `!` where required, `@key` where strategic merge
- * goes by a list's key (`@` alone: a set), `~` where it retains keys. `any` is what the embedded stack takes but never reads.
+ * The fields of the built-in kinds, one type per paragraph: `name type`; `!` is required, `@key` is the merge key of a list
+ * (`@` alone: a set), `~` retains keys. `any` is accepted and stored but never read.
  */
 
-/** Metadata, pods and what they are made of. */
+/** Metadata, pods and their parts. */
 export const POD_FIELDS = `
 OwnerReference: apiVersion! string, blockOwnerDeletion bool, controller bool, kind! string, name! string, uid! string
 ObjectMeta: annotations {string}, creationTimestamp time, deletionGracePeriodSeconds int64, deletionTimestamp time, finalizers

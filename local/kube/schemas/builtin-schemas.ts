@@ -1,4 +1,4 @@
-/** Schemas of the built-in kinds, made from the list of their fields. */
+/** Schemas of the built-in kinds, generated from the list of their fields. */
 import { OTHER_FIELDS, POD_FIELDS } from './builtin-fields.ts';
 import type { Schema } from '../types.ts';
 
@@ -20,11 +20,11 @@ const named = new Map<string, Schema>();
 function typeOf(text: string): Schema {
   if (text.startsWith('[')) return { type: 'array', items: typeOf(text.slice(1, -1)) };
   if (text.startsWith('{')) return { type: 'object', additionalProperties: typeOf(text.slice(1, -1)) };
-  return SCALARS[text] ?? named.get(text) ?? refuse(text);
+  return SCALARS[text] ?? named.get(text) ?? undefinedType(text);
 }
 
-function refuse(text: string): never {
-  throw new Error(`the list of built-in fields uses '${text}' before it says what it is`);
+function undefinedType(text: string): never {
+  throw new Error(`the list of built-in fields uses '${text}' before its definition`);
 }
 
 for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
@@ -50,10 +50,10 @@ for (const paragraph of `${POD_FIELDS}${OTHER_FIELDS}`
 }
 
 /** The schema of every object's metadata. */
-export const META_SCHEMA: Schema = named.get('ObjectMeta') ?? refuse('ObjectMeta');
+export const META_SCHEMA: Schema = named.get('ObjectMeta') ?? undefinedType('ObjectMeta');
 
-/** The schema of a built-in kind, with what every object has. `EventsEvent` is the event of events.k8s.io. */
+/** The schema of a built-in kind with the common fields. `EventsEvent` is the event of events.k8s.io. */
 export function builtinSchema(name: string): Schema {
-  const schema = named.get(name) ?? refuse(name);
+  const schema = named.get(name) ?? undefinedType(name);
   return { ...schema, properties: { apiVersion: { type: 'string' }, kind: { type: 'string' }, ...schema.properties } };
 }

@@ -1,5 +1,6 @@
-/** Evaluates a schema's CEL rules (`x-kubernetes-validations`), with `oldSelf` for transitions. */
+/** Evaluates a schema's CEL rules (`x-kubernetes-validations`), including transition rules (`oldSelf`). */
 import { Environment } from '@marcbachmann/cel-js';
+import { errorMessage } from '../../../platform/errors.ts';
 import { fieldPath } from './prune.ts';
 import { shown, type Cause } from '../status.ts';
 import type { Json, JsonObject, Schema, ValidationRule } from '../types.ts';
@@ -19,7 +20,7 @@ function compile(expression: string): Program {
   return program;
 }
 
-/** @throws Error where a rule does not parse, naming it: a CustomResourceDefinition with such a rule is refused */
+/** Validates all rules, so that a definition with an invalid rule is rejected. @throws Error that names the rule */
 export function checkRules(schema: Schema, path = ''): void {
   for (const { rule, messageExpression } of schema['x-kubernetes-validations'] ?? []) {
     for (const expression of [rule, messageExpression]) {
@@ -27,7 +28,7 @@ export function checkRules(schema: Schema, path = ''): void {
       try {
         compile(expression);
       } catch (cause) {
-        throw new Error(`${path === '' ? 'the schema' : path} has a rule that is not CEL: ${expression}`, { cause });
+        throw new Error(`${path === '' ? 'the schema' : path} has an invalid CEL rule: ${expression}`, { cause });
       }
     }
   }
@@ -37,7 +38,7 @@ export function checkRules(schema: Schema, path = ''): void {
 }
 
 const ruled = new WeakMap<Schema, boolean>();
-/** Whether there is any rule in a schema. */
+/** Whether a schema contains any rule. */
 export function hasRules(schema: Schema): boolean {
   let known = ruled.get(schema);
   if (known === undefined) {
@@ -51,7 +52,7 @@ export function hasRules(schema: Schema): boolean {
   return known;
 }
 
-/** A value as CEL sees it: integers as ints by the schema's word, times as timestamps. */
+/** Converts a value to CEL: integers to ints by the schema, times to timestamps. */
 function celValue(value: Json | undefined, schema: Schema): unknown {
   if (Array.isArray(value)) return value.map((item) => celValue(item, schema.items ?? {}));
   if (typeof value === 'object' && value !== null) {
@@ -68,7 +69,7 @@ function celValue(value: Json | undefined, schema: Schema): unknown {
   return value;
 }
 
-/** The reason of a rule's failure: how the message begins, and the cause's own word. */
+/** The start of the message, by the reason of a failed rule. */
 const REASONS: Record<string, string> = {
   FieldValueInvalid: 'Invalid value: ',
   FieldValueForbidden: 'Forbidden: ',
@@ -77,8 +78,8 @@ const REASONS: Record<string, string> = {
 };
 
 /**
- * What the rules of `schema` and below say against `value`.
- * @param old the value before; undefined on create, and where it was absent: rules that speak of `oldSelf` are skipped then
+ * The causes of the failed rules of `schema` and its nested schemas.
+ * @param old the previous value; undefined on create or if it was absent. Rules with `oldSelf` are skipped then
  */
 export function brokenRules(value: Json | undefined, old: Json | undefined, schema: Schema, path: string): Cause[] {
   if (value === undefined || value === null || !hasRules(schema)) return [];
@@ -112,11 +113,11 @@ function evaluate(rule: ValidationRule, value: Json, old: Json | undefined, sche
   try {
     if (compile(rule.rule)(context) === true) return [];
   } catch (error) {
-    const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+    const why = errorMessage(error).split('\n')[0] ?? '';
     return [{ reason: 'FieldValueInvalid', message: `Invalid value: rule evaluation error: ${rule.rule}: ${why}`, field }];
   }
   const message = expressed(rule, context) ?? rule.message ?? `failed rule: ${rule.rule}`;
-  // Values are shown where they are short.
+  // Only scalar values are shown.
   const scalar = reason === 'FieldValueInvalid' && typeof value !== 'object' ? `${shown(value)}: ` : '';
   return [{ reason, message: `${REASONS[reason] ?? ''}${scalar}${message}`, field }];
 }

@@ -1,14 +1,14 @@
-/** Drops what a schema does not know, tells which fields those were, and fills in defaults. */
+/** Prunes unknown fields and applies defaults. */
 import type { Json, JsonObject, Schema } from '../types.ts';
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Where a field lies: `spec.pages`, `spec.items[0].id`. */
+/** The path of a field: `spec.pages`, `spec.items[0].id`. */
 export const fieldPath = (path: string, key: string): string => (path === '' ? key : `${path}.${key}`);
 
 /**
- * A copy of `value` without the fields that `schema` does not know.
- * @param unknown gets the path of each dropped field
+ * A copy of `value` without the fields that are not in `schema`.
+ * @param unknown receives the path of each dropped field
  */
 export function pruned(value: Json | undefined, schema: Schema, path: string, unknown: string[]): Json | undefined {
   if (Array.isArray(value)) {
@@ -29,7 +29,7 @@ export function pruned(value: Json | undefined, schema: Schema, path: string, un
   return result;
 }
 
-/** A copy with the schema's defaults in place of what is absent, or null where null is not allowed. */
+/** A copy with the schema's defaults for absent fields, and for null if it is not nullable. */
 export function defaulted(value: Json | undefined, schema: Schema): Json | undefined {
   if (Array.isArray(value)) {
     const { items } = schema;

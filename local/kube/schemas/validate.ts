@@ -1,4 +1,4 @@
-/** Checks a value against a structural schema and tells all that is wrong in the real server's words. */
+/** Validates a value against a structural schema, with the messages of the real server. */
 import { isDeepStrictEqual } from 'node:util';
 import { fieldPath } from './prune.ts';
 import { invalidValue, requiredValue, shown, type Cause } from '../status.ts';
@@ -24,7 +24,7 @@ const BLOCKING = new Set([
 ]);
 export const blocksRules = (causes: readonly Cause[]): boolean => causes.some((cause) => BLOCKING.has(cause.reason));
 
-/** Go's word for a JSON value's type. */
+/** The name of a JSON value's type in Go. */
 function typeName(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -42,7 +42,7 @@ function hasType(value: Json, type: string): boolean {
   return actual === type || (type === 'number' && actual === 'integer');
 }
 
-/** All that is wrong with `value`, in the order of the schema. */
+/** All errors in `value`, in the order of the schema. */
 export function violations(value: Json, schema: Schema, path: string): Cause[] {
   if (value === null && schema.nullable === true) return [];
   if (schema['x-kubernetes-int-or-string'] === true) {
@@ -62,7 +62,7 @@ export function violations(value: Json, schema: Schema, path: string): Cause[] {
   return found;
 }
 
-/** At most one: the real server stops at the first. */
+/** At most one error: the real server stops at the first. */
 function stringViolations(value: string, schema: Schema, path: string): Cause[] {
   const length = [...value].length;
   if (schema.maxLength !== undefined && length > schema.maxLength) {

@@ -1,37 +1,37 @@
 /**
- * Keeps the state on disk: one file of JSON lines that begins with a snapshot and grows by a line a write. Rewritten
- * when most of it is history. Not fsynced: it survives a killed process, not a power cut.
+ * Keeps the state on disk: a file of JSON lines that starts with a snapshot and grows by one line per write. It is rewritten
+ * when most of it is history. It is not fsynced: it survives a killed process, but not a power failure.
  */
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { lockFolder } from './lock.ts';
 import type { KubeObject } from '../types.ts';
 
-/** A write as it is kept: the object's new state, or that it is gone. */
+/** A recorded write: the new state of an object, or its removal. */
 export interface JournalRecord {
   storage: string;
   key: string;
   revision: number;
-  /** Absent: it was removed. */
+  /** Absent after a removal. */
   object?: KubeObject;
 }
 
 export interface Journal {
-  /** What the file held when it was opened, in order. */
+  /** The records in the file when it was opened, in order. */
   readonly records: readonly JournalRecord[];
   append(record: JournalRecord): void;
-  /** Rewrites the file when it holds far more lines than there are live objects. */
+  /** Rewrites the file if it has far more lines than there are live objects. */
   compact(live: () => Iterable<JournalRecord>, count: number): void;
   close(): void;
 }
 
-/** Lines beyond the live objects that are worth a rewrite. */
+/** Minimum number of superseded lines before a rewrite. */
 const SLACK_LINES = 5000;
 
-/** Without a folder nothing is kept. */
+/** A journal that keeps nothing. */
 export const memoryJournal = (): Journal => ({ records: [], append: () => undefined, compact: () => undefined, close: () => undefined });
 
-/** Opens `state.jsonl` in `folder`; a torn last line (the process was killed in the middle of a write) is dropped. */
+/** Opens `state.jsonl` in `folder`. Drops a torn last line, which a process leaves that was killed during a write. */
 export function openJournal(folder: string): Journal {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const unlock = lockFolder(folder);
@@ -44,7 +44,7 @@ export function openJournal(folder: string): Journal {
       try {
         records.push(JSON.parse(bytes.toString('utf8', whole, end)) as JournalRecord);
       } catch (cause) {
-        throw new Error(`${path}: line ${records.length + 1} is not JSON; remove the folder to start afresh`, { cause });
+        throw new Error(`${path}: line ${records.length + 1} is not valid JSON. Remove the folder to start with an empty state`, { cause });
       }
       whole = end + 1;
     }

@@ -14,7 +14,7 @@ const object = (name: string, value = 0): KubeObject => ({
   value,
 });
 
-/** Puts or removes one of a few things. */
+/** Puts or removes one of a few objects. */
 const step = fc.record({ name: fc.constantFrom('a', 'b', 'c'), remove: fc.boolean(), value: fc.nat(9) });
 function apply(store: Store, { name, remove, value }: { name: string; remove: boolean; value: number }): void {
   const found = store.get('/things', 'n', name);
@@ -22,8 +22,8 @@ function apply(store: Store, { name, remove, value }: { name: string; remove: bo
   else if (found !== undefined) store.remove('/things', found);
 }
 
-describe('the store', () => {
-  it('shows every state that it remembers as it was', () => {
+describe('store', () => {
+  it('returns every state in its history', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const store = openStore(memoryJournal());
@@ -37,7 +37,7 @@ describe('the store', () => {
     );
   });
 
-  it('forgets the oldest changes, and says so', () => {
+  it('drops the oldest changes and reports it', () => {
     const store = openStore(memoryJournal(), 10);
     for (let value = 0; value < 25; value += 1) store.put('/things', object('a', value));
     expect(store.since(0)).to.equal(null);
@@ -52,7 +52,7 @@ describe('the store', () => {
     });
     afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-    it('is the same after it was opened again', () => {
+    it('has the same state after it is opened again', () => {
       fc.assert(
         fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
           const store = openStore(openJournal(folder));
@@ -67,7 +67,7 @@ describe('the store', () => {
       );
     });
 
-    it('rewrites its file before it is mostly history, and keeps the revision', () => {
+    it('rewrites its file when it is mostly history, and keeps the revision', () => {
       const store = openStore(openJournal(folder));
       store.put('/things', object('kept'));
       for (let value = 0; value < 6000; value += 1) store.put('/things', object('busy', value));

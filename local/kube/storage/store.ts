@@ -1,4 +1,4 @@
-/** The objects by resource, one ever-growing revision over all of them, and a bounded history that watches read. */
+/** The objects by resource, one increasing revision for all of them, and a bounded history for watches. */
 import type { Journal } from './journal.ts';
 import type { KubeObject } from '../types.ts';
 
@@ -7,9 +7,9 @@ export interface Change {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
   storage: string;
   revision: number;
-  /** On `DELETED`: the last state, with the revision of its removal. */
+  /** If `DELETED`: the last state, with the revision of the removal. */
   object: KubeObject;
-  /** The state before, unless it was added. */
+  /** The previous state; absent if the object was added. */
   before?: KubeObject;
 }
 
@@ -17,16 +17,16 @@ export interface Store {
   /** The revision of the last write. */
   revision(): number;
   get(storage: string, namespace: string, name: string): KubeObject | undefined;
-  /** In the order of namespace and name. An empty namespace means all. */
+  /** Ordered by namespace and name. An empty namespace means all namespaces. */
   list(storage: string, namespace?: string): KubeObject[];
-  /** The list as it was at a revision; null if the history does not reach back so far. */
+  /** The list at an earlier revision; null if the history is too short. */
   listAt(storage: string, namespace: string, revision: number): KubeObject[] | null;
-  /** Stores a new state under a new revision. The object must not be changed afterwards. */
+  /** Stores a new state with a new revision. The caller must not change the object afterwards. */
   put(storage: string, object: KubeObject): KubeObject;
   remove(storage: string, object: KubeObject): KubeObject;
-  /** The changes after a revision; null if the history does not reach back so far. */
+  /** The changes after a revision; null if the history is too short. */
   since(revision: number): Change[] | null;
-  /** Called within every write, in order. @returns how to stop */
+  /** Calls the listener synchronously for every write, in order. @returns how to unsubscribe */
   subscribe(listener: (change: Change) => void): () => void;
   close(): void;
 }
@@ -38,7 +38,7 @@ const byKey = (a: KubeObject, b: KubeObject): number => {
   return left < right ? -1 : left > right ? 1 : 0;
 };
 
-/** @param historyLength changes that are remembered for watches; older ones answer 410 */
+/** @param historyLength number of changes to keep for watches; older revisions are answered with 410 */
 export function openStore(journal: Journal, historyLength = 5000): Store {
   const storages = new Map<string, Map<string, KubeObject>>();
   const listeners = new Set<(change: Change) => void>();
@@ -56,11 +56,11 @@ export function openStore(journal: Journal, historyLength = 5000): Store {
     revision = Math.max(revision, record.revision);
   }
   for (const objects of storages.values()) count += objects.size;
-  // Where the history begins: nothing before this revision is known.
+  // The history starts after this revision.
   let floor = revision;
 
   function* live(): Generator<{ storage: string; key: string; revision: number; object?: KubeObject }> {
-    // A removal alone may hold the highest revision; the snapshot must not forget it.
+    // The highest revision may be that of a removal, which a snapshot of objects would lose.
     yield { storage: '', key: '', revision };
     for (const [storage, objects] of storages) {
       for (const [key, object] of objects) yield { storage, key, revision: Number(object.metadata.resourceVersion), object };

@@ -1,4 +1,4 @@
-/** A bare HTTP client for a Kubernetes API, by its kubeconfig: what tests compare are raw responses. */
+/** A plain HTTP client for a Kubernetes API: the tests compare raw responses. */
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
@@ -142,7 +142,7 @@ export function clientOf(kubeconfigPath: string): Client {
   };
 }
 
-/** Polls until `read` gives something. @throws Error after ten seconds, with `what` */
+/** Polls until `read` returns a value. @throws Error with `what` after ten seconds */
 export async function eventually<T>(what: string, read: () => Promise<T | undefined>): Promise<T> {
   const deadline = Date.now() + DEADLINE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Real kubectl commands on the embedded API; every kubectl on the PATH must do. */
+/** Real kubectl commands on the embedded API, with every kubectl on the PATH. */
 import { expect } from 'chai';
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const found = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'kubectl'))
   .filter((path) => existsSync(path));
-/** Each once, by the name it is called by: what is behind it may go by that name. */
+/** Each kubectl once, without resolving links: a multi-call binary depends on its name. */
 const kubectls = [...new Map(found.map((path) => [realpathSync(path), path])).values()];
 
 interface Said {
@@ -50,7 +50,7 @@ for (const [index, kubectl] of kubectls.entries()) {
         });
         child.stdin?.end(input);
       });
-    /** Must succeed. */
+    /** Runs a command that must succeed. */
     async function says(given: string[], input = ''): Promise<string> {
       const { code, out, err } = await run(given, input);
       expect(code, `${given.join(' ')}: ${err}`).to.equal(0);
@@ -64,7 +64,7 @@ for (const [index, kubectl] of kubectls.entries()) {
         .split('\n')
         .map((line) => line.split(/ {2,}/).map((cell) => cell.trim()));
 
-    it('applies: creates, leaves alone, changes, and refuses what is immutable in the words of the definition', async () => {
+    it("applies: creates, leaves unchanged, updates, and rejects immutable fields with the definition's message", async () => {
       const spec = { url: 'http://a', pages: 3 };
       expect(await says(['apply', '-f', '-'], manifest('applied', spec))).to.equal(`widget.${GROUP}/applied created\n`);
       expect(await says(['apply', '-f', '-'], manifest('applied', spec))).to.equal(`widget.${GROUP}/applied unchanged\n`);
@@ -90,7 +90,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       );
     });
 
-    it('applies built-in kinds, lists by their keys', async () => {
+    it('applies built-in kinds and merges lists by key', async () => {
       const job = (image: string, env: object[]): string =>
         JSON.stringify({
           apiVersion: 'batch/v1',
@@ -114,7 +114,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       await says(['delete', 'job', 'applied']);
     });
 
-    it('gets with the columns of the definition, wide, by label, by category and as YAML', async () => {
+    it("gets with the definition's columns, wide, by label, by category and as YAML", async () => {
       await says(['create', '-f', '-'], manifest('got', { url: 'http://got' }));
       await says(['label', 'wdg', 'got', 'shelf=top']);
       expect(rows(await says(['get', 'wdg', '-l', 'shelf=top'])).map((row) => row.slice(0, 2))).to.deep.equal([
@@ -205,7 +205,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       expect(await says(['explain', 'pod', '--recursive'])).to.include('terminationMessagePath');
     });
 
-    it('creates ConfigMaps, Secrets and namespaces from its command line', async () => {
+    it('creates ConfigMaps, Secrets and namespaces from arguments', async () => {
       await says(['create', 'configmap', 'made', '--from-literal=a=b', '--from-literal=c=']);
       expect(JSON.parse(await says(['get', 'cm', 'made', '-o', 'jsonpath={.data}']))).to.deep.equal({ a: 'b', c: '' });
       await says(['create', 'secret', 'generic', 'made', '--from-literal=password=sesame']);
@@ -216,7 +216,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       expect((await run(['get', 'cm', 'inside', '-n', 'made'])).code).to.equal(1);
     });
 
-    it('runs a Job, shows its pod and its log', async () => {
+    it('runs a Job and shows its pod and log', async () => {
       const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'test/true:1' }] } };
       await says(
         ['create', '-f', '-'],
@@ -235,7 +235,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       );
     });
 
-    it('deletes, and waits for what must be done before', async () => {
+    it('deletes and waits for finalizers', async () => {
       await says(
         ['create', '-f', '-'],
         JSON.stringify({ ...widget('held', { url: 'http://a' }), metadata: { name: 'held', finalizers: ['a.test/x'] } }),
@@ -250,7 +250,7 @@ for (const [index, kubectl] of kubectls.entries()) {
       expect((await run(['get', 'widgets'])).err).to.include('No resources found');
     });
 
-    it('takes a definition that is applied, and its objects go with it', async () => {
+    it('serves an applied definition, and deletes its objects with it', async () => {
       const definition = {
         apiVersion: 'apiextensions.k8s.io/v1',
         kind: 'CustomResourceDefinition',

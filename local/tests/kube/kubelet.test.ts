@@ -1,4 +1,4 @@
-/** Pods as local processes: what they are given, how they end, and what is left of them. */
+/** Pods as local processes: their environment, their end and their clean-up. */
 import { expect } from 'chai';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { openEmbedded, type Embedded } from './targets.ts';
 const NAMESPACE = 'pods';
 const CORE = `/api/v1/namespaces/${NAMESPACE}`;
 
-/** What a container can be asked to do, by its first argument. */
+/** The commands of the test container, by its first argument. */
 const PROGRAM = `
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
@@ -54,7 +54,7 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-describe('the local kubelet', function () {
+describe('kubelet', function () {
   this.timeout(30_000);
   let embedded: Embedded;
   let client: Client;
@@ -100,7 +100,7 @@ describe('the local kubelet', function () {
       stateOf(pod).waiting?.reason === reason;
   const log = async (name: string): Promise<string> => (await client.call('GET', `${CORE}/pods/${name}/log`)).text;
 
-  it('gives a container its environment, its files and its end', async () => {
+  it('runs a container with its environment and files, and reports its end', async () => {
     await client.call('POST', `${CORE}/secrets`, { metadata: { name: 'input' }, stringData: { 'scan.json': '{"a":1}', word: 'sesame' } });
     await client.call('POST', `${CORE}/configmaps`, { metadata: { name: 'settings' }, data: { one: 'first' } });
     const container = {
@@ -137,7 +137,7 @@ describe('the local kubelet', function () {
     expect(await log('given')).to.equal('reported\n');
   });
 
-  it('shows a container what it was given', async () => {
+  it('provides environment variables, volumes and arguments', async () => {
     const container = {
       args: ['report', '/dev/termination-log', '/run/input/scan.json', '$(WORD)!', '/run/inputs'],
       env: [
@@ -162,14 +162,14 @@ describe('the local kubelet', function () {
     expect(seen.args.slice(1)).to.deep.equal(['sesame!', '/run/inputs']);
   });
 
-  it('tells exit codes', async () => {
+  it('reports exit codes', async () => {
     await run('failing', ['exit', '42']);
     const pod = await until('failing', phase('Failed'));
     expect(stateOf(pod).terminated).to.include({ exitCode: 42, reason: 'Error' });
     expect(pod.status.conditions?.find(({ type }) => type === 'Ready')).to.include({ status: 'False', reason: 'PodFailed' });
   });
 
-  it('leaves a pod pending that suits no node, and one whose image is unknown', async () => {
+  it('keeps a pod pending that fits no node or whose image is unknown', async () => {
     await run('choosy', ['exit', '0'], { spec: { nodeSelector: { disk: 'ssd' } } });
     const choosy = await until('choosy', ({ status }) => status.conditions !== undefined);
     expect(choosy.status.phase).to.equal('Pending');
@@ -187,7 +187,7 @@ describe('the local kubelet', function () {
     }
   });
 
-  it('waits for a Secret that is not there yet', async () => {
+  it('waits for a Secret that does not exist yet', async () => {
     await run('waiting', ['exit', '0'], { container: { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'late', key: 'a' } } }] } });
     const pod = await until('waiting', waitsFor('CreateContainerConfigError'));
     expect(stateOf(pod).waiting?.message).to.equal('secret "late" not found');
@@ -195,7 +195,7 @@ describe('the local kubelet', function () {
     await until('waiting', phase('Succeeded'));
   });
 
-  it('asks a process to end, then ends it and all that it started', async () => {
+  it('sends SIGTERM, then kills the process group', async () => {
     await run('polite', ['polite'], { spec: { terminationGracePeriodSeconds: 20 } });
     await eventually('it to be up', async () => ((await client.call('GET', `${CORE}/pods/polite/log`)).text === 'up\n' ? true : undefined));
     const watch = client.watch(`${CORE}/pods?watch=1&fieldSelector=metadata.name%3Dpolite`);
@@ -218,7 +218,7 @@ describe('the local kubelet', function () {
     await eventually('its child to be gone', async () => (isAlive(Number(child)) ? undefined : true));
   });
 
-  it('starts a container again, if its policy says so', async () => {
+  it('restarts a container according to its policy', async () => {
     await run('restarted', ['exit', '3'], { spec: { restartPolicy: 'OnFailure', terminationGracePeriodSeconds: 0 } });
     await until('restarted', waitsFor('CrashLoopBackOff'));
     await client.call('DELETE', `${CORE}/pods/restarted`);
@@ -234,7 +234,7 @@ describe('the local kubelet', function () {
     expect((await client.call('GET', `${CORE}/pods/nobody/log`)).code).to.equal(404);
   });
 
-  it('ends every process on closing, and tells at the next start that those pods lost their node', async () => {
+  it('stops every process on close, and reports the pods as lost at the next start', async () => {
     const first = await open(join(embedded.folder, 'state'));
     await run('lost', ['stubborn'], {}, first.client);
     const child = await eventually(

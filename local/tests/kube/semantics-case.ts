@@ -1,4 +1,4 @@
-/** What the cases of the semantics share: where they ask, and how they are written down. */
+/** Shared types of the semantics cases. */
 import { randomUUID } from 'node:crypto';
 import type { CallOptions, Reply } from './client.ts';
 import { widgets } from './widgets.ts';
@@ -12,7 +12,7 @@ export const JSON_PATCH = { type: 'application/json-patch+json' };
 export const STRATEGIC = { type: 'application/strategic-merge-patch+json' };
 export const TABLE = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
 
-/** What a case may do: ask. All that is said is written down. */
+/** Sends the requests of a case. Every response is recorded. */
 export interface Trial {
   call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply>;
 }

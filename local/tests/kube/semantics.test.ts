@@ -1,6 +1,6 @@
 /**
- * What a Kubernetes API answers, case by case: each case runs against the embedded API, and where KUBECONFIG names a
- * real cluster against that too; the two transcripts must be the same but for ids, times and revisions.
+ * The responses of a Kubernetes API. Each case runs on the embedded API and, if KUBECONFIG is set, on a real cluster. Both
+ * transcripts must be equal except for IDs, times and revisions.
  */
 import { expect } from 'chai';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,7 +10,7 @@ import { cases, NAMESPACE, type Case } from './semantics-case.ts';
 import './semantics-custom.ts';
 import { openTargets, type Targets } from './targets.ts';
 
-/** What differs from server to server and from run to run. */
+/** Removes what differs between servers and runs. */
 const OWN_FIELDS = new Set([
   'continue',
   'managedFields',
@@ -39,7 +39,7 @@ function settled(value: unknown): unknown {
   return Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, item]) => [key, settled(item)]));
 }
 
-/** The causes come in the random order of Go's maps. */
+/** Causes are in the random order of Go's maps. */
 function sortedCauses(body: Record<string, unknown>): Record<string, unknown> {
   const details = body['details'] as { causes?: { field: string; message: string }[] } | undefined;
   if (details?.causes === undefined || details.causes.length < 2) return body;
@@ -47,14 +47,14 @@ function sortedCauses(body: Record<string, unknown>): Record<string, unknown> {
   return { ...body, message: '<many>', details: { ...details, causes } };
 }
 
-/** The Job controller writes it between two requests, sooner or later. */
+/** The Job controller may write it between any two requests. */
 function withoutJobStatus(body: Record<string, unknown>): Record<string, unknown> {
   if (body['kind'] !== 'Job') return body;
   const { status: _, ...rest } = body;
   return rest;
 }
 
-describe('the semantics of a Kubernetes API', function () {
+describe('Kubernetes API semantics', function () {
   this.timeout(60_000);
   let targets: Targets;
   before(async () => {
@@ -62,7 +62,7 @@ describe('the semantics of a Kubernetes API', function () {
   });
   after(() => targets.close());
 
-  /** Runs a case and writes down what was said. */
+  /** Runs a case and records its transcript. */
   async function transcript(client: Client, { run }: Case): Promise<unknown[]> {
     const said: unknown[] = [];
     await run({

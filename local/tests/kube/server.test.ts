@@ -1,4 +1,4 @@
-/** Who may ask, what survives, and what the kubeconfig says. */
+/** Authentication, persistence and the kubeconfig. */
 import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { widget, widgets } from './widgets.ts';
 
 const MAPS = '/api/v1/namespaces/curbcut/configmaps';
 
-describe('the embedded API server', function () {
+describe('embedded API server', function () {
   this.timeout(30_000);
   let folder: string;
   beforeEach(() => {
@@ -18,7 +18,7 @@ describe('the embedded API server', function () {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('answers nobody without its token', async () => {
+  it('rejects requests without its token', async () => {
     const { client, kube, kubeconfigPath, close } = await openEmbedded('curbcut');
     expect((statSync(kubeconfigPath).mode & 0o777).toString(8)).to.equal('600');
     expect(readFileSync(kubeconfigPath, 'utf8')).to.equal(kube.kubeconfig);
@@ -36,7 +36,7 @@ describe('the embedded API server', function () {
     await close();
   });
 
-  it('keeps its state, its token and its revisions over a restart', async () => {
+  it('keeps its state, token and revisions over a restart', async () => {
     const first = await openEmbedded('curbcut', { dataDir: folder });
     await first.client.call('POST', MAPS, { metadata: { name: 'kept' }, data: { a: 'b' } });
     await first.client.call('POST', widgets('curbcut'), widget('kept', { url: 'http://a' }));
@@ -57,7 +57,7 @@ describe('the embedded API server', function () {
     await second.close();
   });
 
-  it('forgets half a line', async () => {
+  it('drops a torn line', async () => {
     const first = await openEmbedded('curbcut', { dataDir: folder });
     await first.client.call('POST', MAPS, { metadata: { name: 'whole' } });
     await first.close();
@@ -71,7 +71,7 @@ describe('the embedded API server', function () {
     await third.close();
   });
 
-  it('has every answered write when it is killed', async () => {
+  it('loses no acknowledged write when it is killed', async () => {
     const script = join(folder, 'run.ts');
     const kubeconfigPath = join(folder, 'kubeconfig');
     const kubePath = new URL('../../kube/kube.ts', import.meta.url).href;
@@ -107,7 +107,7 @@ describe('the embedded API server', function () {
     await again.close();
   });
 
-  it('leaves nothing behind when its port is taken', async () => {
+  it('releases everything if its port is in use', async () => {
     const first = await openEmbedded('curbcut');
     const port = Number(new URL(first.kube.url).port);
     let said = '';
@@ -118,15 +118,15 @@ describe('the embedded API server', function () {
     await first.close();
   });
 
-  it('refuses a folder that another one writes to', async () => {
+  it('rejects a folder that another process uses', async () => {
     const first = await openEmbedded('curbcut', { dataDir: folder });
     let said = '';
     await openEmbedded('curbcut', { dataDir: folder }).catch((error: unknown) => (said = String(error)));
-    expect(said).to.equal(`Error: ${folder} is in use by process ${process.pid}; end it first, or name another folder`);
+    expect(said).to.equal(`Error: ${folder} is in use by process ${process.pid}. Stop that process, or use another folder`);
     await first.close();
   });
 
-  it('says which file a bad definition is in', async () => {
+  it('names the file of an invalid definition', async () => {
     const file = join(folder, 'bad.yaml');
     writeFileSync(file, 'kind: ConfigMap\n');
     let said = '';

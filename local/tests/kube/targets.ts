@@ -1,4 +1,4 @@
-/** The APIs that a test runs against: an embedded one, and a real cluster where KUBECONFIG names one. */
+/** The APIs that a test runs on: an embedded one and, if KUBECONFIG is set, a real cluster. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startKube, type Kube, type KubeOptions } from '../../kube/kube.ts';
@@ -11,12 +11,12 @@ export interface Embedded {
   kube: Kube;
   client: Client;
   kubeconfigPath: string;
-  /** Of the test's own; what is put there goes with it. */
+  /** A folder for the test, removed at its end. */
   folder: string;
   close(): Promise<void>;
 }
 
-/** An embedded API of the test's own, with the widgets' definition. */
+/** Starts an embedded API with the definition of widgets. */
 export async function openEmbedded(namespace: string, options: Partial<KubeOptions> = {}): Promise<Embedded> {
   const { folder, file } = definitionFile();
   const kubeconfigPath = join(folder, 'kubeconfig');
@@ -44,21 +44,21 @@ export interface Targets {
   close(): Promise<void>;
 }
 
-/** Both, each with the namespace and the widgets' definition. */
+/** Opens both APIs, with the namespace and the definition of widgets. */
 export async function openTargets(namespace: string, options: Partial<KubeOptions> = {}): Promise<Targets> {
   const embedded = await openEmbedded(namespace, options);
   const kubeconfig = process.env['KUBECONFIG'];
   const real = kubeconfig === undefined ? undefined : clientOf(kubeconfig);
   if (real !== undefined) {
     await real.call('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
-    // The one of an earlier test may still be going.
+    // The definition of an earlier test may still be terminating.
     await eventually('the definition to be made', async () =>
       (await real.call('POST', DEFINITIONS, DEFINITION)).code === 201 ? true : undefined,
     );
     await eventually('the definition to be served', async () =>
       (await real.call('GET', widgets(namespace))).code === 200 ? true : undefined,
     );
-    // Pods are refused until the namespace's own controllers have made it.
+    // Pods are rejected until the controllers have created the default service account.
     await eventually('the default service account', async () =>
       (await real.call('GET', `/api/v1/namespaces/${namespace}/serviceaccounts/default`)).code === 200 ? true : undefined,
     );

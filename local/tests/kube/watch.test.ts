@@ -1,4 +1,4 @@
-/** Watches, on the embedded API and on a real cluster alike. */
+/** Watches on the embedded API and on a real cluster. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import type { Client, Line } from './client.ts';
@@ -100,7 +100,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
   },
 };
 
-describe('a watch', function () {
+describe('watch', function () {
   this.timeout(60_000);
   let targets: Targets;
   before(async () => {

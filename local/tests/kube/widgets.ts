@@ -1,4 +1,4 @@
-/** A custom resource with a bit of everything that schemas can say. */
+/** A custom resource that uses every schema feature. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -100,7 +100,7 @@ export const DEFINITION = {
   },
 };
 
-/** Writes the definition to a file of its own folder. @returns the folder and the file */
+/** Writes the definition to a file in a new folder. @returns the folder and the file */
 export function definitionFile(): { folder: string; file: string } {
   const folder = mkdtempSync(join(tmpdir(), 'curbcut-kube-test-'));
   const file = join(folder, 'widgets.yaml');

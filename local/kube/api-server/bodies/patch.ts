@@ -1,4 +1,4 @@
-/** The three patches that are taken: JSON Patch, JSON Merge Patch and, for built-in kinds, strategic merge. */
+/** The supported patches: JSON Patch, JSON Merge Patch and, for built-in kinds, strategic merge. */
 import { isDeepStrictEqual } from 'node:util';
 import { badRequest, StatusError } from '../../status.ts';
 import type { Json, JsonObject, Schema } from '../../types.ts';
@@ -16,7 +16,7 @@ export function mergePatch(target: Json | undefined, patch: Json | undefined): J
   return result;
 }
 
-/** The real server does not say why a JSON Patch could not be applied. */
+/** The real server does not report why a JSON Patch failed. */
 const rejected = (): StatusError => new StatusError(422, 'Invalid', 'the server rejected our request due to an error in our request', {});
 
 interface Operation {
@@ -70,7 +70,7 @@ const remove = (document: Json, path: string): void =>
     else delete parent[key];
   });
 
-/** RFC 6902. @throws StatusError 400 for what is not a patch, 422 where it cannot be applied */
+/** RFC 6902. @throws StatusError 400 if it is not a patch, 422 if it cannot be applied */
 export function jsonPatch(target: Json, patch: Json): Json {
   if (!Array.isArray(patch)) throw badRequest('json: cannot unmarshal object into Go value of type jsonpatch.Patch');
   const document = structuredClone(target);
@@ -108,7 +108,7 @@ export function jsonPatch(target: Json, patch: Json): Json {
   return document;
 }
 
-/** Strategic merge: as a merge patch, but lists with a merge key (or of a set) are merged item by item. */
+/** Strategic merge: as a merge patch, but lists with a merge key, and sets, are merged item by item. */
 export function strategicPatch(target: Json | undefined, patch: Json | undefined, schema: Schema | undefined): Json | undefined {
   if (!isObject(patch)) return patch;
   if (patch['$patch'] === 'replace') return withoutDirectives(patch);
@@ -141,7 +141,7 @@ function withoutDirectives(value: Json | undefined): Json | undefined {
   return Object.fromEntries(kept.map(([key, item]) => [key, withoutDirectives(item)]));
 }
 
-/** What tells list items apart: the merge key's value, or the item itself. */
+/** The identity of a list item: the value of its merge key, or the item itself. */
 const identity = (item: Json | undefined, key: string | undefined): string =>
   JSON.stringify(key !== undefined && isObject(item) ? (item[key] ?? null) : (item ?? null));
 
@@ -162,7 +162,7 @@ function mergedList(target: Json | undefined, patch: Json[], schema: Schema | un
   return ordered(list, before, Array.isArray(wantedOrder) ? wantedOrder : patch, key);
 }
 
-/** The patch's items in the patch's order, the others where they were among them; new items come first. */
+/** Orders items as the patch does; other items keep their place among them, and new items come first. */
 function ordered(list: Json[], before: Json[], wanted: Json[], key: string | undefined): Json[] {
   const place = new Map(before.map((item, index) => [identity(item, key), index]));
   const byId = new Map(list.map((item) => [identity(item, key), item]));

@@ -1,6 +1,6 @@
 /**
- * Reads the Protobuf bodies that `kubectl create configmap|secret|namespace|serviceaccount` sends: those commands use
- * typed clients, which do not fall back to JSON. Nothing else of Protobuf is known here.
+ * Reads the Protobuf bodies of `kubectl create configmap|secret|namespace|serviceaccount`: these commands use typed
+ * clients, which do not fall back to JSON. Other kinds are not supported in Protobuf.
  */
 import type { Json, JsonObject } from '../../types.ts';
 
@@ -42,7 +42,7 @@ const KINDS: Readonly<Record<string, Message>> = {
   ServiceAccount: { 1: metadata, 4: { name: 'automountServiceAccountToken', type: 'bool' } },
 };
 
-/** The fields of a message: numbers and their raw values. @throws RangeError where it is cut short */
+/** The fields of a message: numbers and raw values. @throws RangeError if it is truncated */
 function* entries(bytes: Buffer): Generator<[number, Buffer | bigint]> {
   let at = 0;
   const varint = (): bigint => {
@@ -60,7 +60,7 @@ function* entries(bytes: Buffer): Generator<[number, Buffer | bigint]> {
     if (wire === 0) yield [tag >> 3, varint()];
     else if (wire === 2) {
       const length = Number(varint());
-      if (at + length > bytes.length) throw new RangeError('the Protobuf message is cut short');
+      if (at + length > bytes.length) throw new RangeError('the Protobuf message is truncated');
       yield [tag >> 3, bytes.subarray(at, at + length)];
       at += length;
     } else throw new RangeError(`the Protobuf message has a field of wire type ${wire}`);
@@ -83,7 +83,7 @@ function decode(bytes: Buffer, message: Message): JsonObject {
       result[name] = { ...(result[name] as JsonObject | undefined), [text(pair.get(1))]: decoded };
     } else {
       const single: Json = type === 'string' ? text(value) : decode(value as Buffer, type);
-      // The encoder writes empty strings for what nobody set.
+      // The encoder writes empty strings for unset fields.
       if (single === '') continue;
       result[name] = field.repeated === true ? [...((result[name] ?? []) as Json[]), single] : single;
     }
@@ -91,9 +91,9 @@ function decode(bytes: Buffer, message: Message): JsonObject {
   return result;
 }
 
-/** The object that a body holds; null where its kind is not known here. @throws RangeError where it is no such message */
+/** The object in a body; null if its kind is not supported. @throws RangeError if the message is invalid */
 export function decodeProtobuf(body: Buffer): Json | null {
-  if (!body.subarray(0, 4).equals(MAGIC)) throw new RangeError('the body does not begin as Kubernetes Protobuf does');
+  if (!body.subarray(0, 4).equals(MAGIC)) throw new RangeError('the body does not start with the Kubernetes Protobuf prefix');
   const envelope = new Map(entries(body.subarray(4)));
   const type = new Map(entries(envelope.get(1) as Buffer));
   const kind = text(type.get(2));
