@@ -1,8 +1,8 @@
-/** Reads a process's environment once, against a schema, and tells of every mistake at once. */
+/** Validates a process's environment against a schema, and reports all mistakes together. */
 import { Type, type Static, type TObject, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
 
-/** All that is wrong with an environment, a line a variable: its name, what it holds (secrets masked) and what is allowed. */
+/** Every mistake in an environment, one line per variable: its name, its value (secrets are hidden) and what is allowed. */
 export class ConfigurationError extends Error {
   readonly problems: readonly string[];
   constructor(problems: readonly string[]) {
@@ -16,10 +16,10 @@ export class ConfigurationError extends Error {
 
 const wanted = (schema: TSchema): string => (schema as { description?: string }).description ?? JSON.stringify(schema);
 
-/** Marks a variable whose value is never shown. */
+/** Marks a variable whose value must not appear in messages. */
 export const secret = { secret: true } as const;
 
-/** A comma-separated list of non-empty, trimmed items. Absent or empty is an empty list. */
+/** Splits a comma-separated list into trimmed, non-empty items. Returns an empty list if the value is absent or empty. */
 export function listOf(value: string | undefined): string[] {
   return (value ?? '')
     .split(',')
@@ -28,10 +28,9 @@ export function listOf(value: string | undefined): string[] {
 }
 
 /**
- * Parses the variables that `schema` names from an environment. Numbers and booleans are read from their text, defaults
- * are filled in, an empty string counts as absent. Each property's `description` says what is allowed, as the end of the
- * sentence "… must be ".
- * @param further mistakes that a schema cannot see; they are told after those that it does
+ * Parses the variables that `schema` names. Numbers and booleans are converted from text, defaults are filled in, and an
+ * empty string counts as absent. Each property's `description` completes the sentence "it must be …".
+ * @param further mistakes that other checks found; they are reported after those of the schema
  * @returns a frozen object of the schema's type
  * @throws ConfigurationError with every mistake
  */

@@ -1,4 +1,4 @@
-/** What rooms need of a log; pino's interface, passed in, so that nobody imports it but a `main.ts`. */
+/** The logger that packages receive: a subset of pino's interface. Only the `main.ts` files import pino. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -1,4 +1,4 @@
-/** Opens the exporter to an OpenTelemetry collector. If none is configured, the exporter is not even loaded. */
+/** Opens the exporter to an OpenTelemetry collector. Without an endpoint, the exporter's module is not loaded. */
 import type { Logger } from './logger.ts';
 import { NO_TRACER, type Tracer } from './tracing.ts';
 

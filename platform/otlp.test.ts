@@ -15,8 +15,8 @@ const tracerTo = (endpoint: string, rest: { headers?: string } = {}): { tracer: 
   };
 };
 
-describe('spans on their way to a collector', () => {
-  it('say when, what, within what, and whether it failed', async () => {
+describe('OTLP exporter', () => {
+  it('sends the times, attributes, parent and failure of each span', async () => {
     const collector = await startCollector();
     try {
       const { tracer } = tracerTo(`${collector.url}/`, { headers: 'authorization=Basic%20YQ==, x-tenant=a' });
@@ -53,28 +53,30 @@ describe('spans on their way to a collector', () => {
     }
   });
 
-  it('are dropped, with one word in the log, where the collector is away', async () => {
+  it('drops spans and logs one warning if the collector is down', async () => {
     const { tracer, lines } = tracerTo('http://127.0.0.1:1');
     for (let count = 0; count < 5_000; count += 1) tracer.start('x').end();
     await tracer.close();
-    expect(lines.map(({ level, message }) => [level, message])).to.deep.equal([['warn', 'spans are lost until the collector answers']]);
+    expect(lines.map(({ level, message }) => [level, message])).to.deep.equal([
+      ['warn', 'span export failed; spans are dropped until the collector responds'],
+    ]);
   });
 });
 
-describe('a process without a collector', () => {
-  /** Prints every module of ours, or named like OpenTelemetry, that a program loads before its first line runs. */
+describe('process without a collector', () => {
+  /** Prints the URL of each module that a program loads. */
   const WATCH = `data:text/javascript,${encodeURIComponent(`
     import { registerHooks } from 'node:module';
     registerHooks({ load(url, context, next) { process.stdout.write(url + '\\n'); return next(url, context); } });
   `)}`;
   for (const main of ['api/main.ts', 'operator/main.ts', 'scanner-image/main.ts'])
-    it(`loads nothing for it: ${main}`, () => {
+    it(`does not load the OTLP exporter: ${main}`, () => {
       const { stdout } = spawnSync(process.execPath, ['--import', WATCH, join(ROOT, main)], {
         env: { PATH: process.env.PATH, SCAN_INPUT: '/nowhere' },
         encoding: 'utf8',
       });
       expect(stdout).to.include('platform/open-tracer.ts');
-      // The bare interface, which does nothing by itself, comes with the metrics client.
+      // The metrics client imports @opentelemetry/api, which only defines interfaces.
       expect(stdout).not.to.match(/otlp\.ts|@opentelemetry\/(?!api\/)/);
     }).timeout(30_000);
 });

@@ -1,25 +1,26 @@
 /**
- * Sends spans to an OpenTelemetry collector: OTLP over HTTP, in its JSON encoding. A process imports this file only where
- * a collector is configured. The OpenTelemetry SDK would be ten packages and 20 MB in every image for the same request.
+ * Sends spans to an OpenTelemetry collector with OTLP over HTTP, in the JSON encoding. A process imports this file only if
+ * a collector is configured. The OpenTelemetry SDK would add ten packages and 20 MB to every image for the same request.
  */
 import { randomBytes } from 'node:crypto';
 import type { Logger } from './logger.ts';
+import { withTimeLimit } from './time-limits.ts';
 import { readTraceparent, writeTraceparent } from '../core/protocol/traceparent.ts';
 import type { Attributes, Tracer } from './tracing.ts';
 
 export interface OtlpOptions {
   /** The collector's base address, such as http://collector:4318. */
   endpoint: string;
-  /** For the collector's own sign-in, as OTEL_EXPORTER_OTLP_HEADERS writes them: `name=value,name=value`. */
+  /** Headers that authenticate to the collector, in the form of OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
   headers?: string;
   service: string;
   version: string;
   logger: Logger;
-  /** How long spans are gathered before they are sent, in milliseconds. */
+  /** How long spans are collected before a batch is sent, in milliseconds. */
   gatherMs?: number;
 }
 
-/** More are dropped: a collector that is away must not fill the memory. */
+/** Further spans are dropped, because the queue must not fill the memory while the collector is down. */
 const WAITING_MAX = 2048;
 const BATCH = 512;
 const SEND_WITHIN_MS = 3_000;
@@ -77,12 +78,11 @@ export function createOtlpTracer(options: OtlpOptions): Tracer {
     try {
       const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(SEND_WITHIN_MS) });
       await answer.body?.cancel();
-      if (!answer.ok) throw new Error(`the collector answered with ${answer.status}`);
-      if (failing) logger.info({}, 'spans are sent again');
+      if (!answer.ok) throw new Error(`the collector responded with status ${answer.status}`);
+      if (failing) logger.info({}, 'span export recovered');
       failing = false;
     } catch (error) {
-      if (!failing)
-        logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'spans are lost until the collector answers');
+      if (!failing) logger.warn({ err: error }, 'span export failed; spans are dropped until the collector responds');
       failing = true;
     }
   }
@@ -106,7 +106,7 @@ export function createOtlpTracer(options: OtlpOptions): Tracer {
   return {
     start(name, { parent, kind = 'internal', attributes = {}, at = new Date(), id } = {}) {
       const above = readTraceparent(parent);
-      // Whoever began the trace decided that it is not recorded.
+      // The process that started the trace decided not to sample it.
       if (above !== null && !above.sampled) return { traceparent: parent, end: () => undefined };
       const traceId = above?.traceId ?? randomBytes(16).toString('hex');
       const spanId = id ?? randomBytes(8).toString('hex');
@@ -131,8 +131,8 @@ export function createOtlpTracer(options: OtlpOptions): Tracer {
       };
     },
     async close() {
-      // A collector that is away must not hold up the end of a process: one batch' time for all of them.
-      await Promise.race([flush(), new Promise((resolve) => setTimeout(resolve, SEND_WITHIN_MS).unref())]);
+      // All batches together get the time of one, so that a collector that is down does not delay the shutdown.
+      await withTimeLimit(flush(), SEND_WITHIN_MS, 'span export').catch(() => undefined);
     },
   };
 }

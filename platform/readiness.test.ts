@@ -12,7 +12,7 @@ const faulty: Probe = {
 };
 
 describe('readiness', () => {
-  it('is given if every dependency answers', async () => {
+  it('is ready if every dependency is available', async () => {
     expect(await checkReadiness({ mongodb: up, nats: { ...up, required: false } })).to.deep.equal({
       ready: true,
       missing: [],
@@ -20,7 +20,7 @@ describe('readiness', () => {
     });
   });
 
-  it('is refused if a required dependency is unavailable, and names it', async () => {
+  it('is not ready if a required dependency is unavailable, and names it', async () => {
     expect(await checkReadiness({ mongodb: up, objects: down, kubernetes: faulty })).to.deep.equal({
       ready: false,
       missing: ['objects', 'kubernetes'],
@@ -28,7 +28,7 @@ describe('readiness', () => {
     });
   });
 
-  it('is given if only optional dependencies are unavailable, and names them', async () => {
+  it('is ready if only optional dependencies are unavailable, and names them', async () => {
     expect(await checkReadiness({ mongodb: up, nats: { ...down, required: false } })).to.deep.equal({
       ready: true,
       missing: ['nats'],
@@ -36,7 +36,7 @@ describe('readiness', () => {
     });
   });
 
-  it('takes a check that exceeds the time limit as unavailable, and waits for all checks at once', async () => {
+  it('counts a check that exceeds the time limit as a failure, and runs all checks at once', async () => {
     const started = performance.now();
     const { missing } = await checkReadiness({ mongodb: hanging, objects: hanging, kubernetes: up }, { limitMs: 40 });
     expect(missing).to.deep.equal(['mongodb', 'objects']);

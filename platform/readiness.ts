@@ -1,4 +1,4 @@
-/** Readiness of a process: asks every dependency at once, each within a time limit. */
+/** Readiness of a process: checks all dependencies in parallel, each within a time limit. */
 import { withTimeLimit } from './time-limits.ts';
 
 /** Checks one dependency. */
@@ -21,7 +21,7 @@ export interface Readiness {
   dependencies: Record<string, 'ok' | 'missing'>;
 }
 
-/** The time limit of one check, in milliseconds. Kubelet waits for the whole answer, so checks run side by side. */
+/** The time limit of one check, in milliseconds. The kubelet waits for the whole response, so checks run in parallel. */
 export const READINESS_LIMIT_MS = 2_000;
 
 /** Runs every check. A check that fails, or that takes longer than `limitMs`, makes its dependency unavailable. Never throws. */

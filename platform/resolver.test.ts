@@ -7,7 +7,7 @@ const some =
   (...addresses: string[]): Lookup =>
   () =>
     Promise.resolve(addresses);
-/** A resolver over given lookups, and the names that the system was asked for. */
+/** A resolver with fake lookups, and the names that it passed to the system's resolver. */
 function resolverOf(v4: Lookup, v6: Lookup, system: Lookup, withinMs?: number) {
   const askedSystem: string[] = [];
   const lookups: Lookups = {
@@ -31,22 +31,32 @@ describe('resolver', () => {
     ['accepts a name with one family only', [some('192.0.2.1'), failing('ENODATA'), some('10.0.0.1')], ['192.0.2.1'], false],
     ['returns one family if the other times out', [failing('ETIMEOUT'), some('2001:db8::1'), some('10.0.0.1')], ['2001:db8::1'], false],
     [
-      'asks the system for a name that name servers do not know',
+      'queries the system for a name that name servers do not know',
       [failing('ENOTFOUND'), failing('ENODATA'), some('10.0.0.1')],
       ['10.0.0.1'],
       true,
     ],
     [
-      'asks the system if there are no name servers',
+      'queries the system if there are no name servers',
       [failing('ECONNREFUSED'), failing('ECONNREFUSED'), some('10.0.0.1')],
       ['10.0.0.1'],
       true,
     ],
-    ['never asks the system if name servers time out', [failing('ETIMEOUT'), failing('ENODATA'), some('10.0.0.1')], 'unavailable', false],
-    ['never asks the system if name servers fail', [failing('ESERVFAIL'), failing('ESERVFAIL'), some('10.0.0.1')], 'unavailable', false],
+    [
+      'does not query the system if name servers time out',
+      [failing('ETIMEOUT'), failing('ENODATA'), some('10.0.0.1')],
+      'unavailable',
+      false,
+    ],
+    [
+      'does not query the system if name servers fail',
+      [failing('ESERVFAIL'), failing('ESERVFAIL'), some('10.0.0.1')],
+      'unavailable',
+      false,
+    ],
     ['reports a name that does not exist', [failing('ENOTFOUND'), failing('ENOTFOUND'), failing('ENOTFOUND')], 'not_found', true],
     [
-      'reports a system lookup that failed for now',
+      'reports a temporary failure of the system lookup',
       [failing('ENOTFOUND'), failing('ENOTFOUND'), failing('EAI_AGAIN')],
       'unavailable',
       true,
@@ -61,7 +71,7 @@ describe('resolver', () => {
       expect(askedSystem).to.deep.equal(asksSystem ? ['name.example'] : []);
     });
 
-  it('stops waiting after its deadline', async () => {
+  it('stops waiting after the time limit', async () => {
     const { resolver } = resolverOf(failing('ENOTFOUND'), failing('ENOTFOUND'), () => new Promise(() => undefined), 20);
     expect(await resolver.resolve('slow.example')).to.deep.equal({ ok: false, reason: 'unavailable' });
   });

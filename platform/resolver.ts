@@ -1,19 +1,19 @@
-/** Resolves host names, within a bounded time. Used for targets only: the API, the operator and the scanner judge the addresses. */
+/** Resolves the host names of scan targets within a time limit. The API, the operator and the scanner judge the addresses. */
 import { lookup as systemLookup, Resolver as NameServerClient } from 'node:dns/promises';
 import type { Resolution, Resolver } from '../core/scan/targets.ts';
 import { withTimeLimit } from './time-limits.ts';
 
-/** How names are looked up; the system's own by default. */
+/** The two ways to look up a name. Tests replace them. */
 export interface Lookups {
-  /** Asks the name servers for one family of addresses. Rejects with a `code` of c-ares. */
+  /** Queries the name servers for one address family. Rejects with a `code` of c-ares. */
   nameServers(hostname: string, family: 4 | 6): Promise<string[]>;
-  /** Asks as every program of this machine does, including its hosts file. Rejects with a `code` of getaddrinfo. */
+  /** Queries the system's resolver, which reads the hosts file. Rejects with a `code` of getaddrinfo. */
   system(hostname: string): Promise<string[]>;
 }
 
 /** Longer than two tries of one name server, shorter than the API's limit for a dependency. */
 const RESOLVE_WITHIN_MS = 5_000;
-/** Immediate answers that mean: the name servers do not know the name, or there are no name servers. */
+/** Codes of c-ares if the name servers do not know the name, or if there are no name servers. */
 const DEFINITE = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME']);
 /** Codes of getaddrinfo for a name that does not exist or has no address. */
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
@@ -21,9 +21,9 @@ const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /**
- * A resolver that asks name servers first, and the system's resolver only for names that they do not know, because these
- * may be in a hosts file. Not the other way round: `getaddrinfo` runs on the few threads that the whole process shares,
- * and some slow names of one caller would delay every connection that we open ourselves.
+ * Creates a resolver that queries the name servers first. It uses the system's resolver only for names that they do not
+ * know, because these may be in a hosts file. The order matters: `getaddrinfo` blocks one of the few threads that the whole
+ * process shares, so a few slow names would delay every connection that the process opens.
  */
 export function createResolver(options: { lookups?: Lookups; withinMs?: number } = {}): Resolver {
   const { lookups = systemLookups(), withinMs = RESOLVE_WITHIN_MS } = options;

@@ -10,11 +10,11 @@ export const natsUrl = (description: string) => Type.String({ pattern: '^(nats|t
 /** A port to listen on. */
 export const port = (fallback: number) =>
   Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description: 'a port from 1 to 65535, or 0 for any free port' });
-/** One of several words, with a default. */
+/** An enumeration with a default. */
 export const choice = <const T extends readonly string[]>(values: T, fallback: T[number]) =>
   Type.Unsafe<T[number]>({ type: 'string', enum: [...values], default: fallback, description: `one of ${values.join(', ')}` });
 
-/** Without anchors, for use inside other patterns. */
+/** A Kubernetes namespace. Without anchors, for use inside other patterns. */
 export const NAMESPACE_PATTERN = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 
 export const ProcessSettings = {
@@ -28,7 +28,7 @@ export const KubernetesSettings = {
     default: 'curbcut',
     description: 'the Kubernetes namespace of submitted scans, the queue and the lease',
   }),
-  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; if it is absent, the pod's service account is used")),
+  KUBECONFIG: Type.Optional(text("the path of a kubeconfig; if it is not set, the pod's service account is used")),
 };
 
 export const DatabaseSettings = {
@@ -58,10 +58,10 @@ export const TargetSettings = {
   DENY_TARGETS: Type.String({ default: '', description: 'a comma-separated list of CIDRs' }),
 };
 
-/** Under OpenTelemetry's own names. */
+/** The names are OpenTelemetry's own. */
 export const TracingSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
-    httpUrl('the address of an OpenTelemetry collector (OTLP over HTTP) such as http://collector:4318; if it is absent, nothing is traced'),
+    httpUrl('the address of an OpenTelemetry collector (OTLP over HTTP) such as http://collector:4318; if it is not set, tracing is off'),
   ),
   OTEL_EXPORTER_OTLP_HEADERS: Type.Optional(
     Type.String({

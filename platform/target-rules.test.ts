@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { readTargetRules } from './target-rules.ts';
 
-describe('target rules of an environment', () => {
-  it('are empty by default', () => {
+describe('readTargetRules', () => {
+  it('returns empty lists by default', () => {
     expect(readTargetRules({})).to.deep.equal({ targets: { allow: [], deny: [] }, problems: [] });
   });
 
-  it('take CIDRs, names, and addresses with a port', () => {
+  it('accepts CIDRs, names, and addresses with a port', () => {
     const { targets, problems } = readTargetRules({
       ALLOW_TARGETS: '127.0.0.0/8, intranet.example ,10.1.2.3:8080,[::1]:80',
       DENY_TARGETS: '198.19.0.0/17',
@@ -15,7 +15,7 @@ describe('target rules of an environment', () => {
     expect(targets).to.deep.equal({ allow: ['127.0.0.0/8', 'intranet.example', '10.1.2.3:8080', '[::1]:80'], deny: ['198.19.0.0/17'] });
   });
 
-  it('tell of each misspelt item', () => {
+  it('reports each malformed item', () => {
     expect(readTargetRules({ ALLOW_TARGETS: '10.0.0.0/99,a b', DENY_TARGETS: 'example.com' }).problems).to.deep.equal([
       'ALLOW_TARGETS holds "10.0.0.0/99"; each item must be a CIDR, a host name or address:port.',
       'ALLOW_TARGETS holds "a b"; each item must be a CIDR, a host name or address:port.',

@@ -1,4 +1,4 @@
-/** `ALLOW_TARGETS` and `DENY_TARGETS` of a process's environment, as the address rule takes them. */
+/** Parses `ALLOW_TARGETS` and `DENY_TARGETS` into the rules that `judgeTarget` applies. */
 import ipaddr from 'ipaddr.js';
 import { listOf } from './configuration.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
@@ -7,8 +7,8 @@ const isRange = (item: string): boolean => ipaddr.isValid(item) || ipaddr.isVali
 const isHost = (item: string): boolean => /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(:\d{1,5})?$/i.test(item);
 
 /**
- * Reads both lists. A range that is misspelt would let through too little, or, worse, refuse nothing: each is a problem,
- * told in the words of `readConfiguration`, which takes them as further problems.
+ * Parses both lists. Each malformed item is a problem, because a misspelt range in `DENY_TARGETS` would deny nothing.
+ * @returns `problems` for the `further` parameter of `readConfiguration`
  */
 export function readTargetRules(environment: Record<string, string | undefined>): { targets: TargetRules; problems: string[] } {
   const allow = listOf(environment.ALLOW_TARGETS);

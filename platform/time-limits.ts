@@ -1,4 +1,4 @@
-/** Bounds for waits: the one place that races a promise against a timer. */
+/** Time limits for waits. */
 
 /** A wait took longer than its limit. */
 export class TimeLimitExceeded extends Error {
@@ -11,7 +11,7 @@ export class TimeLimitExceeded extends Error {
 }
 
 /**
- * Waits for a promise, at most `limitMs` milliseconds. The work itself is not stopped; a rejection that arrives after
+ * Waits for a promise for at most `limitMs` milliseconds. The work itself is not stopped. A rejection that arrives after
  * the limit is ignored.
  * @param what the subject of the error message, such as `readiness check of mongodb`
  * @throws TimeLimitExceeded if the promise is not settled in time
@@ -21,7 +21,7 @@ export async function withTimeLimit<T>(promise: Promise<T>, limitMs: number, wha
   const limit = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new TimeLimitExceeded(what, limitMs)), Math.max(0, limitMs));
   });
-  // After the limit nobody waits for the promise any more, and its rejection must not end the process.
+  // After the limit nothing awaits the promise, and an unhandled rejection would end the process.
   promise.catch(() => undefined);
   try {
     return await Promise.race([promise, limit]);

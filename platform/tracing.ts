@@ -1,38 +1,39 @@
-/** What rooms need to be traced: spans that belong together over processes by a W3C traceparent. Passed in; `otlp.ts` sends them. */
+/** The tracer that packages receive. A W3C traceparent joins the spans of several processes; `otlp.ts` exports them. */
+import { errorMessage } from './errors.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 export interface SpanOptions {
-  /** The traceparent of the span that this one is part of; without a valid one it begins a trace. */
+  /** The traceparent of the parent span. If it is absent or invalid, the span starts a new trace. */
   parent?: string;
   kind?: 'internal' | 'server' | 'client';
   attributes?: Attributes;
-  /** When it began; absent: now. */
+  /** The start time. Default: now. */
   at?: Date;
-  /** Its id, 16 hexadecimal digits, where another process must know it too; absent: a new one. */
+  /** The span id, 16 hexadecimal digits, if another process must know it in advance. Default: a random id. */
   id?: string;
 }
 
 export interface Span {
-  /** What its parts, here or in another process, name as their parent; undefined where nothing is traced. */
+  /** The `parent` for child spans, in this or another process; undefined if tracing is off. */
   traceparent: string | undefined;
-  /** Ends it. `error` marks it as failed. */
+  /** Ends the span. `error` marks it as failed. */
   end(result?: { attributes?: Attributes; error?: string; at?: Date }): void;
 }
 
 export interface Tracer {
   start(name: string, options?: SpanOptions): Span;
-  /** Sends what has ended, in a few seconds or not at all. */
+  /** Sends the spans that have ended; drops them after a few seconds. */
   close(): Promise<void>;
 }
 
-/** Traces nothing. */
+/** The tracer if tracing is off. */
 export const NO_TRACER: Tracer = {
   start: () => ({ traceparent: undefined, end: () => undefined }),
   close: () => Promise.resolve(),
 };
 
-/** Does work within a span, which is failed where the work throws. */
+/** Runs `work` within a span. If `work` throws, the span is marked as failed. */
 export async function inSpan<T>(tracer: Tracer, name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
   const span = tracer.start(name, options);
   try {
@@ -40,7 +41,7 @@ export async function inSpan<T>(tracer: Tracer, name: string, options: SpanOptio
     span.end();
     return result;
   } catch (error) {
-    span.end({ error: error instanceof Error ? error.message : String(error) });
+    span.end({ error: errorMessage(error) });
     throw error;
   }
 }

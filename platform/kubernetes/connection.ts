@@ -1,6 +1,6 @@
 /**
  * Opens the connection to a Kubernetes API: raw JSON in and out, over one keep-alive pool for all requests and watches.
- * The `@kubernetes/client-node` package reads the kubeconfig and authenticates; it is loaded here, and only here.
+ * The `@kubernetes/client-node` package reads the kubeconfig and authenticates. Only this file loads it.
  */
 import type { Logger } from '../logger.ts';
 import { createCredentials } from './credentials.ts';
@@ -19,10 +19,11 @@ export interface ConnectOptions {
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * @throws Error that says what is wrong with the kubeconfig. The server itself is first contacted by the first request.
+ * Loads the kubeconfig. The first request opens the first connection to the server.
+ * @throws Error that describes the mistake in the kubeconfig
  */
 export async function connectKubernetes(options: ConnectOptions = {}): Promise<KubernetesConnection> {
-  // Half a second and much memory (docs/dependencies.md): only after the settings were found to be right.
+  // Takes half a second and much memory (docs/dependencies.md), so it is loaded only after the settings were validated.
   const { loadKubeConfig } = await import('./kubeconfig.ts');
   const load = () => loadKubeConfig(options.kubeconfig);
   const config = load();

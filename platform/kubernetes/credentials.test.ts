@@ -21,7 +21,7 @@ describe('credentials for Kubernetes', () => {
     const load = () => toLoadedConfig({ server: 'https://one', ...cluster }, user);
     return createCredentials(load(), load);
   };
-  /** What is sent; certificates as text. */
+  /** The headers and certificates that would be sent, as text. */
   const current = async (given: Credentials) => {
     const { headers, tls } = await given.current();
     const text = Object.entries(tls).map(([name, value]) => [name, Buffer.isBuffer(value) ? value.toString() : value]);
@@ -30,7 +30,7 @@ describe('credentials for Kubernetes', () => {
   const authorization = async (given: Credentials) => (await given.current()).headers['authorization'];
   const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-  /** A plug-in that counts its runs and answers with what `output` prints; `$runs` is the number of the run. */
+  /** A plug-in that counts its runs and runs `output`, in which `$runs` is the number of the run. */
   async function plugin(output: string) {
     const command = join(folder, 'login');
     await writeFile(
@@ -42,7 +42,7 @@ describe('credentials for Kubernetes', () => {
   }
   const runs = async () => (await readFile(join(folder, 'runs'), 'utf8')).trim().split('\n').length;
 
-  it('gives certificates as data and from files, and a token', async () => {
+  it('returns certificates from data and from files, and a token', async () => {
     await writeFile(join(folder, 'ca'), 'CA');
     const given = credentials(
       { 'client-certificate-data': base64('CERT'), 'client-key-data': base64('KEY'), token: 't' },
@@ -56,12 +56,12 @@ describe('credentials for Kubernetes', () => {
     expect((await current(credentials({}, cluster))).tls).to.deep.equal({ ca: 'CA' });
   });
 
-  it('gives the TLS name and whether to verify', async () => {
+  it('returns the TLS server name and whether to verify certificates', async () => {
     const cluster = { 'tls-server-name': 'api', 'insecure-skip-tls-verify': true };
     expect((await current(credentials({}, cluster))).tls).to.deep.equal({ servername: 'api', rejectUnauthorized: false });
   });
 
-  it('authenticates by name and password, and impersonates', async () => {
+  it('authenticates with user name and password, and impersonates', async () => {
     const given = credentials({ username: 'a', password: 'b', as: 'jane', 'as-uid': '7', 'as-groups': ['x', 'y'] });
     expect((await given.current()).headers).to.deep.equal({
       authorization: `Basic ${base64('a:b')}`,
@@ -78,7 +78,7 @@ describe('credentials for Kubernetes', () => {
     expect(await authorization(given)).to.equal(`Bearer ${token}`);
   });
 
-  it('reads a token file again after a minute, and when the server refused the token', async () => {
+  it('reads a token file again after a minute, and when the server rejects the token', async () => {
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, 'one\n');
     const given = credentials({ tokenFile, token: 'not me' });

@@ -1,13 +1,13 @@
 /**
- * Headers and certificates of the requests to the Kubernetes API, kept fresh. `KubeConfig` reads token files, runs
- * credential plug-ins and renews OIDC tokens; this file decides when to ask it again, and explains its errors.
+ * Headers and certificates for requests to the Kubernetes API. `KubeConfig` reads token files, runs credential plug-ins
+ * and renews OIDC tokens; this file decides when to call it again, and explains its errors.
  */
 import type { RequestOptions } from 'node:https';
 import { errorMessage } from '../errors.ts';
 import { withTimeLimit } from '../time-limits.ts';
 import type { ExecEntry, LoadedConfig } from './kubeconfig.ts';
 
-/** Options of the TLS connection; a change of them needs a new one. */
+/** Options of the TLS connection. A change needs a new connection. */
 export type Tls = Pick<RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
 export interface Authentication {
@@ -18,16 +18,16 @@ export interface Authentication {
 export interface Credentials {
   /** @throws Error that names the credential file or the plug-in that failed */
   current(): Promise<Authentication>;
-  /** The server refused the last ones: the next `current` loads everything again. */
+  /** Call this when the server rejects the credentials: the next `current` loads everything again. */
   renew(): void;
 }
 
 /**
- * How long an answer of KubeConfig is used, in milliseconds. It reads certificate files each time, token files once a
- * minute, as client-go does, and it runs a plug-in again when its credential has expired.
+ * How long a result of KubeConfig is used, in milliseconds. KubeConfig reads certificate files on each call and token
+ * files once per minute, as client-go does, and it runs a plug-in again when its credential has expired.
  */
 const FRESH_MS = 30_000;
-/** For a plug-in that hangs: KubeConfig would wait for it forever. */
+/** The time limit of a plug-in, in milliseconds. KubeConfig itself would wait forever. */
 const LIMIT_MS = 60_000;
 
 /** @param reload reads the configuration again: a new KubeConfig has no tokens in memory */
@@ -44,7 +44,7 @@ export function createCredentials(initial: LoadedConfig, reload: () => LoadedCon
     renew,
     current() {
       if (latest && Date.now() - latest.at < FRESH_MS) return latest.authentication;
-      // Counts as fresh while it is under way: each call of KubeConfig would start a plug-in of its own.
+      // Shared while it is pending, because each call of KubeConfig would start its own plug-in process.
       const entry = { authentication: authenticate((loaded ??= reload())), at: Infinity };
       latest = entry;
       entry.authentication.then(
@@ -52,7 +52,7 @@ export function createCredentials(initial: LoadedConfig, reload: () => LoadedCon
           entry.at = Date.now();
         },
         () => {
-          // KubeConfig keeps what a plug-in printed, even if it is not a credential.
+          // KubeConfig caches the output of a plug-in, even if it is not a credential.
           if (latest === entry) renew();
         },
       );
@@ -83,7 +83,7 @@ function explain(error: NodeJS.ErrnoException, exec: ExecEntry | undefined): Err
   if (error.syscall === 'open') return new Error(`the credential file ${error.path} cannot be read: ${error.message}`, { cause: error });
   if (!exec) return error;
   const hint = error.code === 'ENOENT' && exec.installHint ? ` (${exec.installHint.trim()})` : '';
-  // What the plug-in printed may be a secret, and an error of JSON.parse quotes it.
+  // The output of the plug-in may be a secret, and an error of JSON.parse quotes it.
   const unreadable = error instanceof SyntaxError || error instanceof TypeError;
   const why = unreadable ? 'it did not print JSON with a credential' : errorMessage(error).trim() || 'it printed no error';
   return new Error(`the credential plug-in ${exec.command} failed: ${why}${hint}`);

@@ -3,7 +3,7 @@
  *
  * `KubeConfig` of `@kubernetes/client-node` loads the configuration and authenticates. It differs from kubectl in the
  * points that `prepareUser` and `prepareCluster` name, so it receives only the current context, in a form that it
- * understands. Importing this file loads the whole package (docs/dependencies.md has the cost): import it dynamically.
+ * understands. Import this file dynamically, because it loads the whole package (cost: docs/dependencies.md).
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -53,7 +53,7 @@ export interface LoadedConfig {
   server: string;
   proxyUrl?: string;
   namespace: string;
-  /** Sent with each request beside what `kubeConfig` adds. */
+  /** Headers of each request, in addition to those of `kubeConfig`. */
   headers: Record<string, string | string[]>;
   /** The credential plug-in, if the user has one. */
   exec?: ExecEntry;
@@ -138,7 +138,7 @@ export function toLoadedConfig(cluster: ClusterEntry, user: UserEntry, namespace
   };
   kubeConfig.loadFromString(JSON.stringify(config));
   const headers: LoadedConfig['headers'] = {};
-  // KubeConfig sends `as` alone.
+  // KubeConfig sends only `as`.
   if (user['as-uid']) headers['impersonate-uid'] = user['as-uid'];
   if (user['as-groups']?.length) headers['impersonate-group'] = user['as-groups'];
   return { kubeConfig, server: cluster.server, proxyUrl: cluster['proxy-url'], namespace, headers, exec: user.exec };
@@ -153,8 +153,8 @@ function prepareCluster(cluster: ClusterEntry): ClusterEntry {
 function prepareUser(user: UserEntry, cluster: ClusterEntry): object {
   const { tokenFile, exec, ...rest } = withoutShadowed(user, ['client-certificate', 'client-key']);
   const prepared = { ...rest, ...(rest.username && { password: rest.password ?? '' }) };
-  // KubeConfig does not know `tokenFile` in a file, but reads the file of a service account in this form. As for
-  // client-go, the file wins over a token beside it: it is the one that is renewed.
+  // KubeConfig ignores `tokenFile` in a kubeconfig, but reads token files in this form. As in client-go, the file takes
+  // precedence over `token`, because only the file is renewed.
   if (tokenFile) return { ...prepared, token: undefined, 'auth-provider': { name: 'tokenFile', config: { tokenFile } } };
   if (!exec) return prepared;
   // Some plug-ins refuse to run without this variable, and KubeConfig does not set it.
@@ -162,13 +162,13 @@ function prepareUser(user: UserEntry, cluster: ClusterEntry): object {
   return { ...prepared, exec: { ...exec, env: [...(exec.env ?? []), info] } };
 }
 
-/** If there are both data and a file, kubectl takes the data, KubeConfig the file. */
+/** Removes file paths beside inline data. If both are set, kubectl uses the data, but KubeConfig uses the file. */
 function withoutShadowed<T extends object>(entry: T, fields: (keyof T & string)[]): T {
   const shadowed = fields.filter((field) => (entry as Record<string, unknown>)[`${field}-data`]);
   return Object.fromEntries(Object.entries(entry).filter(([key]) => !(shadowed as string[]).includes(key))) as T;
 }
 
-/** client.authentication.k8s.io: what a plug-in learns about the request for a credential. */
+/** The ExecCredential (client.authentication.k8s.io) that a plug-in receives. */
 function execInfo(exec: ExecEntry, cluster: ClusterEntry): object {
   const { extensions, 'certificate-authority': _, ...rest } = cluster;
   const config = extensions?.find(({ name }) => name === 'client.authentication.k8s.io/exec')?.extension;

@@ -1,6 +1,6 @@
 /**
- * The connection to a Kubernetes API as its users see it: raw JSON in and out. `connectKubernetes` in `connection.ts` opens
- * it. This file loads no package, so that whoever only needs the errors and types does not load the client.
+ * The interface of the connection to a Kubernetes API: raw JSON in and out. `connectKubernetes` in `connection.ts` opens
+ * one. This file imports no package, so that code that needs only the errors and types does not load the client.
  */
 
 /** The path of a resource's collection, or of one object in it. */

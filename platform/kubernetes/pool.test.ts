@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createPools } from './pool.ts';
 
-describe('pool of connections to Kubernetes', () => {
-  it('stays the same while the certificates are equal, and is replaced when they are rotated', async () => {
+describe('Kubernetes connection pool', () => {
+  it('is reused while the certificates are equal, and replaced when they are rotated', async () => {
     const pools = createPools();
     const first = pools.use({ ca: Buffer.from('CA'), cert: Buffer.from('one') });
     expect(pools.use({ ca: Buffer.from('CA'), cert: Buffer.from('one') })).to.equal(first);
@@ -14,7 +14,7 @@ describe('pool of connections to Kubernetes', () => {
     await pools.close();
   });
 
-  it('is replaced after it was retired', async () => {
+  it('is replaced after it is retired', async () => {
     const pools = createPools();
     const first = pools.use({});
     pools.retire(first);

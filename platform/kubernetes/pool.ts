@@ -1,4 +1,4 @@
-/** The sockets that requests and watches share: one keep-alive pool, replaced when certificates change or it falls silent. */
+/** The sockets that requests and watches share: one keep-alive pool, replaced when certificates change or the server stops responding. */
 import { isDeepStrictEqual } from 'node:util';
 import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import type { Tls } from './credentials.ts';
@@ -12,25 +12,26 @@ export interface Pool {
 export interface Pools {
   /** The current pool; a new one if the certificates differ from its own. */
   use(tls: Tls): Pool;
-  /** Sends nothing more over the pool. Requests and watches that it carries go on to their end. */
+  /** Sends no new requests over the pool. Its current requests and watches continue. */
   retire(pool: Pool): void;
-  /** Ends every request and watch. */
+  /** Aborts every request and watch. */
   close(): Promise<void>;
 }
 
-/** More sockets than workers and watches ever need; a bound, so that a burst cannot open hundreds. */
+/** More sockets than workers and watches need. The limit prevents that a burst opens hundreds. */
 const MAX_SOCKETS = 64;
 
 /**
- * HTTP/1.1, although undici 8 prefers HTTP/2 and 50 parallel reads are faster with it (1,300/s instead of 500 to 800): on
- * one shared connection a GOAWAY or a fault of one stream would end every watch and leave every write in doubt.
+ * HTTP/1.1, although undici 8 prefers HTTP/2 and 50 parallel reads are faster with it (1,300/s instead of 500 to 800). On
+ * one shared HTTP/2 connection, a GOAWAY or a fault of one stream would end every watch, and the outcome of every pending
+ * write would be unknown.
  *
- * The server closes idle connections after 90 s or more; undici's own 4 s would mean a handshake for every poll.
+ * The server closes idle connections after 90 s or more. With undici's default of 4 s, each poll would need a handshake.
  */
 const SHARED = { allowH2: false, connections: MAX_SOCKETS, keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
 
 /**
- * KubeConfig makes a dispatcher too, but a new one for each request, hence a TLS handshake for each (docs/dependencies.md).
+ * KubeConfig creates a new dispatcher for each request, and each needs a TLS handshake (docs/dependencies.md).
  * @param proxyUrl the cluster's `proxy-url`: HTTP, HTTPS or SOCKS 5
  */
 export function createPools(proxyUrl?: string): Pools {

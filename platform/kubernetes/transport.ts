@@ -1,8 +1,8 @@
 /**
- * Sends requests over the shared pool, and again if that is known to be safe.
+ * Sends requests over the shared pool, and retries them if that is known to be safe.
  *
- * `Retry-After` is obeyed as client-go does it: only a 429 or 5xx that carries the header is sent again, because only
- * then has the server done nothing with the request.
+ * `Retry-After` is handled as in client-go: a request is retried only after a 429 or 5xx with this header, because only
+ * then the server has not processed the request.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
@@ -17,24 +17,24 @@ export interface Exchange extends RequestOptions {
   method: Dispatcher.HttpMethod;
   path: string;
   signal: AbortSignal;
-  /** The longest silence on a watch, in milliseconds; 0 for a request, which has its time-out. */
+  /** The idle time-out of a watch, in milliseconds; 0 for a request, which has a total time-out. */
   idleMs: number;
-  /** A wait that the server asks for must end before this, in milliseconds since the epoch. */
+  /** A retry must start before this time, in milliseconds since the epoch. */
   until: number;
-  /** What it was sent over last. */
+  /** The pool that it was last sent over. */
   pool?: Pool;
-  /** By `performance.now()`: when it was sent; for a watch, when bytes arrived last. */
+  /** When it was sent, or for a watch when bytes last arrived, by `performance.now()`. */
   sentAt: number;
-  /** Aborts when the server has fallen silent. */
+  /** Aborts when the server has stopped responding. */
   silence?: AbortSignal;
 }
 
 export interface Transport {
   /** @throws KubernetesError if the server refuses; other errors if it cannot be reached */
   exchange(exchange: Exchange): Promise<Dispatcher.ResponseData>;
-  /** Bytes arrived from the server. */
+  /** Call this when bytes arrive from the server. */
   heard(exchange: Exchange): void;
-  /** Nothing arrived within the time that the exchange had. */
+  /** Call this when an exchange timed out. */
   suspect(exchange: Exchange): void;
 }
 
@@ -48,7 +48,7 @@ export interface TransportDeps {
 const MAX_TRIES = 5;
 
 export function createTransport({ server, credentials, pools, logger }: TransportDeps): Transport {
-  /** When anything last came from the server, over any connection. */
+  /** When bytes last arrived from the server, over any connection. */
   let heardAt = 0;
   let silence = new AbortController();
 
@@ -57,7 +57,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     const { headers, tls } = await unlessAborted(credentials.current(), exchange.signal);
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
-    // A request has its own time-out.
+    // Requests have their own time-out, so only watches observe `silence`.
     const signal = idleMs ? AbortSignal.any([exchange.signal, silence.signal]) : exchange.signal;
     signal.throwIfAborted();
     const answer = pool.dispatcher.request({
@@ -80,7 +80,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     return response;
   }
 
-  /** Whether to send again what was refused; waits first if the server asks for it. */
+  /** Decides whether to retry a request that the server refused. Waits first if the server asks for it. */
   async function retries(refusal: KubernetesError, tries: number, exchange: Exchange): Promise<boolean> {
     if (refusal.code === 401 && tries === 1) {
       credentials.renew();
@@ -89,7 +89,10 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     const seconds = refusal.retryAfterSeconds;
     if (seconds === null || tries >= MAX_TRIES || (refusal.code !== 429 && refusal.code < 500)) return false;
     if (Date.now() + seconds * 1000 > exchange.until) return false;
-    logger?.debug({ method: exchange.method, path: exchange.path, code: refusal.code, seconds }, 'the Kubernetes API asks to retry later');
+    logger?.debug(
+      { method: exchange.method, path: exchange.path, code: refusal.code, seconds },
+      'Kubernetes API request delayed by Retry-After',
+    );
     await wait(seconds * 1000, undefined, { signal: exchange.signal });
     return true;
   }
@@ -101,7 +104,8 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
         try {
           response = await send(exchange);
         } catch (error) {
-          // The server closed a kept connection at this very moment. Only a read can be repeated: a write may have been done.
+          // The server closed the keep-alive connection while the request was sent. Only a read can be retried, because a
+          // write may already have been executed.
           if (exchange.method === 'GET' && tries === 1 && isReset(error) && !exchange.signal.aborted) continue;
           throw error;
         }
@@ -116,9 +120,9 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
     },
 
     /**
-     * The idle connections of the pool are dead in the same way, and each would cost one more request its whole time-out,
-     * so the pool is retired. If the server was not heard at all since the exchange was sent, the watches are dead too
-     * and end at once (client-go drops its one HTTP/2 connection with everything on it).
+     * Retires the pool: its idle connections are probably dead too, and each would cost one more request its whole time-out.
+     * If no bytes arrived on any connection since the exchange was sent, the watches are dead too and end at once
+     * (client-go closes its one HTTP/2 connection in this case).
      */
     suspect({ pool, sentAt }) {
       if (pool) pools.retire(pool);
@@ -129,7 +133,7 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
   };
 }
 
-/** undici observes the signal only once it has a connection, and opening one may take its whole time-out. */
+/** undici observes the signal only after it has a connection, and opening one may take its whole time-out. */
 function unlessAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason as Error);
@@ -144,7 +148,7 @@ function isReset(error: unknown): boolean {
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes((error as { code?: string }).code ?? '');
 }
 
-/** The error for a response other than success, whatever its body holds: a proxy on the way may answer in HTML. */
+/** Converts an unsuccessful response to an error. The body can be anything, because a proxy may respond with HTML. */
 async function readRefusal(response: Dispatcher.ResponseData): Promise<KubernetesError> {
   const text = await response.body.text();
   const wait = Number(response.headers['retry-after']);

@@ -5,7 +5,7 @@ import type { WatchEvent } from './kubernetes.ts';
  * The network may split a line anywhere, even within a character, so bytes are collected up to the newline and then
  * decoded as a whole.
  * @param onBytes called whenever bytes arrive
- * @throws Error if the body ends within a line: an event is lost, and the watcher must not assume that it received all
+ * @throws Error if the body ends within a line: an event is lost, and the watcher must not assume that it received all events
  */
 export async function* readEvents<T>(body: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<WatchEvent<T>, void> {
   let pieces: Uint8Array[] = [];
