@@ -22,13 +22,13 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
 }
 
 describe('operator configuration', () => {
-  it('needs no more than its addresses', () => {
+  it('requires only the addresses of its dependencies', () => {
     const settings = settingsOf(readOperatorConfiguration(least));
     expect(settings).to.deep.include({ namespace: 'curbcut', watchNamespaces: [], maxRunning: 10, maxPagesLimit: 500, retentionDays: 90 });
     expect(settings.scanner).to.deep.include({ image: 'scanner:1', hostUsers: false, imagePullSecrets: [] });
   });
 
-  it('takes a PriorityClass, a RuntimeClass, and a seccomp profile below the folder of the kubelet', () => {
+  it("accepts a PriorityClass, a RuntimeClass and a seccomp profile in the kubelet's profile folder", () => {
     const walls = {
       SCANNER_PRIORITY_CLASS: 'scans',
       SCANNER_RUNTIME_CLASS: 'gvisor',
@@ -48,7 +48,7 @@ describe('operator configuration', () => {
     expect(settings.watchNamespaces).to.deep.equal(['curbcut', 'web', 'shop']);
   });
 
-  it('tells of every mistake at once, and of no secret', () => {
+  it('reports all problems at once and prints no secret', () => {
     const problems = problemsOf({
       ...least,
       SCANNER_IMAGE: '',

@@ -23,7 +23,7 @@ const queue = (spec: ScanQueue['spec']): ScanQueue => ({
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 
 describe('admission', () => {
-  it('admits the oldest scans, as many as there are places', () => {
+  it('admits the oldest scans up to the free capacity', () => {
     const look = decideAdmission([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
     expect(names(look.admit)).to.deep.equal(['a']);
     expect(look.waiting.map(({ scan, message }) => [scan.metadata.name, message])).to.deep.equal([
@@ -33,7 +33,7 @@ describe('admission', () => {
     expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, live: 5, paused: false });
   });
 
-  it('admits no scan while the queue is paused, and states the reason', () => {
+  it('admits no scan and reports the reason while the queue is paused', () => {
     const look = decideAdmission([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
     expect(look.admit).to.deep.equal([]);
     expect(look.waiting[0]).to.include({ reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' });
@@ -45,14 +45,14 @@ describe('admission', () => {
     expect(names(decideAdmission([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal([]);
   });
 
-  it('skips scans that are canceled, deleted or not vetted yet', () => {
+  it('skips scans that are canceled, being deleted or not vetted yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
     const look = decideAdmission([waiting('a', 9, { cancel: true }), deleted, fresh('c')], null, 5, NOW);
     expect(look).to.deep.include({ admit: [], waiting: [], queued: 0, live: 3 });
   });
 
-  it('states the position of scans far back only roughly, so that one departure does not rewrite all', () => {
+  it('rounds the position of scans far back in the queue, so that one admission does not rewrite every status', () => {
     const line = Array.from({ length: 250 }, (_, index) => waiting(`s${String(index).padStart(3, '0')}`, 1000 - index));
     const before = decideAdmission([running('x'), ...line], null, 1, NOW).waiting;
     const after = decideAdmission([running('x'), ...line.slice(1)], null, 1, NOW).waiting;
@@ -61,7 +61,7 @@ describe('admission', () => {
     expect(before[150]!.message).to.equal('More than 100 scans are ahead of it.');
   });
 
-  it('never runs more scans than there are places, leaves no place empty, and keeps the order', () => {
+  it('fills all capacity, never exceeds it, and keeps the order', () => {
     const one = fc.tuple(fc.nat(500), fc.constantFrom('waiting', 'running', 'over', 'fresh'));
     fc.assert(
       fc.property(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 12 }), fc.boolean(), (kinds, places, paused) => {

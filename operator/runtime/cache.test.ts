@@ -25,7 +25,7 @@ describe('cache', () => {
     for (const stop of stops.splice(0)) await stop();
   });
 
-  /** A connection that answers by a script; the last watch of the script stays open. */
+  /** A connection with scripted responses. The last watch stays open. */
   function setUp(
     lists: (Page | Error)[],
     watches: (WatchEvent<KubernetesObject> | Error)[][],
@@ -36,14 +36,14 @@ describe('cache', () => {
     const asked: Query[] = [];
     const watched: Query[] = [];
     const restarts: WatchRestart[] = [];
-    const told: string[] = [];
+    const emitted: string[] = [];
     const connection = {
       path: () => '/things',
       async request(_method: string, _path: string, { query }: { query: Query }) {
         asked.push(query);
-        const page = lists.shift() ?? expect.fail('one list too many');
+        const page = lists.shift() ?? expect.fail('unexpected list request');
         if (page instanceof Error) throw page;
-        // Items of a list do not say their kind.
+        // List items have no kind.
         const items = page.items.map(object).map(({ metadata }) => ({ metadata }));
         return { apiVersion: 'v1', kind: 'ThingList', metadata: { resourceVersion: page.version, continue: page.next }, items };
       },
@@ -75,18 +75,18 @@ describe('cache', () => {
     });
     cache.onChange(({ type, object, previous }) => {
       const before = previous ? ` was @${previous.metadata.resourceVersion}` : '';
-      told.push(`${type} ${object.metadata.name}@${object.metadata.resourceVersion}${before}`);
+      emitted.push(`${type} ${object.metadata.name}@${object.metadata.resourceVersion}${before}`);
     });
     const stop = new AbortController();
     stops.push(async () => {
       stop.abort();
       await cache.stopped;
     });
-    return { cache, clock, logger, asked, watched, restarts, told, start: () => cache.start(stop.signal) };
+    return { cache, clock, logger, asked, watched, restarts, emitted, start: () => cache.start(stop.signal) };
   }
 
-  it('takes a list of many pages as of one moment, and says of each item what it is', async () => {
-    const { cache, asked, watched, told, start } = setUp(
+  it('lists all pages of one snapshot and adds apiVersion and kind to each item', async () => {
+    const { cache, asked, watched, emitted, start } = setUp(
       [
         { items: ['a@1', 'b@2'], next: 'more' },
         { items: ['c@3'], version: '9' },
@@ -100,35 +100,38 @@ describe('cache', () => {
       [500, undefined],
       [500, 'more'],
     ]);
-    expect(told).to.deep.equal(['added a@1', 'added b@2', 'added c@3']);
+    expect(emitted).to.deep.equal(['added a@1', 'added b@2', 'added c@3']);
     expect(cache.get('ns', 'a')).to.include({ apiVersion: 'v1', kind: 'Thing' });
     expect(watched[0]).to.deep.include({ resourceVersion: '9', allowWatchBookmarks: true, timeoutSeconds: 450 });
   });
 
-  it('holds and tells of each object what it is told to keep', async () => {
+  it('stores and emits objects as transformed by the keep option', async () => {
     const event = { type: 'MODIFIED', object: object('a@2') } as WatchEvent<KubernetesObject>;
     const keep = (whole: KubernetesObject) => ({
       ...whole,
       metadata: { ...whole.metadata, labels: { kept: whole.metadata.resourceVersion! } },
     });
-    const { cache, told, start } = setUp([{ items: ['a@1', 'b@1'], version: '1' }], [[event]], { keep });
+    const { cache, emitted, start } = setUp([{ items: ['a@1', 'b@1'], version: '1' }], [[event]], { keep });
     start();
     await cache.synced;
     await settle();
-    expect(told).to.deep.equal(['added a@1', 'added b@1', 'modified a@2 was @1']);
+    expect(emitted).to.deep.equal(['added a@1', 'added b@1', 'modified a@2 was @1']);
     expect(cache.list().map(({ metadata }) => metadata.labels)).to.deep.equal([{ kept: '2' }, { kept: '1' }]);
   });
 
-  it('takes all in one when the pages outlive their snapshot', async () => {
+  it('lists without paging if the continue token has expired', async () => {
     const expired = new KubernetesError(410, 'Expired', 'the continue parameter is too old');
-    const { cache, asked, told, start } = setUp([{ items: ['a@1'], next: 'more' }, expired, { items: ['a@1', 'b@2'], version: '9' }], []);
+    const { cache, asked, emitted, start } = setUp(
+      [{ items: ['a@1'], next: 'more' }, expired, { items: ['a@1', 'b@2'], version: '9' }],
+      [],
+    );
     start();
     await cache.synced;
     expect(asked[2]).to.deep.include({ limit: undefined, continue: undefined });
-    expect(told).to.deep.equal(['added a@1', 'added b@2']);
+    expect(emitted).to.deep.equal(['added a@1', 'added b@2']);
   });
 
-  it('goes on from the last event or bookmark when a watch ends, without a list', async () => {
+  it('resumes an ended watch from the last event or bookmark without listing again', async () => {
     const { watched, restarts, start } = setUp(
       [{ items: [], version: '1' }],
       [[event('ADDED', 'a@5'), event('BOOKMARK', '@8')], [event('MODIFIED', 'a@11')], [new WatchIdleError('/things', 1)]],
@@ -141,11 +144,11 @@ describe('cache', () => {
 
   const gone = { type: 'ERROR' as const, object: { code: 410, reason: 'Expired', message: 'too old' } as unknown as KubernetesObject };
   for (const [how, watch] of [
-    ['an event', [event('MODIFIED', 'a@2'), gone]],
-    ['a refusal', [event('MODIFIED', 'a@2'), new KubernetesError(410, 'Expired', 'too old')]],
+    ['an ERROR event', [event('MODIFIED', 'a@2'), gone]],
+    ['a 410 response', [event('MODIFIED', 'a@2'), new KubernetesError(410, 'Expired', 'too old')]],
   ] as const) {
-    it(`lists anew when the version is gone, told by ${how}, and tells what it missed`, async () => {
-      const { told, restarts, watched, start } = setUp(
+    it(`lists again after ${how} for an expired version and emits the missed changes`, async () => {
+      const { emitted, restarts, watched, start } = setUp(
         [
           { items: ['a@1', 'b@1', 'c@1'], version: '1' },
           { items: ['a@2', 'b@7', 'd@8'], version: '9' },
@@ -154,16 +157,19 @@ describe('cache', () => {
       );
       start();
       await settle();
-      expect(told.slice(3)).to.deep.equal(['modified a@2 was @1', 'deleted c@1 was @1', 'modified b@7 was @1', 'added d@8']);
+      expect(emitted.slice(3)).to.deep.equal(['modified a@2 was @1', 'deleted c@1 was @1', 'modified b@7 was @1', 'added d@8']);
       expect(restarts).to.deep.equal(['expired']);
       expect(watched.at(-1)).to.include({ resourceVersion: '9' });
     });
   }
 
-  it('waits longer and longer while lists fail, says so once, and as long as the server asks', async () => {
-    const away = new Error('ECONNREFUSED');
+  it('backs off while lists fail, logs it once, and honours Retry-After', async () => {
+    const unreachable = new Error('ECONNREFUSED');
     const busy = new KubernetesError(429, 'TooManyRequests', 'busy', 60);
-    const { cache, clock, asked, logger, start } = setUp([away, away, away, away, busy, { items: ['a@1'], version: '1' }], []);
+    const { cache, clock, asked, logger, start } = setUp(
+      [unreachable, unreachable, unreachable, unreachable, busy, { items: ['a@1'], version: '1' }],
+      [],
+    );
     start();
     const at: number[] = [];
     for (let known = 0; asked.length < 6; await clock.advance(100)) {
@@ -179,7 +185,7 @@ describe('cache', () => {
     expect(logger.lines.filter(({ level }) => level === 'warn').length).to.equal(1);
   });
 
-  it('does not spin when the server ends each watch at once, or calls each version too old', async () => {
+  it('backs off if the server ends every watch at once or reports every version as expired', async () => {
     const pages = Array.from({ length: 50 }, () => ({ items: [], version: '1' }));
     const closed = setUp(
       pages.slice(),
@@ -197,7 +203,7 @@ describe('cache', () => {
     expect(expired.asked.length).to.be.within(3, 6);
   });
 
-  it('counts failures from the beginning after a watch that brought something', async () => {
+  it('resets the failure count after a watch that received events', async () => {
     const cut = new Error('read ECONNRESET');
     const { clock, watched, logger, start } = setUp(
       [{ items: [], version: '1' }],
@@ -209,37 +215,37 @@ describe('cache', () => {
     expect(logger.lines.filter(({ level }) => level === 'warn')).to.deep.equal([]);
   });
 
-  it('repeats what it holds when a resync is asked for', async () => {
-    const { clock, told, start } = setUp([{ items: ['a@1'], version: '1' }], [], { resyncMs: 60_000 });
+  it('emits every object again at each resync', async () => {
+    const { clock, emitted, start } = setUp([{ items: ['a@1'], version: '1' }], [], { resyncMs: 60_000 });
     start();
     await clock.advance(120_000);
-    expect(told).to.deep.equal(['added a@1', 'modified a@1 was @1', 'modified a@1 was @1']);
+    expect(emitted).to.deep.equal(['added a@1', 'modified a@1 was @1', 'modified a@1 was @1']);
   });
 
-  it('tells a late listener what is there, and nothing to one that has left', async () => {
-    const { cache, start, told } = setUp([{ items: ['a@1'], version: '1' }], []);
+  it('sends existing objects to a new listener and nothing to a removed one', async () => {
+    const { cache, start, emitted } = setUp([{ items: ['a@1'], version: '1' }], []);
     start();
     await cache.synced;
     const late: string[] = [];
     const leave = cache.onChange(({ type, object }) => late.push(`${type} ${object.metadata.name}`));
     expect(late).to.deep.equal(['added a']);
     leave();
-    expect(told.length).to.equal(1);
+    expect(emitted.length).to.equal(1);
   });
 
-  it('is not ended by a listener that throws', async () => {
-    const { cache, logger, told, start } = setUp([{ items: ['a@1', 'b@1'], version: '1' }], []);
+  it('keeps running if a listener throws', async () => {
+    const { cache, logger, emitted, start } = setUp([{ items: ['a@1', 'b@1'], version: '1' }], []);
     cache.onChange(() => {
-      throw new Error('my fault');
+      throw new Error('listener bug');
     });
     start();
     await cache.synced;
-    expect(told.length).to.equal(2);
+    expect(emitted.length).to.equal(2);
     expect(logger.lines.filter(({ level }) => level === 'error').length).to.equal(2);
   });
 
-  it('says that it was stopped before it knew anything, and starts once', async () => {
-    const { cache, clock, start } = setUp(Array<Error>(20).fill(new Error('away')), []);
+  it('rejects synced if stopped before the first list, and starts only once', async () => {
+    const { cache, clock, start } = setUp(Array<Error>(20).fill(new Error('ECONNREFUSED')), []);
     start();
     expect(start).to.throw('started already');
     await clock.advance(3000);

@@ -16,7 +16,7 @@ const widget: Conditioned = {
 };
 
 describe('conditions', () => {
-  it('keep their transition time while the status stays the same', () => {
+  it('keeps the transition time while the status stays the same', () => {
     const conditions = withConditions(widget, [{ type: 'Ready', status: 'True', reason: 'Repaired', message: 'Fixed.' }], NOW);
     expect(conditionOf(conditions, 'Ready')).to.deep.equal({
       type: 'Ready',
@@ -28,18 +28,18 @@ describe('conditions', () => {
     });
   });
 
-  it('change their transition time when the status changes', () => {
+  it('updates the transition time when the status changes', () => {
     const conditions = withConditions(widget, [{ type: 'Ready', status: 'False', reason: 'Broken', message: 'A part is missing.' }], NOW);
     expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', lastTransitionTime: '2026-03-02T10:00:00Z' });
   });
 
-  it('that were not updated stay as they were, and all are sorted by type', () => {
+  it('keeps other conditions unchanged and sorts by type', () => {
     const conditions = withConditions(widget, [{ type: 'Painted', status: 'Unknown', reason: 'Pending', message: '' }], NOW);
     expect(conditions.map(({ type }) => type)).to.deep.equal(['Audited', 'Painted', 'Ready']);
     expect(conditionOf(conditions, 'Audited')).to.equal(widget.status?.conditions?.[1]);
   });
 
-  it('start on an object without a status', () => {
+  it('adds conditions to an object without a status', () => {
     const conditions = withConditions({ metadata: { name: 'new' } }, [{ type: 'Ready', status: 'False', reason: 'New', message: '' }], NOW);
     expect(conditions).to.have.length(1);
     expect(conditions[0]).to.include({ lastTransitionTime: '2026-03-02T10:00:00Z' });

@@ -33,7 +33,7 @@ describe('controller', () => {
   const problems = (logger: ReturnType<typeof createFakeLogger>) =>
     logger.lines.filter(({ level }) => level === 'error' || level === 'warn');
 
-  it('works on each key, and again after the time that was asked for', async () => {
+  it('reconciles each key, and again after requeueAfterMs', async () => {
     const seen: string[] = [];
     const { clock, queue, results } = setUp(async (key) => {
       seen.push(key);
@@ -47,7 +47,7 @@ describe('controller', () => {
     expect(results).to.deep.equal(['requeue', 'success']);
   });
 
-  it('re-queues a conflict without a word', async () => {
+  it('re-queues a conflict without logging an error', async () => {
     let tries = 0;
     const { clock, queue, results, logger } = setUp(async () => {
       if (++tries < 3) throw new KubernetesError(409, 'Conflict', 'the object has been modified');
@@ -59,7 +59,7 @@ describe('controller', () => {
     expect(queue.failures('a')).to.equal(0);
   });
 
-  it('backs off after errors, tells each once, and tells when they are over', async () => {
+  it('backs off after errors and logs each error and each recovery once', async () => {
     let tries = 0;
     const { clock, queue, results, logger } = setUp(async () => {
       if (++tries <= 4) throw new Error('no such bucket');
@@ -73,7 +73,7 @@ describe('controller', () => {
     expect(logger.lines.filter(({ level }) => level === 'info').map(({ fields }) => fields['failures'])).to.deep.equal([4]);
   });
 
-  it('survives whatever is thrown, also before the first await', async () => {
+  it('survives any thrown value, also from synchronous code', async () => {
     const thrown = [null, undefined, 'text', { code: 409 }];
     const { clock, queue, results } = setUp((() => {
       if (thrown.length) throw thrown.pop();
@@ -84,7 +84,7 @@ describe('controller', () => {
     expect(results).to.deep.equal(['error', 'error', 'error', 'error', 'success']);
   });
 
-  it('waits as long as the server asks', async () => {
+  it('honours Retry-After', async () => {
     let tries = 0;
     const { clock, queue, results } = setUp(async () => {
       if (++tries === 1) throw new KubernetesError(429, 'TooManyRequests', 'slow down', 7);
@@ -96,7 +96,7 @@ describe('controller', () => {
     expect(results).to.deep.equal(['error', 'success']);
   });
 
-  it('has no more keys in hand than workers', async () => {
+  it('reconciles at most as many keys at once as there are workers', async () => {
     let now = 0;
     let most = 0;
     const gates: (() => void)[] = [];
@@ -118,7 +118,7 @@ describe('controller', () => {
     expect([now, most, queue.depth]).to.deep.equal([0, 3, 0]);
   });
 
-  it('aborts a reconcile that takes too long, and tries the key again', async () => {
+  it('aborts a reconcile that exceeds its time limit and retries the key', async () => {
     let tries = 0;
     const { clock, queue, results } = setUp(
       (_, signal) =>
@@ -133,7 +133,7 @@ describe('controller', () => {
     expect(clock.pending).to.equal(0);
   });
 
-  it('lets running reconciles finish on a stop, and starts no more', async () => {
+  it('lets running reconciles finish on stop and starts no more', async () => {
     let finish = () => {};
     const seen: string[] = [];
     const { queue, controller, results } = setUp(async (key) => {
@@ -153,7 +153,7 @@ describe('controller', () => {
     expect(results).to.deep.equal(['success']);
   });
 
-  it('aborts what is still running after the grace', async () => {
+  it('aborts reconciles that still run after the grace period', async () => {
     const { clock, queue, controller, results, logger } = setUp(
       (_, signal) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
     );

@@ -14,10 +14,10 @@ const thing = (name: string, version: string, colours: string[] = [], uid = `uid
   colours,
 });
 
-describe('what a cache holds', () => {
+describe('indexer', () => {
   const setUp = () => createIndexer<Thing>({ colour: ({ colours }) => colours });
 
-  it('tells what a new list changed, and only that', () => {
+  it('emits only the differences between two lists', () => {
     const store = setUp();
     store.replace([thing('a', '1'), thing('b', '1'), thing('c', '1')]);
     const events = store.replace([thing('a', '1'), thing('b', '2'), thing('d', '1')]);
@@ -25,7 +25,7 @@ describe('what a cache holds', () => {
     expect(store.get('ns', 'c')).to.equal(undefined);
   });
 
-  it('tells an object of another uid as deleted and added', () => {
+  it('emits deleted and added for an object with another uid', () => {
     const store = setUp();
     store.put(thing('a', '1', ['red'], 'one'));
     const events = store.put(thing('a', '9', ['blue'], 'two'));
@@ -33,7 +33,7 @@ describe('what a cache holds', () => {
     expect(store.byIndex('colour', 'red')).to.deep.equal([]);
   });
 
-  it('gives the last state that the server told with a deletion', () => {
+  it('emits the last state from the server with a deletion', () => {
     const store = setUp();
     store.put(thing('a', '1', ['red']));
     const [event] = store.remove(thing('a', '2', ['blue']));
@@ -41,11 +41,11 @@ describe('what a cache holds', () => {
     expect(store.remove(thing('a', '3'))).to.deep.equal([]);
   });
 
-  it('says which indexes there are when one is asked for that is not', () => {
+  it('lists the existing indexes in the error for an unknown one', () => {
     expect(() => setUp().byIndex('color', 'red')).to.throw('no index "color"; it has colour');
   });
 
-  it('freezes what it shares, all the way down', () => {
+  it('freezes shared objects deeply', () => {
     const store = setUp();
     store.put(thing('a', '1', ['red']));
     const held = store.get('ns', 'a')!;
@@ -54,7 +54,7 @@ describe('what a cache holds', () => {
     expect(freeze(null)).to.equal(null);
   });
 
-  it('agrees with a plain list in what it holds and finds, and its events rebuild it', () => {
+  it('matches a model after any steps, and its events reproduce its content', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const object = fc
       .record({

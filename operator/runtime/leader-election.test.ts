@@ -26,7 +26,7 @@ describe('leader election', () => {
   });
   afterEach(async () => {
     for (const { stop, faults } of campaigners) {
-      Object.assign(faults, { away: true, hangs: false, deaf: false });
+      Object.assign(faults, { unavailable: true, hangs: false, losesResponses: false });
       stop.abort();
     }
     await clock.advance(60_000);
@@ -74,11 +74,11 @@ describe('leader election', () => {
     });
   }
 
-  it('writes times as MicroTimes', () => {
+  it('formats times as MicroTime', () => {
     expect(microTime(Date.UTC(2026, 0, 1))).to.equal('2026-01-01T00:00:00.000000Z');
   });
 
-  it('refuses times that would allow two leaders', async () => {
+  it('rejects durations that would allow two leaders', async () => {
     const { connection } = leases.connect();
     const options = {
       connection,
@@ -96,7 +96,7 @@ describe('leader election', () => {
     expect(String(problem)).to.contain('renewDeadlineMs (15000)');
   });
 
-  it('makes the lease, holds it, and renews it', async () => {
+  it('creates the lease, holds it and renews it', async () => {
     const a = campaign('a');
     await clock.advance(0);
     expect(a.leads).to.equal(true);
@@ -112,7 +112,7 @@ describe('leader election', () => {
     expect(leases.writes.map(({ verb }) => verb).join(' ')).to.equal(`POST ${'PUT '.repeat(10).trim()}`);
   });
 
-  it('waits until the lease has not changed for its duration by its own clock, whatever time stands in it', async () => {
+  it('waits until the lease is unchanged for its duration by its own clock, ignoring renewTime', async () => {
     leases.lease = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
@@ -127,7 +127,7 @@ describe('leader election', () => {
     expect(leases.lease.spec).to.include({ holderIdentity: 'a', leaseTransitions: 4 });
   });
 
-  it('hands the lease back on a stop, when its work has come to rest, and keeps it until then', async () => {
+  it('releases the lease on stop only after its work has finished', async () => {
     const a = campaign('a', { lingerMs: 30_000 });
     await clock.advance(0);
     const b = campaign('b');
@@ -142,12 +142,12 @@ describe('leader election', () => {
     expect([a.leads, b.leads]).to.deep.equal([false, true]);
   });
 
-  it('stops before another starts when it cannot renew', async () => {
+  it('stops leading before another can start if it cannot renew', async () => {
     const a = campaign('a');
     await clock.advance(0);
     const b = campaign('b');
     await clock.advance(4_000);
-    a.faults.away = true;
+    a.faults.unavailable = true;
     await clock.advance(9_999);
     expect([a.leads, b.leads]).to.deep.equal([true, false]);
     await clock.advance(1);
@@ -156,7 +156,7 @@ describe('leader election', () => {
     expect([a.leads, b.leads]).to.deep.equal([false, true]);
   });
 
-  it('is not fooled by a request that is never answered', async () => {
+  it('stops leading at the deadline if a renewal hangs', async () => {
     const a = campaign('a');
     await clock.advance(0);
     a.faults.hangs = true;
@@ -166,27 +166,27 @@ describe('leader election', () => {
     expect(a.leads).to.equal(false);
   });
 
-  it('stays leader over a short outage', async () => {
+  it('stays leader during a short outage', async () => {
     const a = campaign('a');
     await clock.advance(0);
-    a.faults.away = true;
+    a.faults.unavailable = true;
     await clock.advance(7_000);
-    a.faults.away = false;
+    a.faults.unavailable = false;
     await clock.advance(60_000);
     expect([a.leads, a.terms]).to.deep.equal([true, 1]);
   });
 
-  it('counts a renewal whose answer was lost once it sees it', async () => {
+  it('counts a renewal whose response was lost after reading the lease again', async () => {
     const a = campaign('a');
     await clock.advance(0);
-    a.faults.deaf = true;
+    a.faults.losesResponses = true;
     await clock.advance(5_000);
-    a.faults.deaf = false;
+    a.faults.losesResponses = false;
     await clock.advance(60_000);
     expect([a.leads, a.terms]).to.deep.equal([true, 1]);
   });
 
-  it('ends at once when another holds the lease', async () => {
+  it('stops leading at once if another candidate holds the lease', async () => {
     const a = campaign('a');
     await clock.advance(1_000);
     leases.lease = structuredClone(leases.lease!);
@@ -196,30 +196,30 @@ describe('leader election', () => {
     expect(a.leads).to.equal(false);
   });
 
-  it('does not lead on after a sleep of the whole process', async () => {
+  it('stops leading after the whole process was suspended', async () => {
     const a = campaign('a', { lingerMs: 1 });
     await clock.advance(0);
     const before = leases.writes.length;
-    // The timers of the renewal and of the deadline fire together, late: nothing may be renewed.
+    // The renewal timer and the deadline timer both fire late. The lease must not be renewed.
     clock.jump(20_000);
     await clock.advance(0);
     expect(a.leads).to.equal(false);
     expect(leases.writes.length).to.equal(before);
   });
 
-  it('campaigns again after a loss, when its work has come to rest', async () => {
+  it('campaigns again after losing the lease and finishing its work', async () => {
     const a = campaign('a', { lingerMs: 25_000 });
     await clock.advance(0);
-    a.faults.away = true;
+    a.faults.unavailable = true;
     await clock.advance(10_000);
-    a.faults.away = false;
+    a.faults.unavailable = false;
     await clock.advance(24_000);
     expect([a.leads, a.terms]).to.deep.equal([false, 1]);
     await clock.advance(5_000);
     expect([a.leads, a.terms]).to.deep.equal([true, 2]);
   });
 
-  it('hands the lease back and ends when the work ends by itself, and passes on what it throws', async () => {
+  it('releases the lease and ends if the work ends by itself, and rejects with its error', async () => {
     const a = campaign('a', { work: async () => {} });
     await clock.advance(0);
     await a.over;
@@ -233,10 +233,10 @@ describe('leader election', () => {
     b.over = Promise.resolve();
   });
 
-  it('never has two leaders, whatever fails, and always one again when all is well', async () => {
+  it('never has two leaders under any faults, and has one again after they end', async () => {
     const fault = fc.record({
       who: fc.integer({ min: 0, max: 2 }),
-      what: fc.constantFrom('away' as const, 'hangs' as const, 'deaf' as const),
+      what: fc.constantFrom('unavailable' as const, 'hangs' as const, 'losesResponses' as const),
       on: fc.boolean(),
       ms: fc.integer({ min: 0, max: 20_000 }),
     });
@@ -256,7 +256,7 @@ describe('leader election', () => {
           all[who]!.faults[what] = on;
           await pass(ms);
         }
-        for (const one of all) Object.assign(one.faults, { away: false, hangs: false, deaf: false });
+        for (const one of all) Object.assign(one.faults, { unavailable: false, hangs: false, losesResponses: false });
         await pass(40_000);
         expect(leaders()).to.equal(1);
         for (const one of all) one.stop.abort();

@@ -111,7 +111,7 @@ describe('manager', () => {
     };
   }
 
-  it('starts the caches, waits until they are synced, and brings every object to rest', async () => {
+  it('starts the caches, waits until they are synced, and reconciles every object', async () => {
     const { api, run, logger, statusOf, planned } = setUp();
     api.put(WIDGETS, widget('a', 2));
     api.put(WIDGETS, widget('b', 0));
@@ -120,12 +120,12 @@ describe('manager', () => {
     expect(statusOf('a')).to.include({ size: 2 });
     expect(conditionOf(statusOf('a')?.conditions, 'Ready')).to.include({ status: 'True', observedGeneration: 1 });
     expect(conditionOf(statusOf('b')?.conditions, 'Ready')?.status).to.equal('True');
-    // Each step was planned once: own writes are seen before the watch delivers them.
+    // Each step was planned once, because own writes are visible before the watch delivers them.
     expect(planned.filter((line) => line.startsWith('a 0/2') || line.startsWith('a 1/2'))).to.have.length(2);
     expect(api.writes).to.have.length(4);
   });
 
-  it('maps an event of another kind to the key that it concerns', async () => {
+  it('maps an event of another kind to the key of the object to reconcile', async () => {
     const { api, run, planned } = setUp();
     api.put(WIDGETS, widget('a', 0));
     api.put(WIDGETS, widget('b', 0));
@@ -136,7 +136,7 @@ describe('manager', () => {
     expect(planned).to.deep.equal(['b 0/0 parts 1']);
   });
 
-  it('plans again at the time that the plan asked for, and when a key is enqueued from outside', async () => {
+  it('plans again after wakeAfterMs and when a key is enqueued from outside', async () => {
     const { api, run, clock, enqueue, planned } = setUp();
     api.put(WIDGETS, widget('a', 0));
     await run();
@@ -151,7 +151,7 @@ describe('manager', () => {
     expect(planned).to.have.length(2);
   });
 
-  it('gives other keys a turn if an object is never at rest', async () => {
+  it('gives other keys a turn if one object needs endless plans', async () => {
     let executed = 0;
     const { api, run, clock } = setUp({
       execute: async () => {
@@ -182,7 +182,7 @@ describe('manager', () => {
     expect(failures).to.deep.equal([]);
   });
 
-  it('runs a periodic task at once and after each pause, and goes on after a failure', async () => {
+  it('runs a periodic task at once and after each pause, also after a failure', async () => {
     const { manager, run, clock, logger } = setUp();
     let runs = 0;
     manager.addTask({
@@ -200,7 +200,7 @@ describe('manager', () => {
     expect(runs).to.equal(3);
   });
 
-  it('stops in order: running reconciles finish on live caches, nothing starts any more, then the watches end', async () => {
+  it('stops in order: no new reconciles, running reconciles finish, then the watches end', async () => {
     const gate = Promise.withResolvers<void>();
     let finished = false;
     const { api, run, stop, finish, enqueue } = setUp({
@@ -241,7 +241,7 @@ describe('manager', () => {
     expect(aborted).to.equal(true);
   });
 
-  it('returns if it is stopped before the caches are synced, and reconciles nothing', async () => {
+  it('returns without reconciling if stopped before the caches are synced', async () => {
     const { api, run, finish, planned, logger } = setUp();
     api.forbidden.add('two');
     api.put(WIDGETS, widget('a', 1));

@@ -11,7 +11,7 @@ interface Widget extends KubernetesObject {
 
 const WIDGETS = { group: 'example.test', version: 'v1', plural: 'widgets' };
 
-/** A server that accepts every write, and a cache that falls behind it. */
+/** A server that accepts every write, and a cache that lags behind. */
 function lagging() {
   let server: Widget = {
     apiVersion: 'example.test/v1',
@@ -51,7 +51,7 @@ function lagging() {
   return {
     client,
     requests,
-    /** The phase as each way of reading shows it. */
+    /** The phase as returned by each read method. */
     phases: () => [client.get('ns', 'w'), client.list()[0], client.byIndex('size', '1')[0]].map((widget) => widget?.status?.phase),
     write: (phase: string) => client.patchStatus(client.get('ns', 'w')!, { phase }),
     /** The cache receives this version. */
@@ -63,7 +63,7 @@ function lagging() {
       server = { ...server, metadata: { ...server.metadata, resourceVersion: '9' }, status: { phase } };
       this.catchUp();
     },
-    /** The object is deleted, and another one of the same name created. */
+    /** Deletes the object and creates another one with the same name. */
     replace(phase: string) {
       listener({ type: 'deleted', object: server });
       server = { ...server, metadata: { ...server.metadata, uid: 'uid-2', resourceVersion: '20' }, status: { phase } };
@@ -77,7 +77,7 @@ function lagging() {
 const all = (phase: string) => [phase, phase, phase];
 
 describe('resource client', () => {
-  it('shows its own writes before the cache has them', async () => {
+  it('returns its own writes before the cache has them', async () => {
     const { phases, write, catchUp } = lagging();
     const first = await write('first');
     expect(phases()).to.deep.equal(all('first'));
@@ -89,21 +89,21 @@ describe('resource client', () => {
     expect(phases()).to.deep.equal(all('second'));
   });
 
-  it("gives way to another writer's later write", async () => {
+  it("returns another writer's later write", async () => {
     const world = lagging();
     await world.write('own');
     world.foreignWrite('foreign');
     expect(world.phases()).to.deep.equal(all('foreign'));
   });
 
-  it('never shows a write to a deleted object on its successor', async () => {
+  it('does not apply an own write to a new object of the same name', async () => {
     const { phases, write, replace } = lagging();
     await write('own');
     replace('successor');
     expect(phases()).to.deep.equal(all('successor'));
   });
 
-  it('sends the version that it read with every patch', async () => {
+  it('sends the resourceVersion that it read with every patch', async () => {
     const { client, requests } = lagging();
     await client.patchStatus(client.get('ns', 'w')!, { phase: null });
     await client.patchMetadata(client.get('ns', 'w')!, { finalizers: [] });
@@ -113,7 +113,7 @@ describe('resource client', () => {
     ]);
   });
 
-  it('removes the object that it read and no other, and accepts that it is gone', async () => {
+  it('removes the object by uid and accepts that it is already gone', async () => {
     for (const code of [404, 409]) {
       const { client, requests, fail } = lagging();
       fail(code);
@@ -125,7 +125,7 @@ describe('resource client', () => {
     }
   });
 
-  it('rejects if a removal fails for another reason', async () => {
+  it('rejects if removal fails for another reason', async () => {
     const { client, fail } = lagging();
     fail(403);
     const error: unknown = await client.remove(client.get('ns', 'w')!).catch((thrown: unknown) => thrown);

@@ -3,13 +3,13 @@ import fc from 'fast-check';
 import { createFakeClock } from '../../test/support/fake-clock.ts';
 import { createWorkqueue } from './workqueue.ts';
 
-describe('work queue', () => {
+describe('workqueue', () => {
   function setUp(options: { baseDelayMs?: number; maxDelayMs?: number; random?: () => number } = {}) {
     const clock = createFakeClock();
     return { clock, queue: createWorkqueue({ clock, random: () => 1, ...options }) };
   }
 
-  it('gives out a key once, however often it was added', async () => {
+  it('returns a key once even if it was added several times', async () => {
     const { queue } = setUp();
     for (const key of ['a', 'b', 'a', 'a']) queue.add(key);
     expect(queue.depth).to.equal(2);
@@ -17,7 +17,7 @@ describe('work queue', () => {
     expect(queue.depth).to.equal(0);
   });
 
-  it('keeps a key that is added while it is worked on, and gives it to nobody before it is done', async () => {
+  it('holds back a key that is added while it is processed until it is done', async () => {
     const { queue } = setUp();
     queue.add('a');
     expect(await queue.get()).to.equal('a');
@@ -34,7 +34,7 @@ describe('work queue', () => {
     expect(queue.depth).to.equal(0);
   });
 
-  it('serves waiting workers in the order in which they came', async () => {
+  it('serves waiting workers in order of arrival', async () => {
     const { queue } = setUp();
     const got = [queue.get(), queue.get()];
     queue.add('a');
@@ -42,7 +42,7 @@ describe('work queue', () => {
     expect(await Promise.all(got)).to.deep.equal(['a', 'b']);
   });
 
-  it('takes the earliest of several times, once', async () => {
+  it('adds a key once, at the earliest of several times', async () => {
     const { clock, queue } = setUp();
     queue.addAfter('a', 500);
     queue.addAfter('a', 100);
@@ -58,7 +58,7 @@ describe('work queue', () => {
     expect(queue.depth).to.equal(0);
   });
 
-  it('waits for longer than a timer can hold', async () => {
+  it('supports delays longer than the maximum of a timer', async () => {
     const { clock, queue } = setUp();
     const days = 40 * 86_400_000;
     queue.addAfter('a', days);
@@ -68,14 +68,14 @@ describe('work queue', () => {
     expect(queue.depth).to.equal(1);
   });
 
-  it('takes a time that is past, or no number, as now', () => {
+  it('adds a key at once for a negative or NaN delay', () => {
     const { queue } = setUp();
     queue.addAfter('a', -5);
     queue.addAfter('b', Number.NaN);
     expect(queue.depth).to.equal(2);
   });
 
-  it('doubles the back-off of each key by itself, up to its limit, and starts again after forget', async () => {
+  it('doubles the back-off per key up to the limit and resets it on forget', async () => {
     const { clock, queue } = setUp({ baseDelayMs: 100, maxDelayMs: 1000 });
     const delay = async (key: string) => {
       const start = clock.monotonic();
@@ -95,7 +95,7 @@ describe('work queue', () => {
     expect(await delay('a')).to.equal(100);
   });
 
-  it('spreads a back-off over its upper half', async () => {
+  it('applies jitter to the upper half of a back-off', async () => {
     const { clock, queue } = setUp({ baseDelayMs: 100, random: () => 0 });
     queue.addRateLimited('a');
     await clock.advance(49);
@@ -104,13 +104,13 @@ describe('work queue', () => {
     expect(queue.depth).to.equal(1);
   });
 
-  it('refuses to be done with a key that nobody holds', () => {
+  it('throws on done for a key that no worker holds', () => {
     const { queue } = setUp();
     queue.add('a');
     expect(() => queue.done('a')).to.throw('"a"');
   });
 
-  it('gives out what it holds when it is shut down, then null, and resolves when all is done', async () => {
+  it('returns queued keys after shutdown, then null, and resolves when all keys are done', async () => {
     const { clock, queue } = setUp();
     queue.add('a');
     queue.add('b');
@@ -129,14 +129,14 @@ describe('work queue', () => {
     expect(clock.pending).to.equal(0);
   });
 
-  it('lets workers go that wait when it is shut down', async () => {
+  it('returns null to waiting workers on shutdown', async () => {
     const { queue } = setUp();
     const workers = [queue.get(), queue.get()];
     await queue.shutDown();
     expect(await Promise.all(workers)).to.deep.equal([null, null]);
   });
 
-  it('never gives a key to two workers, loses no addition, and comes to rest', async () => {
+  it('never gives a key to two workers, loses no addition, and drains', async () => {
     const key = fc.constantFrom('a', 'b', 'c');
     const step = fc.oneof(
       fc.record({ do: fc.constant('add' as const), key }),
@@ -151,14 +151,14 @@ describe('work queue', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const { clock, queue } = setUp({ baseDelayMs: 5, maxDelayMs: 40 });
         const held = new Set<string>();
-        /** Asked for and not given out since. */
+        /** Keys added and not returned since. */
         const owed = new Set<string>();
-        /** Requests that no giving out has answered yet; one may answer several. */
+        /** Additions not yet returned, per key; one return may cover several. */
         const asked = new Map<string, number>();
         const take = async () => {
           const got = (await queue.get())!;
           expect(held.has(got), `${got} is held twice`).to.equal(false);
-          expect(asked.get(got) ?? 0, `${got} was given out more often than asked for`).to.be.greaterThan(0);
+          expect(asked.get(got) ?? 0, `${got} was returned more often than it was added`).to.be.greaterThan(0);
           asked.set(got, asked.get(got)! - 1);
           owed.delete(got);
           held.add(got);
@@ -177,7 +177,7 @@ describe('work queue', () => {
             else queue[step.do](step.key);
           }
         }
-        // Whatever happened: once time has passed and every worker is done, exactly what is owed comes out.
+        // After time has passed and every worker is done, the queue must return exactly the keys that are owed.
         for (let round = 0; round < 3; round++) {
           await clock.advance(100);
           for (const key of [...held]) {

@@ -15,7 +15,7 @@ import type { Job, Pod } from './kube-types.ts';
 import { identityOf } from './policy/pod-identity.ts';
 import { scanWith } from '../../test/support/scan-samples.ts';
 
-/** As an API server gives it: with much that nobody here asks for. */
+/** Metadata as the API server returns it, with fields that the operator does not use. */
 const meta = (name: string) => ({
   name,
   namespace: 'scans',
@@ -67,8 +67,8 @@ const pods = [
   podIn({ terminated: { exitCode: 137, reason: 'OOMKilled', message: '{}', finishedAt: '2026-03-02T09:52:00Z' } }, 'Failed'),
 ];
 
-describe('what the operator holds of a Job and of a pod', () => {
-  it('answers all that is asked of them', () => {
+describe('cached Jobs and pods', () => {
+  it('keep every field that the operator reads', () => {
     const held = essentialJob(job);
     expect(jobEnd(held)).to.deep.equal(jobEnd(job));
     expect(jobEnd(held)).to.include({ succeeded: false, reason: 'BackoffLimitExceeded' });
@@ -76,14 +76,14 @@ describe('what the operator holds of a Job and of a pod', () => {
     expect(isOwnedBy(held, 'uid-of-s')).to.equal(true);
     for (const pod of pods) {
       const slim = essentialPod(pod);
-      for (const ask of [isOver, isPending, scannerState, scannerImage, describePodEnd]) expect(ask(slim)).to.deep.equal(ask(pod));
+      for (const read of [isOver, isPending, scannerState, scannerImage, describePodEnd]) expect(read(slim)).to.deep.equal(read(pod));
       expect(diagnosePendingPod(slim, scanWith())).to.deep.equal(diagnosePendingPod(pod, scanWith()));
       expect(isOwnedBy(slim, 'uid-of-s')).to.equal(true);
       expect(identityOf(slim)).to.deep.equal({ attempt: 1, shard: 0 });
     }
   });
 
-  it('knows an object by all that a cache knows it by, and that it is being removed', () => {
+  it('keep identity, labels and deletionTimestamp', () => {
     for (const slim of [essentialJob(job), essentialPod(pods[0]!), essentialPod({ ...pods[0]!, status: undefined })]) {
       expect(slim.metadata).to.include({ namespace: 'scans', resourceVersion: '7', creationTimestamp: '2026-03-02T09:50:00Z' });
       expect(slim.metadata.labels).to.deep.equal({ 'curbcut.dev/scan-id': 'an-id' });
@@ -93,7 +93,7 @@ describe('what the operator holds of a Job and of a pod', () => {
     expect(essentialJob(leaving).metadata.deletionTimestamp).to.equal('2026-03-02T10:00:00Z');
   });
 
-  it('is none of the rest', () => {
+  it('drop all other fields', () => {
     expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(/template|managedFields|note|imageID|hostIP/);
     expect(JSON.stringify(withoutFieldOwners({ ...scanWith(), metadata: meta('scan') }))).to.not.contain('managedFields');
   });

@@ -3,7 +3,7 @@ import type { AccessibilityScanStatus } from '../../core/protocol/custom-resourc
 import { ago, condition, NOW, scanWith } from '../../test/support/scan-samples.ts';
 import { createPhaseTracker, type PhaseChange } from './phase-metrics.ts';
 
-describe('stages', () => {
+describe('phase tracker', () => {
   const admitted: AccessibilityScanStatus = { phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted', 30)] };
   const in_ = (phase: AccessibilityScanStatus['phase']): AccessibilityScanStatus => ({ ...admitted, phase });
 
@@ -14,7 +14,7 @@ describe('stages', () => {
     return { ...stages, moves, later: (seconds: number) => void (at += seconds * 1000) };
   }
 
-  it('tells how long a scan was in each stage, from its creation to its end', () => {
+  it('measures the time in each phase from creation to end', () => {
     const { seen, moves, later } = follow();
     seen(scanWith(undefined, { metadata: { creationTimestamp: ago(4) } }));
     for (const status of [admitted, in_('crawling'), in_('crawling'), in_('generating'), in_('done'), in_('done')]) {
@@ -30,7 +30,7 @@ describe('stages', () => {
     ]);
   });
 
-  it('tells no time of a stage whose begin it has not seen', () => {
+  it('reports no duration for a phase whose start it has not seen', () => {
     const { seen, gone, moves, later } = follow();
     seen(scanWith(in_('scanning')));
     later(5);
@@ -42,7 +42,7 @@ describe('stages', () => {
     ]);
   });
 
-  it('knows since when an admitted scan waits for its pod, and says nothing of one that has ended', () => {
+  it('measures starting from the admission time and ignores ended scans', () => {
     const { seen, moves } = follow();
     seen(scanWith(in_('failed'), { metadata: { uid: 'other' } }));
     seen(scanWith(admitted));

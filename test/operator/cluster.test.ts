@@ -1,4 +1,4 @@
-/** What only a real cluster has: quotas and rights. Needs KUBECONFIG; the second test needs helm too. */
+/** Tests of quotas and RBAC, which only a real cluster enforces. They need KUBECONFIG; the second one also needs helm. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,12 +27,12 @@ describe('operator: on a real cluster', function () {
   });
   after(() => context?.close());
 
-  it('says that a quota keeps a scan from its pod, and gives up in time', async () => {
+  it('reports an exceeded quota and fails the scan at the pending deadline', async () => {
     const spec = { hard: { pods: '0' } };
     await context.connection.request('POST', context.connection.path(QUOTAS, context.team), {
       body: { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'none' }, spec },
     });
-    // The quota holds once its controller has counted.
+    // The quota is enforced only after its controller has computed the usage.
     await until('the quota is counted', async () => {
       const { status } = await context.connection.request<{ status?: { hard?: object } }>(
         'GET',
@@ -42,14 +42,14 @@ describe('operator: on a real cluster', function () {
     });
     const operator = context.start({ timeouts: { pendingMs: 13_000, queueMs: 60_000, stuckMs: 60_000 } });
     const scan = await context.apply(context.team);
-    const told = await scan.reaches('told of the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
-    expect(told.status?.phase).to.be.oneOf(['queued', 'failed']);
+    const blocked = await scan.reaches('blocked by the quota', (read) => reasonOf(read, 'Succeeded') === 'QuotaExceeded');
+    expect(blocked.status?.phase).to.be.oneOf(['queued', 'failed']);
     const failed = await scan.settles();
     expect(failed.status?.message).to.match(/could not start within 13 s: quota exceeded \(.*exceeded quota: none/);
     await operator.stop();
   });
 
-  it('needs no more rights than the chart gives it', async () => {
+  it('needs only the permissions that the chart grants', async () => {
     const { connection, namespace, team } = context;
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'curbcut-operator' } };
     await connection.request('POST', connection.path(ACCOUNTS, namespace), { body: account });
@@ -88,8 +88,8 @@ describe('operator: on a real cluster', function () {
       const operator = context.start({ watchNamespaces: [namespace, team] }, { connection: own });
       const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
       const pod = await scan.pod();
-      await scan.runs(pod);
-      // A pod that its node does not end: the one thing that it writes of a pod.
+      await scan.startPod(pod);
+      // A pod whose node does not terminate it: the operator patches its status, its only write to pods.
       const of = connection.path(PODS, scan.namespace, pod.metadata.name);
       const finalizers = [...(pod.metadata.finalizers ?? []), 'curbcut.test/node'];
       const contentType = 'application/merge-patch+json';
@@ -97,8 +97,8 @@ describe('operator: on a real cluster', function () {
       await connection.request('DELETE', of, { body: { gracePeriodSeconds: 0 } });
       const second = await scan.pod(2);
       await connection.request('PATCH', of, { contentType, body: { metadata: { finalizers: [] } } }).catch(() => undefined);
-      await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
-      await until('it is kept no longer', async () => (await scan.read()) === null);
+      await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
+      await until('the scan is deleted', async () => (await scan.read()) === null);
       expect((await scan.row())?.phase).to.equal('done');
       const canceled = await context.submit();
       await canceled.pod();

@@ -1,6 +1,6 @@
 /**
- * The real operator over real stores, on the cluster of KUBECONFIG or the embedded Kubernetes, for tests. The test plays
- * the pod: no node takes the Job's pod, so it stays pending, and the test says of it what a kubelet would.
+ * The real operator over real stores, on the cluster of KUBECONFIG or the embedded Kubernetes, for tests. The test
+ * simulates the pod: no node matches the Job's pod, so it stays pending, and the test reports the status of a kubelet.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -31,16 +31,16 @@ import { createFakeLogger, type Line } from '../support/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
 import { openDatabase } from '../stores/database.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { getIfThere, isGone, playScan, reasonOf, statusOf, type Scan } from './played-scan.ts';
+import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
 import { SCANNER, settingsFor } from './settings.ts';
 
 const NAMESPACES: ResourceType = { group: '', version: 'v1', plural: 'namespaces' };
 const LEASES: ResourceType = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
-/** So that every pod of every test is one that such a namespace takes. */
+/** Verifies in every test that the pods satisfy the restricted Pod Security Standard. */
 const RESTRICTED = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 const MERGE = 'application/merge-patch+json';
 export const ORGANISATION = 'acme';
-/** A host that the tests' rules let through without asking any name server. */
+/** A host that the tests' target rules allow without DNS resolution. */
 export const TARGET = 'http://site.test:8080/';
 
 export interface OperatorContext {
@@ -50,16 +50,16 @@ export interface OperatorContext {
   bus: Bus;
   /** The API's namespace. */
   namespace: string;
-  /** Another one, charged to the organisation. */
+  /** A namespace that is charged to the organisation. */
   team: string;
-  /** One that is charged to nobody. */
+  /** A namespace without an organisation. */
   strangers: string;
-  /** Starts an operator. @param parts what is different about it */
+  /** Starts an operator. @param overrides dependencies to replace */
   start(
     settings?: Partial<OperatorSettings>,
-    parts?: { connection?: KubernetesConnection; stores?: AllStores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
+    overrides?: { connection?: KubernetesConnection; stores?: AllStores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
   ): RunningOperator;
-  /** Submits as the front door does: row, credits, resource. */
+  /** Submits a scan as the API does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
   /** Applies a manifest. */
   apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
@@ -69,14 +69,14 @@ export interface OperatorContext {
   held(): Promise<number>;
   spent(): Promise<number>;
   dropLease(): Promise<void>;
-  /** Stops every operator that still runs, so that a test that failed does not fail the next one. */
+  /** Stops every running operator, so that a failed test does not affect the next one. */
   rest(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface RunningOperator {
   lines: Line[];
-  /** Stops it with grace. */
+  /** Stops the operator gracefully. */
   stop(): Promise<void>;
 }
 
@@ -131,7 +131,7 @@ export async function openContext(): Promise<OperatorContext> {
     await emptyNamespaces();
   });
 
-  /** Finalizers would keep the namespaces for ever once no operator runs. */
+  /** Without a running operator, finalizers would block the deletion of the namespaces. */
   async function emptyNamespaces(): Promise<void> {
     for (const name of [namespace, team, strangers]) {
       const { items } = await connection.request<{ items: AccessibilityScan[] }>('GET', connection.path(SCANS, name));
@@ -145,7 +145,7 @@ export async function openContext(): Promise<OperatorContext> {
     }
   }
 
-  function start(settings: Partial<OperatorSettings> = {}, parts: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
+  function start(settings: Partial<OperatorSettings> = {}, overrides: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
     const logger = createFakeLogger();
     const stopping = new AbortController();
     const base = settingsFor(namespace, [team, strangers]);
@@ -159,7 +159,7 @@ export async function openContext(): Promise<OperatorContext> {
         metrics: createOperatorMetrics(),
         identity: randomUUID(),
         logger,
-        ...parts,
+        ...overrides,
         settings: { ...base, ...settings, timeouts: { ...base.timeouts, ...settings.timeouts } },
       },
       stopping.signal,
@@ -176,16 +176,16 @@ export async function openContext(): Promise<OperatorContext> {
     return one;
   }
 
-  const stage = { connection, stores, bus, organisation: ORGANISATION, apiNamespace: namespace, onClose };
+  const simulation = { connection, stores, bus, organisation: ORGANISATION, apiNamespace: namespace, onClose };
   const specOf = (spec: Partial<AccessibilityScanSpec>): AccessibilityScanSpec => ({
     url: TARGET,
     ...spec,
-    // No node is like that, so the pod stays pending and is the test's to play.
+    // No node has this label, so the pod stays pending and the test can simulate it.
     podTemplate: { ...spec.podTemplate, nodeSelector: { 'curbcut.test/stage': 'nowhere' } },
   });
 
   async function create(body: object, at: string): Promise<Scan> {
-    return playScan(stage, await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
+    return simulateScan(simulation, await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
   }
 
   return {
@@ -236,7 +236,7 @@ export async function openContext(): Promise<OperatorContext> {
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
     async setQueue(spec) {
-      await until('there is a queue', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
+      await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
       await connection.request('PATCH', connection.path(QUEUES, namespace, 'default'), { contentType: MERGE, body: { spec } });
     },
     queue: () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'),

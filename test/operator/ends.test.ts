@@ -7,7 +7,7 @@ import { SCANNER, noBus, openContext, reasonOf, reportKeys, statusOf, until, typ
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
-describe('operator: how a scan ends without a result', function () {
+describe('operator: scans that end without a result', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   before(async () => {
@@ -17,7 +17,7 @@ describe('operator: how a scan ends without a result', function () {
   after(() => context.close());
   afterEach(() => context.rest());
   afterEach(async () => {
-    expect(await context.held(), 'no credits stay held').to.equal(0);
+    expect(await context.held(), 'held credits').to.equal(0);
   });
 
   const gaveUp = (scan: Scan, pod: Pod): PodFailed => ({
@@ -44,12 +44,12 @@ describe('operator: how a scan ends without a result', function () {
     expect(await context.spent()).to.equal(spent);
   }
 
-  it('fails for good when the pod says so, and does not pass with thresholds', async () => {
+  it('fails permanently if the pod reports it, and does not pass if thresholds are set', async () => {
     const operator = context.start();
     const scan = await context.submit({ thresholds: { minScore: 1 } });
     const pod = await scan.pod();
-    await scan.runs(pod);
-    await scan.says(gaveUp(scan, pod));
+    await scan.startPod(pod);
+    await scan.publish(gaveUp(scan, pod));
     await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
     expect((await scan.read())?.status?.passed).to.equal(false);
     expect((await scan.row())?.passed).to.equal(false);
@@ -57,25 +57,25 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('fails for good on exit code 42 alone, in the words of the termination message', async () => {
+  it('fails permanently on exit code 42, with the termination message', async () => {
     const operator = context.start({}, { bus: noBus() });
     const scan = await context.submit();
     const pod = await scan.pod();
-    await scan.ends(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod)) });
+    await scan.endPod(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod)) });
     await expectFailed(scan, 'TargetUnreachable', /refused the connection/);
     expect((await scan.row())?.passed).to.equal(null);
-    const mute = await context.submit();
-    await mute.ends(await mute.pod(), { exitCode: 42, message: 'no message of ours' });
-    await expectFailed(mute, 'GaveUp', /without giving a reason/);
+    const silent = await context.submit();
+    await silent.endPod(await silent.pod(), { exitCode: 42, message: 'not a pod message' });
+    await expectFailed(silent, 'GaveUp', /without giving a reason/);
     await operator.stop();
   });
 
-  it('tries again after an eviction, without moving backwards, and counts the attempts', async () => {
+  it('retries after an eviction without moving backwards, and counts the attempts', async () => {
     const operator = context.start();
     const scan = await context.submit();
     const first = await scan.pod();
-    await scan.runs(first);
-    await scan.says({
+    await scan.startPod(first);
+    await scan.publish({
       kind: 'progress',
       scanId: scan.id,
       ...identityOf(first),
@@ -84,13 +84,13 @@ describe('operator: how a scan ends without a result', function () {
       pages: { scanned: 1, failed: 0, total: 2 },
     });
     await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
-    await scan.evicted(first);
+    await scan.evictPod(first);
     const second = await scan.pod(2);
-    const again = await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name);
+    const again = await scan.reaches('in the second attempt', ({ status }) => status?.podName === second.metadata.name);
     expect(again.status).to.include({ phase: 'scanning', attempts: 2 });
-    await scan.runs(second);
-    await scan.says({ kind: 'progress', scanId: scan.id, ...identityOf(second), sequence: 1, phase: 'crawling', pages: ZERO });
-    await scan.says(await scan.stores(second, bytesOf(reportOf(await scan.input()))));
+    await scan.startPod(second);
+    await scan.publish({ kind: 'progress', scanId: scan.id, ...identityOf(second), sequence: 1, phase: 'crawling', pages: ZERO });
+    await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
     const done = await scan.settles();
     expect(done.status).to.include({ phase: 'done', attempts: 2 });
     const phases = scan.messages.map(({ phase }) => phase);
@@ -98,59 +98,59 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('fails where the scanner crashes too often, and says how', async () => {
+  it('fails and reports the exit code if the scanner crashes too often', async () => {
     const operator = context.start({ scanner: { ...SCANNER, retries: 0 } });
     const scan = await context.submit();
-    await scan.ends(await scan.pod(), { exitCode: 137, reason: 'OOMKilled' });
+    await scan.endPod(await scan.pod(), { exitCode: 137, reason: 'OOMKilled' });
     await expectFailed(scan, 'Crashed', /stopped unexpectedly once \(last: exit code 137, out of memory\)/);
     await operator.stop();
   });
 
-  it('fails where the pod ends well but tells of no results', async () => {
+  it('fails if the pod succeeds without reporting results', async () => {
     const operator = context.start();
     const scan = await context.submit();
-    await scan.ends(await scan.pod(), { exitCode: 0 });
+    await scan.endPod(await scan.pod(), { exitCode: 0 });
     await expectFailed(scan, 'NoResults', /ended without results/);
     await operator.stop();
   });
 
-  it('gives a pod up that no node takes', async () => {
+  it('fails if the pod stays unschedulable', async () => {
     const operator = context.start({ timeouts: { pendingMs: 1500, queueMs: 60_000, stuckMs: 60_000 } });
     const scan = await context.submit();
     await expectFailed(scan, 'Unschedulable', /unschedulable/);
     await operator.stop();
   });
 
-  it('gives a pod up whose image cannot be had', async () => {
+  it('fails if the image cannot be pulled', async () => {
     const operator = context.start({ timeouts: { pendingMs: 2500, queueMs: 60_000, stuckMs: 60_000 } });
     const scan = await context.submit();
     const waiting = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "nowhere"' } };
     await scan.setPod(await scan.pod(), {
       containerStatuses: [{ name: 'scanner', image: 'nowhere', imageID: '', ready: false, restartCount: 0, state: waiting }],
     });
-    const pulling = await scan.reaches('known to wait for its image', (read) => reasonOf(read, 'Succeeded') === 'ImagePull');
+    const pulling = await scan.reaches('waiting for its image', (read) => reasonOf(read, 'Succeeded') === 'ImagePull');
     expect(pulling.status?.phase).to.equal('queued');
     await expectFailed(scan, 'ImagePull', /image pull failed \(ImagePullBackOff/);
     await operator.stop();
   });
 
-  it('gives a pod up that fell silent', async () => {
+  it('fails if the pod stops reporting progress', async () => {
     const operator = context.start({ timeouts: { stuckMs: 1500, queueMs: 60_000, pendingMs: 60_000 } });
     const scan = await context.submit();
     const pod = await scan.pod();
-    await scan.runs(pod);
-    await scan.says({ kind: 'progress', scanId: scan.id, ...identityOf(pod), sequence: 1, phase: 'scanning', pages: ZERO });
+    await scan.startPod(pod);
+    await scan.publish({ kind: 'progress', scanId: scan.id, ...identityOf(pod), sequence: 1, phase: 'scanning', pages: ZERO });
     await expectFailed(scan, 'Stuck', /no progress for 2 s/);
     await operator.stop();
   });
 
-  it('ends at its deadline', async () => {
+  it('fails at its deadline', async () => {
     const operator = context.start({
       runTime: { pendingDeadlineSeconds: 1, baseSeconds: 1, maxSeconds: 1, workers: 2, pageBudgetMs: 1000 },
     });
     const scan = await context.submit();
-    await scan.runs(await scan.pod());
-    // The Job's own deadline comes 30 s after the pod's; the cluster is told to keep it earlier.
+    await scan.startPod(await scan.pod());
+    // The Job's deadline is 30 s after the pod's; shorten it.
     await context.connection.request('PATCH', context.connection.path(JOBS, scan.namespace, `scan-${scan.id}`), {
       contentType: 'application/merge-patch+json',
       body: { spec: { activeDeadlineSeconds: 1 } },
@@ -159,7 +159,7 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('ends a Job of its own that somebody else deleted', async () => {
+  it('fails if another client deletes its Job', async () => {
     const operator = context.start();
     const scan = await context.submit();
     await scan.pod();
@@ -171,19 +171,19 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('says of a pod on a lost node that it failed, so that another one follows', async () => {
+  it('marks a pod on a lost node as failed, so that the Job controller replaces it', async () => {
     const operator = context.start();
     const scan = await context.submit();
     const first = await scan.pod();
-    await scan.runs(first);
+    await scan.startPod(first);
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
-    // Nothing will ever end it: another finalizer holds it, as a kubelet that is away would.
+    // A finalizer blocks the deletion, like an unreachable kubelet.
     const path = context.connection.path(PODS, scan.namespace, first.metadata.name);
     const finalizers = [...(first.metadata.finalizers ?? []), 'curbcut.test/node'];
     await context.connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers } } });
     await context.connection.request('DELETE', path, { body: { gracePeriodSeconds: 0 } });
     const second = await scan.pod(2);
-    await scan.reaches('in its second attempt', ({ status }) => status?.podName === second.metadata.name && status.attempts === 2);
+    await scan.reaches('in the second attempt', ({ status }) => status?.podName === second.metadata.name && status.attempts === 2);
     await context.connection
       .request('PATCH', path, { contentType: 'application/merge-patch+json', body: { metadata: { finalizers: [] } } })
       .catch(() => undefined);
@@ -192,11 +192,11 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('is canceled by a field, at once, and for nothing', async () => {
+  it('is canceled by spec.cancel at once and free of charge', async () => {
     const operator = context.start();
     const scan = await context.submit({ thresholds: { minScore: 1 } });
     const pod = await scan.pod();
-    await scan.runs(pod);
+    await scan.startPod(pod);
     await scan.patch({ spec: { cancel: true } });
     const canceled = await scan.settles();
     expect(canceled.status).to.include({ phase: 'canceled', passed: false });
@@ -206,7 +206,7 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('is canceled before anybody looked at it', async () => {
+  it('is canceled before its first reconcile', async () => {
     const scan = await context.submit({ cancel: true });
     const operator = context.start();
     expect((await scan.settles()).status?.phase).to.equal('canceled');
@@ -215,10 +215,10 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('is deleted while it runs: the row is canceled, the credits are free, nothing is left', async () => {
+  it('is deleted while it runs: cancels the row, releases the credits and removes the Job', async () => {
     const operator = context.start();
     const scan = await context.submit();
-    await scan.runs(await scan.pod());
+    await scan.startPod(await scan.pod());
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     await scan.remove();
     await until('the resource is gone', async () => (await scan.read()) === null);
@@ -227,11 +227,11 @@ describe('operator: how a scan ends without a result', function () {
     await operator.stop();
   });
 
-  it('goes when it was kept long enough, and its result stays', async () => {
+  it('is deleted after its TTL and keeps its result', async () => {
     const operator = context.start();
     const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
     const pod = await scan.pod();
-    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     await until('the resource is gone', async () => (await scan.read()) === null);
     expect((await scan.row())?.phase).to.equal('done');
     expect(await context.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);

@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
 import { noBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
 
-describe('operator: a scan from its submission to its result', function () {
+describe('operator: a scan from submission to result', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   before(async () => {
@@ -13,7 +13,7 @@ describe('operator: a scan from its submission to its result', function () {
   after(() => context.close());
   afterEach(() => context.rest());
 
-  it('goes through its phases by messages, and settles exactly the pages that were tested', async () => {
+  it('follows the pod messages through all phases and charges exactly the tested pages', async () => {
     const operator = context.start();
     const spent = await context.spent();
     const scan = await context.submit({ maxPages: 5, thresholds: { maxViolations: 2 } });
@@ -25,24 +25,24 @@ describe('operator: a scan from its submission to its result', function () {
     expect(statusOf(waiting, 'Passed')).to.equal('Unknown');
     expect((await scan.row())?.submission).to.equal('accepted');
 
-    await scan.runs(pod);
+    await scan.startPod(pod);
     const crawling = await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     expect(crawling.status?.startTime).to.be.a('string');
     expect(statusOf(crawling, 'Succeeded')).to.equal('Unknown');
 
     const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
-    await scan.says({ ...said, sequence: 1, phase: 'scanning', pages: { scanned: 1, failed: 0, total: 2 } });
+    await scan.publish({ ...said, sequence: 1, phase: 'scanning', pages: { scanned: 1, failed: 0, total: 2 } });
     await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning' && status.pages?.scanned === 1);
-    await until('the row shows it', async () => {
+    await until('the row is updated', async () => {
       const row = await scan.row();
       return row?.phase === 'scanning' && row.pages.scanned === 1 && row.pages.total === 2;
     });
-    await scan.says({ ...said, sequence: 2, phase: 'generating', pages: { scanned: 2, failed: 0, total: 2 } });
+    await scan.publish({ ...said, sequence: 2, phase: 'generating', pages: { scanned: 2, failed: 0, total: 2 } });
     await scan.reaches('generating', ({ status }) => status?.phase === 'generating');
 
     const report = reportOf(await scan.input());
-    const stored = await scan.stores(pod, bytesOf(report));
-    await scan.says(stored);
+    const stored = await scan.upload(pod, bytesOf(report));
+    await scan.publish(stored);
     const done = await scan.settles();
     expect(done.status).to.deep.include({
       phase: 'done',
@@ -64,7 +64,7 @@ describe('operator: a scan from its submission to its result', function () {
     expect(row.reports?.export).to.deep.equal({ key: `scans/${scan.id}/report.json`, ...stored.export });
     expect((await context.spent()) - spent).to.equal(2);
     expect(await context.held()).to.equal(0);
-    await until('the bus told of the end', () => scan.messages.at(-1)?.phase === 'done');
+    await until('the bus has published the end', () => scan.messages.at(-1)?.phase === 'done');
     expect(scan.messages.at(-1)!.version).to.equal(row.version);
     const versions = scan.messages.map(({ version }) => version);
     expect(versions).to.deep.equal([...new Set(versions)].toSorted((a, b) => a - b));
@@ -73,20 +73,20 @@ describe('operator: a scan from its submission to its result', function () {
     expect(operator.lines.filter(({ level }) => level === 'error')).to.deep.equal([]);
   });
 
-  it('comes to the same end by the termination message alone, where the bus is away', async () => {
+  it('completes from the termination message alone if the bus is down', async () => {
     const operator = context.start({}, { bus: noBus() });
     const scan = await context.submit({ thresholds: { minScore: 10 } });
     const pod = await scan.pod();
     expect(await scan.input()).not.to.have.property('messages');
-    await scan.runs(pod);
+    await scan.startPod(pod);
     await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
     const input = await scan.input();
-    const stored = await scan.stores(pod, bytesOf(reportOf(input, pagesOf(input.options.url, 1))), undefined, {
+    const stored = await scan.upload(pod, bytesOf(reportOf(input, pagesOf(input.options.url, 1))), undefined, {
       scanned: 2,
       failed: 1,
       total: 3,
     });
-    await scan.ends(pod, { exitCode: 0, message: JSON.stringify(stored) });
+    await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
     const done = await scan.settles();
     expect(done.status).to.deep.include({ phase: 'done', passed: true, pages: { requested: 5, reserved: 5, scanned: 2, failed: 1 } });
     expect(done.status?.message).to.equal(undefined);
@@ -99,7 +99,7 @@ describe('operator: a scan from its submission to its result', function () {
     const operator = context.start();
     const scan = await context.submit();
     const pod = await scan.pod();
-    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     const done = await scan.settles();
     expect(done.status).not.to.have.property('passed');
     expect(statusOf(done, 'Passed')).to.equal(undefined);

@@ -7,7 +7,7 @@ import { PDF, bytesOf, digestOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 
-describe('operator: a pod that lies', function () {
+describe('operator: a pod that reports false results', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   before(async () => {
@@ -38,54 +38,58 @@ describe('operator: a pod that lies', function () {
     ['a wrong digest of the export', (stored) => (stored.export.sha256 = '0'.repeat(64)), /digest of the export is not the announced one/],
     ['a wrong digest of the PDF', (stored) => (stored.pdf.sha256 = '0'.repeat(64)), /digest of the PDF is not the announced one/],
     ['a wrong size', (stored) => (stored.export.bytes += 1), /instead of the announced/],
-    ['more than is taken', (stored) => (stored.export.bytes = 200_000_000), /more than the 1000000 that are accepted/],
+    ['more bytes than are accepted', (stored) => (stored.export.bytes = 200_000_000), /more than the 1000000 that are accepted/],
     ['pages that are not in the export', (stored) => (stored.pages.scanned = 5), /page counts differ from the scanner's summary/],
   ];
   for (const [what, lie, why] of announcements)
-    it(`is refused with ${what}`, async () => {
+    it(`is refused for ${what}`, async () => {
       const { scan, pod, report } = await begin();
-      const stored = await scan.stores(pod, bytesOf(report));
+      const stored = await scan.upload(pod, bytesOf(report));
       lie(stored);
-      await scan.says(stored);
+      await scan.publish(stored);
       await expectRefused(scan, why);
     });
 
   const first = (report: Report) => report.pages[0] as TestedPage;
   const contents: [string, (report: Report) => unknown, RegExp][] = [
-    ['no JSON', () => 'nothing', /does not match its schema|not JSON/],
-    ['a field that nobody knows', (report) => Object.assign(report, { more: 1 }), /does not match its schema/],
+    ['text that is not JSON', () => 'nothing', /does not match its schema|not JSON/],
+    ['an unknown field', (report) => Object.assign(report, { more: 1 }), /does not match its schema/],
     ["another scan's id", (report) => (report.scan.id = 'another'), /about another scan/],
     ['another URL', (report) => (report.scan.url = 'https://example.com/'), /about another URL/],
     ['other options', (report) => (report.scan.options.wcag_level = 'A'), /with other options/],
-    ['kinder thresholds', (report) => (report.scan.thresholds.max_violations = 99), /with other thresholds/],
-    ['a kinder verdict', (report) => (report.scan.verdict = { passed: true, message: null }), /verdict does not follow/],
-    ['kinder counts', (report) => (report.counts = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 }), /counts do not follow/],
-    ['a better score', (report) => (report.score.value = 100), /score does not follow from the pages/],
-    ['a better score of a page', (report) => (first(report).score = 100), /score of page .* does not follow/],
-    ['rules that did not fail', (report) => (first(report).rules.critical.failed = 0), /score of page .* does not follow/],
-    ['a better coverage', (report) => (report.score.pages_found = 1), /coverage does not follow/],
+    ['more lenient thresholds', (report) => (report.scan.thresholds.max_violations = 99), /with other thresholds/],
+    ['a more favourable verdict', (report) => (report.scan.verdict = { passed: true, message: null }), /verdict does not follow/],
+    [
+      'lower violation counts',
+      (report) => (report.counts = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 }),
+      /counts do not follow/,
+    ],
+    ['a higher score', (report) => (report.score.value = 100), /score does not follow from the pages/],
+    ['a higher page score', (report) => (first(report).score = 100), /score of page .* does not follow/],
+    ['fewer failed rules', (report) => (first(report).rules.critical.failed = 0), /score of page .* does not follow/],
+    ['a higher coverage', (report) => (report.score.pages_found = 1), /coverage does not follow/],
     ['fewer root causes', (report) => report.groups.pop(), /root causes do not follow/],
   ];
   for (const [what, lie, why] of contents)
-    it(`is refused with ${what}`, async () => {
+    it(`is refused for ${what}`, async () => {
       const { scan, pod, report } = await begin();
       const lied = lie(report);
-      await scan.says(await scan.stores(pod, typeof lied === 'string' && lied === 'nothing' ? Buffer.from('nothing') : bytesOf(report)));
+      await scan.publish(await scan.upload(pod, typeof lied === 'string' && lied === 'nothing' ? Buffer.from('nothing') : bytesOf(report)));
       await expectRefused(scan, why);
     });
 
-  it('is refused with more pages than it has credits for', async () => {
+  it('is refused for more pages than credits are reserved for', async () => {
     const scan = await context.submit({ maxPages: 1 });
     const pod = await scan.pod();
-    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     const refused = await scan.settles();
     expect(refused.status?.message).to.match(/2 pages were tested, but credits are reserved for 1/);
   });
 
-  it('is refused where it announces what it did not store', async () => {
+  it('is refused if it announces objects that it did not store', async () => {
     const { scan, pod, report } = await begin();
     const bytes = bytesOf(report);
-    await scan.says({
+    await scan.publish({
       kind: 'stored',
       scanId: scan.id,
       ...identityOf(pod),
@@ -96,33 +100,33 @@ describe('operator: a pod that lies', function () {
     await expectRefused(scan, /announced, but not stored/);
   });
 
-  it('is refused with a PDF that is none', async () => {
+  it('is refused if the PDF is not a PDF', async () => {
     const { scan, pod, report } = await begin();
-    await scan.says(await scan.stores(pod, bytesOf(report), Buffer.from('<script>')));
+    await scan.publish(await scan.upload(pod, bytesOf(report), Buffer.from('<script>')));
     await expectRefused(scan, /PDF is not a PDF/);
   });
 
-  it('is refused, and the operator lives, with an export that would fill its memory', async () => {
+  it('is refused for an export that would exhaust memory, and the operator survives', async () => {
     const { scan, pod } = await begin();
     const bomb = Buffer.from(`[${'[],'.repeat(330_000)}[]]`);
-    await scan.says(await scan.stores(pod, bomb));
+    await scan.publish(await scan.upload(pod, bomb));
     await expectRefused(scan, /more values than its size allows/);
   });
 
-  it('moves nothing by messages that are malformed, of another scan, implausible or backwards', async () => {
+  it('has no effect with messages that are malformed, about another scan, implausible or older', async () => {
     const { scan, pod } = await begin();
-    await scan.runs(pod);
+    await scan.startPod(pod);
     const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
-    await scan.says({ ...said, sequence: 5, phase: 'aggregating', pages: { scanned: 2, failed: 0, total: 3 } });
+    await scan.publish({ ...said, sequence: 5, phase: 'aggregating', pages: { scanned: 2, failed: 0, total: 3 } });
     await scan.reaches('aggregating', ({ status }) => status?.phase === 'aggregating');
-    await scan.says('{"kind":');
-    await scan.says({ ...said, scanId: 'another', sequence: 6, phase: 'generating', pages: { scanned: 5, failed: 0, total: 5 } });
-    await scan.says({ ...said, sequence: 4, phase: 'generating', pages: { scanned: 3, failed: 0, total: 3 } });
-    await scan.says({ ...said, sequence: 7, phase: 'generating', pages: { scanned: 500, failed: 0, total: 500 } });
-    await scan.says({ ...said, sequence: 8, phase: 'crawling', pages: { scanned: 1, failed: 1, total: 2 } });
-    const after = await scan.reaches('told of the last message', ({ status }) => status?.pages?.failed === 1);
+    await scan.publish('{"kind":');
+    await scan.publish({ ...said, scanId: 'another', sequence: 6, phase: 'generating', pages: { scanned: 5, failed: 0, total: 5 } });
+    await scan.publish({ ...said, sequence: 4, phase: 'generating', pages: { scanned: 3, failed: 0, total: 3 } });
+    await scan.publish({ ...said, sequence: 7, phase: 'generating', pages: { scanned: 500, failed: 0, total: 500 } });
+    await scan.publish({ ...said, sequence: 8, phase: 'crawling', pages: { scanned: 1, failed: 1, total: 2 } });
+    const after = await scan.reaches('updated by the last message', ({ status }) => status?.pages?.failed === 1);
     expect(after.status).to.deep.include({ phase: 'aggregating', pages: { requested: 5, reserved: 5, scanned: 2, failed: 1 } });
-    const row = await until('the row shows it', async () => {
+    const row = await until('the row is updated', async () => {
       const read = await scan.row();
       return read?.pages.failed === 1 ? read : null;
     });
@@ -131,23 +135,23 @@ describe('operator: a pod that lies', function () {
     await scan.settles();
   });
 
-  it('cannot replace the results of a later attempt that it invents', async () => {
+  it('cannot forge the results of a later attempt', async () => {
     const { scan, pod, report } = await begin();
     const bytes = bytesOf(report);
-    const invented = { ...(await scan.stores(pod, bytes)), attempt: 1, export: { bytes: 1, sha256: '0'.repeat(64) } };
-    await scan.reaches('seen with its pod', ({ status }) => status?.attempts === 1);
-    await scan.says(JSON.stringify(invented));
-    await scan.evicted(pod);
+    const invented = { ...(await scan.upload(pod, bytes)), attempt: 1, export: { bytes: 1, sha256: '0'.repeat(64) } };
+    await scan.reaches('launched and its pod observed', ({ status }) => status?.attempts === 1);
+    await scan.publish(JSON.stringify(invented));
+    await scan.evictPod(pod);
     const second = await scan.pod(2);
     expect(identityOf(second)).to.deep.equal({ attempt: 1, shard: 0 });
-    await scan.says(await scan.stores(second, bytes));
+    await scan.publish(await scan.upload(second, bytes));
     expect((await scan.settles()).status).to.include({ phase: 'done', attempts: 2 });
   });
 
   it('cannot change its report after the scan is done', async () => {
     const { scan, pod, report } = await begin();
     const bytes = bytesOf(report);
-    await scan.says(await scan.stores(pod, bytes));
+    await scan.publish(await scan.upload(pod, bytes));
     await scan.settles();
     const { uploads } = await scan.input();
     await until('the uploads are removed', async () => (await context.reports.size(incomingKeys(scan.id, identityOf(pod)).pdf)) === null);
@@ -160,7 +164,7 @@ describe('operator: a pod that lies', function () {
     expect(read.ok && Buffer.from(read.bytes).equals(bytes)).to.equal(true);
   });
 
-  it('cannot speak for another scan, nor read anything', async () => {
+  it('cannot publish for another scan or read any messages', async () => {
     const mine = await context.submit();
     const other = await context.submit();
     const [pod] = [await mine.pod(), await other.pod()];
@@ -184,7 +188,7 @@ describe('operator: a pod that lies', function () {
     );
     await hostile.flush().catch(() => undefined);
     await hostile.close();
-    await mine.says({
+    await mine.publish({
       kind: 'progress',
       scanId: mine.id,
       ...identityOf(pod!),

@@ -5,7 +5,7 @@ import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { ORGANISATION, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
-describe('operator: scans that are applied by hand', function () {
+describe('operator: scans from manifests', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   before(async () => {
@@ -24,7 +24,7 @@ describe('operator: scans that are applied by hand', function () {
     expect(await context.held()).to.equal(0);
   }
 
-  it('run like a submission, and are charged to the organisation of their namespace', async () => {
+  it('run like submissions and are charged to the organisation of their namespace', async () => {
     const spent = await context.spent();
     const scan = await context.apply(context.team, { maxPages: 4 });
     const pod = await scan.pod();
@@ -36,13 +36,13 @@ describe('operator: scans that are applied by hand', function () {
     expect(row).to.include({ origin: 'manifest', organisation: ORGANISATION, submission: 'accepted', pagesRequested: 4, pagesReserved: 4 });
     expect(row.resource).to.deep.equal({ namespace: context.team, name: scan.name });
     expect(pod.metadata.namespace).to.equal(context.team);
-    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     expect((await scan.settles()).status).to.include({ phase: 'done' });
     expect((await context.spent()) - spent).to.equal(2);
     expect(await context.held()).to.equal(0);
   });
 
-  it('fail where nobody pays for their namespace', async () => {
+  it('fail if their namespace has no organisation', async () => {
     const scan = await context.apply(context.strangers, { thresholds: { minScore: 1 } });
     await expectRefused(scan, 'NoOrganisation', new RegExp(`No organisation is charged for namespace ${context.strangers}`));
     const read = (await scan.read())!;
@@ -50,7 +50,7 @@ describe('operator: scans that are applied by hand', function () {
     expect(await scan.row()).to.equal(null);
   });
 
-  it('fail where the organisation is blocked', async () => {
+  it('fail if the organisation is blocked', async () => {
     await context.stores.organisations.setBlocked(ORGANISATION, true);
     try {
       const scan = await context.apply(context.team);
@@ -61,7 +61,7 @@ describe('operator: scans that are applied by hand', function () {
     }
   });
 
-  it('fail where the credits do not suffice: all or nothing', async () => {
+  it('fail without a partial reservation if the credits do not suffice', async () => {
     const { balance } = await context.stores.credits.balance(ORGANISATION);
     await context.stores.credits.reserve({
       organisation: ORGANISATION,
@@ -81,7 +81,7 @@ describe('operator: scans that are applied by hand', function () {
     }
   });
 
-  it('fail where they want more pages than are allowed', async () => {
+  it('fail if they request more pages than are allowed', async () => {
     await expectRefused(
       await context.apply(context.team, { maxPages: 21 }),
       'TooManyPages',
@@ -89,13 +89,13 @@ describe('operator: scans that are applied by hand', function () {
     );
   });
 
-  it('fail where the target may not be scanned', async () => {
+  it('fail if the target may not be scanned', async () => {
     await expectRefused(await context.apply(context.team, { url: 'http://127.0.0.1/' }), 'TargetRefused', /private, loopback/);
     await expectRefused(await context.apply(context.team, { url: 'http://db.internal/' }), 'TargetRefused', /private name/);
     await expectRefused(await context.apply(context.team, { url: 'http://nowhere.example.com/' }), 'TargetRefused', /cannot be resolved/);
   });
 
-  it('have no use for an id of their own choosing', async () => {
+  it('cannot claim the scan ID of another scan', async () => {
     const victim = await context.submit();
     await victim.pod();
     const upload = incomingKeys(victim.id, { attempt: 0, shard: 0 }).pdf;
@@ -115,7 +115,7 @@ describe('operator: scans that are applied by hand', function () {
     );
     const path = context.connection.path(SCANS, context.namespace, 'forged');
     type Read = { status?: { message?: string; phase?: string }; metadata: { finalizers?: string[] } };
-    const refused = await until('it is refused', async () => {
+    const refused = await until('the scan is refused', async () => {
       const read = await context.connection.request<Read>('GET', path);
       return read.status?.phase === 'failed' && !read.metadata.finalizers?.length ? read : null;
     });
@@ -128,7 +128,7 @@ describe('operator: scans that are applied by hand', function () {
     await victim.settles();
   });
 
-  it('end where the front door gave their submission up meanwhile, and cost nothing', async () => {
+  it('end free of charge if the API has abandoned their submission', async () => {
     const id = 'a51de9e8-0d3e-4b43-9f0a-000000000001';
     const model = await context.submit();
     const row = (await model.row())!;
@@ -157,7 +157,7 @@ describe('operator: scans that are applied by hand', function () {
         spec: { url: 'http://site.test:8080/' },
       },
     });
-    const ended = await until('its row has ended', async () => {
+    const ended = await until('the row has ended', async () => {
       const read = await context.stores.scans.find(id);
       return read?.phase === 'failed' ? read : null;
     });

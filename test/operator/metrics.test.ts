@@ -1,4 +1,4 @@
-/** What Prometheus reads of an operator through a scan's whole life. */
+/** Tests the metrics that Prometheus scrapes during the life of a scan. */
 import { expect } from 'chai';
 import { serveProbes, type ProbeServer } from '../../operator/probe-server.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
@@ -27,7 +27,7 @@ describe('operator metrics', function () {
     await context?.close();
   });
 
-  /** Samples by `name{labels}`, as a scrape gets them. */
+  /** The samples of a scrape, by `name{labels}`. */
   async function scrape(): Promise<Map<string, number>> {
     const text = await (await fetch(`http://127.0.0.1:${server.port}/metrics`)).text();
     const samples = [...text.matchAll(/^(curbcut_\S+(?:\{[^}]*\})?) (\S+)$/gm)];
@@ -35,7 +35,7 @@ describe('operator metrics', function () {
   }
   const has = (name: string, value: number) => until(`${name} is ${value}`, async () => (await scrape()).get(name) === value);
 
-  it('follow a scan from the queue to its verdict, page by page', async () => {
+  it('follow a scan from the queue to its verdict and count its pages', async () => {
     const operator = context.start({}, { metrics });
     await has('curbcut_leader{lease="curbcut-operator"}', 1);
     await context.setQueue({ paused: true });
@@ -46,11 +46,11 @@ describe('operator metrics', function () {
     await context.setQueue({ paused: false });
     await has('curbcut_scans{phase="starting"}', 1);
     const pod = await scan.pod();
-    await scan.runs(pod);
+    await scan.startPod(pod);
     await has('curbcut_scans{phase="crawling"}', 1);
     await has('curbcut_scans_running', 1);
     const report = reportOf(await scan.input());
-    await scan.says(await scan.stores(pod, bytesOf(report)));
+    await scan.publish(await scan.upload(pod, bytesOf(report)));
     await scan.settles();
     await has('curbcut_scans{phase="crawling"}', 0);
 
@@ -75,7 +75,7 @@ describe('operator metrics', function () {
     expect([...resigned.keys()].filter((name) => name.startsWith('curbcut_scans{'))).to.deep.equal([]);
   });
 
-  it('tell of each dependency as the last readiness probe found it', async () => {
+  it('show each dependency as the last readiness probe found it', async () => {
     await fetch(`http://127.0.0.1:${server.port}/readyz`);
     expect((await scrape()).get('curbcut_dependency_up{dependency="mongodb"}')).to.equal(1);
     up = false;

@@ -15,48 +15,51 @@ describe('operator: the queue', function () {
 
   const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
   const waits = (scan: Scan, message: RegExp) =>
-    scan.reaches(`told ${message}`, (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''));
+    scan.reaches(
+      `waiting with message ${message}`,
+      (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''),
+    );
 
-  it('is made where there is none, open', async () => {
+  it('is created open if it does not exist', async () => {
     context.start();
     const queue = await until('there is a queue', () => context.queue());
     expect(queue.spec).to.deep.equal({ paused: false });
   });
 
-  it('starts nothing while it is paused, says why, tells the front door, and goes on where it was', async () => {
+  it('admits no scan while paused, reports the reason and the pause, and resumes', async () => {
     context.start();
     const runs = await context.submit();
     await admitted(runs);
     await context.setQueue({ paused: true });
-    await until('the front door knows', async () => (await context.stores.queueStates.read()).paused);
+    await until('the queue state is updated', async () => (await context.stores.queueStates.read()).paused);
     const scan = await context.submit();
     const waiting = await waits(scan, /queue is paused/);
     expect(waiting.status?.phase).to.equal('queued');
     expect(reasonOf(waiting, 'Admitted')).to.equal('QueuePaused');
     expect(statusOf(waiting, 'Succeeded')).to.equal('Unknown');
     expect(await scan.job()).to.equal(null);
-    await until('the queue says how full it is', async () => {
+    await until('the queue status is updated', async () => {
       const { status } = (await context.queue())!;
       return status?.queued === 1 && status.running === 1;
     });
     expect((await context.stores.queueStates.read()).live).to.equal(2);
-    // Those that run go on.
-    await runs.runs(await runs.pod());
+    // Running scans continue.
+    await runs.startPod(await runs.pod());
     await runs.reaches('crawling', ({ status }) => status?.phase === 'crawling');
 
     await context.setQueue({ paused: false });
     await admitted(scan);
     await scan.pod();
-    await until('the front door knows', async () => !(await context.stores.queueStates.read()).paused);
+    await until('the queue state is updated', async () => !(await context.stores.queueStates.read()).paused);
   });
 
-  it('runs as many as it may, first come, first served, and tells the others their place', async () => {
+  it('admits scans in order up to maxRunning and reports the position of the others', async () => {
     context.start({ maxRunning: 1 });
     const first = await context.submit();
     await admitted(first);
     const second = await context.submit();
     await waits(second, /Next in line/);
-    // Creation times are whole seconds; the order within one is not the order of arrival.
+    // Creation times are whole seconds; scans of the same second are not ordered by arrival.
     await new Promise((resolve) => setTimeout(resolve, 1001));
     const third = await context.submit();
     await waits(third, /1 scan is ahead/);
@@ -68,10 +71,10 @@ describe('operator: the queue', function () {
     await admitted(third);
   });
 
-  it('never lets in more than it may, whatever comes at once', async () => {
+  it('never admits more than maxRunning scans from a burst', async () => {
     context.start({ maxRunning: 3 });
     const scans = await Promise.all(Array.from({ length: 12 }, () => context.submit()));
-    // One list is one moment; reads of one after the other would count a scan and its successor.
+    // One list is one snapshot; separate reads could count a scan and its successor.
     const look = async () => {
       const { items } = await context.connection.request<{ items: AccessibilityScan[] }>(
         'GET',
@@ -80,7 +83,7 @@ describe('operator: the queue', function () {
       const live = items.filter((read) => read.status?.completionTime === undefined);
       return { left: live.length, running: live.filter((read) => statusOf(read, 'Admitted') === 'True') };
     };
-    await until('three run', async () => ((await look()).running.length === 3 ? true : null));
+    await until('three scans run', async () => ((await look()).running.length === 3 ? true : null));
     const counts: number[] = [];
     for (let left = scans.length; left > 0;) {
       const now = await look();
@@ -92,7 +95,7 @@ describe('operator: the queue', function () {
     expect(Math.max(...counts)).to.equal(3);
   });
 
-  it('ends what waited too long', async () => {
+  it('fails scans that wait beyond the deadline', async () => {
     context.start({ timeouts: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
     await context.setQueue({ paused: true });
     const scan = await context.submit();

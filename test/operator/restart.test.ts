@@ -13,12 +13,12 @@ describe('operator: restarts', function () {
   });
   afterEach(() => context.close());
 
-  it('takes up what another one left, in every state', async () => {
+  it('takes over scans of a previous operator in every state', async () => {
     const first = context.start({ maxRunning: 3 });
     const [pending, running, finished] = [await context.submit(), await context.submit(), await context.submit()] as [Scan, Scan, Scan];
     const pods = [await pending.pod(), await running.pod(), await finished.pod()];
-    await running.runs(pods[1]!);
-    await running.says({
+    await running.startPod(pods[1]!);
+    await running.publish({
       kind: 'progress',
       scanId: running.id,
       ...identityOf(pods[1]!),
@@ -31,9 +31,9 @@ describe('operator: restarts', function () {
     await queued.reaches('queued', ({ status }) => status?.phase === 'queued');
     await first.stop();
 
-    // While nobody looks: one ends, one is canceled, one is new.
-    const stored = await finished.stores(pods[2]!, bytesOf(reportOf(await finished.input())));
-    await finished.ends(pods[2]!, { exitCode: 0, message: JSON.stringify(stored) });
+    // While no operator runs: one scan ends, one is canceled, one is new.
+    const stored = await finished.upload(pods[2]!, bytesOf(reportOf(await finished.input())));
+    await finished.endPod(pods[2]!, { exitCode: 0, message: JSON.stringify(stored) });
     await pending.patch({ spec: { cancel: true } });
     const fresh = await context.submit();
 
@@ -44,49 +44,49 @@ describe('operator: restarts', function () {
     await fresh.pod();
     const still = (await running.read())!;
     expect(still.status).to.deep.include({ phase: 'scanning', attempts: 1, podName: pods[1]!.metadata.name });
-    await running.says(await running.stores(pods[1]!, bytesOf(reportOf(await running.input()))));
+    await running.publish(await running.upload(pods[1]!, bytesOf(reportOf(await running.input()))));
     expect((await running.settles()).status?.phase).to.equal('done');
     expect(await context.spent()).to.equal(4);
   });
 
-  it('comes to the same end wherever it dies, and charges once', async () => {
-    let deaths = 0;
+  it('reaches the same result and charges once wherever it crashes', async () => {
+    let crashes = 0;
     for (let writes = 0; ; writes += 1) {
-      const fuse = createFuse(context, writes);
-      const mortal = context.start({ leaseSeconds: 3 }, fuse.parts);
+      const crash = crashAfter(context, writes);
+      const crashing = context.start({ leaseSeconds: 3 }, crash.deps);
       const scan = await context.submit();
-      // The pod does its work as soon as it is made, whoever lives.
-      const made = scan.pod();
-      const before = await Promise.race([made.then(() => 'made' as const), fuse.blown.then(() => 'died' as const)]);
-      let immortal = null;
+      // The pod works as soon as it is created, whether or not the operator runs.
+      const podCreated = scan.pod();
+      const before = await Promise.race([podCreated.then(() => 'created' as const), crash.happened.then(() => 'crashed' as const)]);
+      let successor = null;
       const takeOver = async () => {
-        deaths += 1;
-        await mortal.stop();
+        crashes += 1;
+        await crashing.stop();
         await context.dropLease().catch(() => undefined);
         return context.start();
       };
-      if (before === 'died') immortal = await takeOver();
-      const own = await made;
-      const stored = await scan.stores(own, bytesOf(reportOf(await scan.input())));
-      await scan.ends(own, { exitCode: 0, message: JSON.stringify(stored) });
+      if (before === 'crashed') successor = await takeOver();
+      const own = await podCreated;
+      const stored = await scan.upload(own, bytesOf(reportOf(await scan.input())));
+      await scan.endPod(own, { exitCode: 0, message: JSON.stringify(stored) });
       const settled = scan.settles();
-      const first = immortal ?? (await Promise.race([settled.then(() => null), fuse.blown.then(() => 'died' as const)]));
-      if (first === 'died') immortal = await takeOver();
+      const first = successor ?? (await Promise.race([settled.then(() => null), crash.happened.then(() => 'crashed' as const)]));
+      if (first === 'crashed') successor = await takeOver();
       const done = await settled;
-      expect(done.status, `died before write ${writes}`).to.deep.include({ phase: 'done', attempts: 1 });
+      expect(done.status, `crash before write ${writes}`).to.deep.include({ phase: 'done', attempts: 1 });
       expect((await scan.row())?.phase).to.equal('done');
-      expect(await context.spent(), `died before write ${writes}`).to.equal(2 * (writes + 1));
+      expect(await context.spent(), `crash before write ${writes}`).to.equal(2 * (writes + 1));
       expect(await context.held()).to.equal(0);
       expect(await scan.pods()).to.have.length(1);
-      await (immortal ?? mortal).stop();
+      await (successor ?? crashing).stop();
       await context.dropLease().catch(() => undefined);
-      if (immortal === null) break;
+      if (successor === null) break;
     }
-    // From claiming to releasing there are about fourteen writes; fewer deaths would mean that the fuse did not work.
-    expect(deaths).to.be.greaterThan(10);
+    // A scan takes about fourteen writes. Fewer crashes would mean that the crash simulation does not work.
+    expect(crashes).to.be.greaterThan(10);
   });
 
-  it('leaves a Job alone that bears its name but is not its own', async () => {
+  it('does not touch a foreign Job that has its name', async () => {
     const children = createChildren(context.connection);
     const operator = context.start();
     await context.setQueue({ paused: true });
@@ -107,19 +107,19 @@ describe('operator: restarts', function () {
 });
 
 /**
- * The context's dependencies, through which an operator may write so many times; before the next write it dies: nothing of it
- * reaches the context any more. Leases and events are left out, for they are no step of a scan.
+ * Simulates a crash: returns dependencies that fail every request after the given number of writes. Writes of Leases and
+ * Events do not count, because they are not steps of a scan.
  */
-function createFuse(context: OperatorContext, writes: number) {
-  const { promise: blown, resolve } = Promise.withResolvers<void>();
+function crashAfter(context: OperatorContext, writes: number) {
+  const { promise: happened, resolve } = Promise.withResolvers<void>();
   let left = writes;
-  let dead = false;
+  let crashed = false;
   const pass = (isWrite: boolean): void => {
-    if (!dead && isWrite && left-- <= 0) {
-      dead = true;
+    if (!crashed && isWrite && left-- <= 0) {
+      crashed = true;
       resolve();
     }
-    if (dead) throw new Error('this operator is dead');
+    if (crashed) throw new Error('simulated crash');
   };
   const guard = <T extends object>(store: T, reads: readonly string[]): T =>
     new Proxy(store, {
@@ -135,8 +135,8 @@ function createFuse(context: OperatorContext, writes: number) {
   const { connection, stores } = context;
   const counted = /\/(accessibilityscans|jobs|secrets)/;
   return {
-    blown,
-    parts: {
+    happened,
+    deps: {
       connection: {
         ...connection,
         namespace: connection.namespace,

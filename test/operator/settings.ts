@@ -1,7 +1,7 @@
-/** How the tests' operators are set. */
+/** The settings of operators in tests. */
 import type { OperatorSettings } from '../../operator/settings.ts';
 
-/** How the tests' scanners run. */
+/** The scanner settings in tests. */
 export const SCANNER: OperatorSettings['scanner'] = {
   image: 'curbcut.test/nowhere:none',
   imagePullPolicy: 'IfNotPresent',
@@ -13,7 +13,7 @@ export const SCANNER: OperatorSettings['scanner'] = {
   jobTtlSeconds: 600,
 };
 
-/** Deadlines that no test meets unless it says so. */
+/** Deadlines that tests reach only if they override them. */
 export function settingsFor(namespace: string, others: string[]): OperatorSettings {
   return {
     namespace,

@@ -12,15 +12,15 @@ import { openContext, reportKeys, until, type OperatorContext } from './context.
 describe('operator: the sweeper', function () {
   this.timeout(240_000);
   let context: OperatorContext;
-  let looked: string[];
+  let reconciled: string[];
   beforeEach(async () => {
     context = await openContext();
     await context.grant(100);
-    looked = [];
+    reconciled = [];
   });
   afterEach(() => context.close());
 
-  /** Sweeps as it would be done so many seconds from now. */
+  /** Sweeps with a clock that is ahead by the given seconds. */
   function sweepIn(seconds: number): Promise<SweepResult> {
     const { connection, stores } = context;
     return createSweeper({
@@ -29,7 +29,7 @@ describe('operator: the sweeper', function () {
       ...stores,
       reports: context.reports,
       mirror: createMirror({ ...stores, bus: noBus() }),
-      reconcileAgain: (scan) => looked.push(scan.metadata.name),
+      reconcileAgain: (scan) => reconciled.push(scan.metadata.name),
       apiNamespace: context.namespace,
       retentionDays: 90,
       pendingForMs: 120_000,
@@ -39,15 +39,15 @@ describe('operator: the sweeper', function () {
     })();
   }
 
-  /** What a front door leaves that dies after it held the credits. */
+  /** The row of an API that crashed after reserving credits. */
   async function pendingRow(): Promise<ScanRow> {
     const scan = await context.submit();
     await scan.remove();
-    await until('it is gone', async () => (await scan.read()) === null);
+    await until('the resource is gone', async () => (await scan.read()) === null);
     return (await scan.row())!;
   }
 
-  it('discards a submission that came to nothing, and frees its credits, but not too early', async () => {
+  it('discards an abandoned submission and releases its credits after the grace period', async () => {
     const row = await pendingRow();
     expect(await sweepIn(0)).to.include({ discarded: 0, settled: 0 });
     expect(await context.held()).to.equal(5);
@@ -56,19 +56,19 @@ describe('operator: the sweeper', function () {
     expect(await context.held()).to.equal(0);
   });
 
-  it('accepts a submission whose resource exists', async () => {
+  it('accepts a pending submission whose resource exists', async () => {
     const scan = await context.submit();
     expect(await sweepIn(130)).to.include({ accepted: 1, discarded: 0 });
     expect((await scan.row())?.submission).to.equal('accepted');
     expect(await context.held()).to.equal(5);
   });
 
-  it('ends a row whose resource is gone, and looks again at one whose resource is there', async () => {
+  it('ends a row whose resource is gone and reconciles one whose resource exists', async () => {
     const gone = await context.submit({ thresholds: { minScore: 1 } });
     const there = await context.submit();
     for (const scan of [gone, there]) await context.stores.scans.accept(scan.id);
     await gone.remove();
-    await until('it is gone', async () => (await gone.read()) === null);
+    await until('the resource is gone', async () => (await gone.read()) === null);
     expect(await sweepIn(290)).to.include({ orphaned: 0 });
     expect(await sweepIn(310)).to.include({ orphaned: 1 });
     expect(await gone.row()).to.include({
@@ -77,11 +77,11 @@ describe('operator: the sweeper', function () {
       message: "The scan's Kubernetes resource was deleted before the scan ended. Nothing was charged.",
     });
     expect((await there.row())?.phase).to.equal('queued');
-    expect(looked).to.deep.equal([there.name]);
+    expect(reconciled).to.deep.equal([there.name]);
     expect(await context.held()).to.equal(5);
   });
 
-  it('does not take another resource of the same name for the row’s own', async () => {
+  it('does not mistake another resource of the same name for the one of the row', async () => {
     const scan = await context.apply(context.team);
     await context.stores.scans.create({
       ...(await (await context.submit()).row())!,
@@ -94,17 +94,17 @@ describe('operator: the sweeper', function () {
     expect((await context.stores.scans.find('b51de9e8-0d3e-4b43-9f0a-000000000001'))?.phase).to.equal('failed');
   });
 
-  it('ends nothing where the Kubernetes API does not answer', async () => {
+  it('ends no row if the Kubernetes API does not answer', async () => {
     const scan = await context.submit();
     await context.stores.scans.accept(scan.id);
     const { connection } = context;
-    const away = {
+    const unavailable = {
       ...connection,
       path: connection.path.bind(connection),
       request: () => Promise.reject(new KubernetesError(404, 'NotFound', 'the server could not find the requested resource')),
     } as unknown as typeof connection;
     const real = context.connection;
-    context.connection = away;
+    context.connection = unavailable;
     const error = await sweepIn(310).then(
       () => null,
       (reason: unknown) => reason,
@@ -114,7 +114,7 @@ describe('operator: the sweeper', function () {
     expect((await scan.row())?.phase).to.equal('queued');
   });
 
-  it('frees what a scan holds that has ended', async () => {
+  it('releases the credits of a scan that has ended', async () => {
     const scan = await context.submit();
     await context.stores.scans.accept(scan.id);
     await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
@@ -122,15 +122,15 @@ describe('operator: the sweeper', function () {
     expect(await context.held()).to.equal(0);
   });
 
-  it('forgets reports that were kept long enough, and no others', async () => {
+  it('deletes only reports whose retention has ended', async () => {
     const operator = context.start();
     const scan = await context.submit();
     const pod = await scan.pod();
-    await scan.says(await scan.stores(pod, bytesOf(reportOf(await scan.input()))));
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     await scan.settles();
     await operator.stop();
     const keys = reportKeys(scan.id);
-    // The link of another attempt outlives the scan.
+    // The upload link of another attempt is still valid after the scan.
     const late = incomingKeys(scan.id, { attempt: 1, shard: 0 }).pdf;
     const link = await context.reports.uploadLink(late, 'application/pdf', 60);
     await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });

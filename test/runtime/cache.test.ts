@@ -26,7 +26,7 @@ describe('cache, against a Kubernetes API', () => {
 
   function follow(connection: KubernetesConnection, options: Partial<CacheOptions<ConfigMap>> = {}) {
     const restarts: WatchRestart[] = [];
-    const told: string[] = [];
+    const emitted: string[] = [];
     const logger = createFakeLogger();
     const cache: Cache<ConfigMap> = createCache<ConfigMap>({
       connection,
@@ -46,37 +46,37 @@ describe('cache, against a Kubernetes API', () => {
       },
       ...options,
     });
-    cache.onChange(({ type, object }: CacheEvent<ConfigMap>) => told.push(`${type} ${object.metadata.name}=${object.data?.['value']}`));
+    cache.onChange(({ type, object }: CacheEvent<ConfigMap>) => emitted.push(`${type} ${object.metadata.name}=${object.data?.['value']}`));
     const stop = new AbortController();
     stops.push(async () => {
       stop.abort();
       await cache.stopped;
     });
     cache.start(stop.signal);
-    return { cache, told, restarts, logger };
+    return { cache, emitted, restarts, logger };
   }
 
-  it('lists page by page, and then follows each change', async () => {
+  it('lists page by page, then follows changes', async () => {
     for (let i = 0; i < 7; i++) await maps.create(`m${i}`, 'old');
-    const { cache, told } = follow(cluster.connection, { pageSize: 3, indexes: { value: (o) => Object.values(o.data ?? {}) } });
+    const { cache, emitted } = follow(cluster.connection, { pageSize: 3, indexes: { value: (o) => Object.values(o.data ?? {}) } });
     await cache.synced;
-    expect(told).to.have.members(Array.from({ length: 7 }, (_, i) => `added m${i}=old`));
+    expect(emitted).to.have.members(Array.from({ length: 7 }, (_, i) => `added m${i}=old`));
     expect(cache.get(namespace, 'm3')).to.include({ apiVersion: 'v1', kind: 'ConfigMap' });
-    told.length = 0;
+    emitted.length = 0;
     await maps.set('m1', 'new');
     await maps.create('m7', 'fresh');
     await maps.remove('m2');
-    await until('all three are seen', () => told.length >= 3);
-    expect(told).to.deep.equal(['modified m1=new', 'added m7=fresh', 'deleted m2=old']);
+    await until('all three changes are seen', () => emitted.length >= 3);
+    expect(emitted).to.deep.equal(['modified m1=new', 'added m7=fresh', 'deleted m2=old']);
     expect(cache.byIndex('value', 'old').map(({ metadata }) => metadata.name)).to.have.members(['m0', 'm3', 'm4', 'm5', 'm6']);
     expect(cache.byIndex('value', 'new').map(({ metadata }) => metadata.name)).to.deep.equal(['m1']);
     expect(cache.list().length).to.equal(7);
   });
 
-  it('sees only what its selector names, also when a label changes', async () => {
+  it('holds only objects that match its selector, also when labels change', async () => {
     const others = configMaps(cluster.connection, namespace, { test: 'other' });
     await others.create('other', 'x');
-    const { cache, told } = follow(cluster.connection);
+    const { cache, emitted } = follow(cluster.connection);
     await cache.synced;
     const label = (name: string, test: string) =>
       cluster.connection.request('PATCH', cluster.connection.path(CONFIGMAPS, namespace, name), {
@@ -85,74 +85,74 @@ describe('cache, against a Kubernetes API', () => {
       });
     await label('other', 'runtime');
     await label('other', 'other');
-    await until('it comes and goes', () => told.length >= 2);
-    expect(told).to.deep.equal(['added other=x', 'deleted other=x']);
+    await until('the object is added and deleted', () => emitted.length >= 2);
+    expect(emitted).to.deep.equal(['added other=x', 'deleted other=x']);
   });
 
-  it('notices a watch that died without a word, and misses nothing of that time', async () => {
+  it('resumes a watch whose connection is dead without missing changes', async () => {
     const { connection, proxy } = await cluster.breakable();
     await maps.create('gone', '1');
     await maps.create('kept', '1');
-    const { cache, told, restarts } = follow(connection, { idleMs: 1000 });
+    const { cache, emitted, restarts } = follow(connection, { idleMs: 1000 });
     await cache.synced;
     await maps.set('kept', '2');
-    await until('the watch is alive', () => told.includes('modified kept=2'));
+    await until('the watch is alive', () => emitted.includes('modified kept=2'));
     proxy.freeze();
     await maps.set('kept', '3');
     await maps.remove('gone');
     await maps.create('new', '1');
     proxy.thaw();
-    await until('it catches up', () => cache.get(namespace, 'new'));
-    expect(told.slice(-3)).to.deep.equal(['modified kept=3', 'deleted gone=1', 'added new=1']);
+    await until('the cache has caught up', () => cache.get(namespace, 'new'));
+    expect(emitted.slice(-3)).to.deep.equal(['modified kept=3', 'deleted gone=1', 'added new=1']);
     expect(restarts).to.include('idle');
   });
 
-  it('survives an API server that is away, and takes up where it was', async () => {
+  it('keeps its objects while the API server is down and catches up afterwards', async () => {
     const { connection, proxy } = await cluster.breakable();
     await maps.create('gone', '1');
     await maps.create('kept', '1');
-    const { cache, told, logger } = follow(connection);
+    const { cache, emitted, logger } = follow(connection);
     await cache.synced;
     await proxy.refuse();
     await maps.remove('gone');
     await maps.set('kept', '2');
-    await until('it tells that it cannot follow', () => logger.lines.some(({ level }) => level === 'warn'));
+    await until('the failure is logged', () => logger.lines.some(({ level }) => level === 'warn'));
     expect(cache.get(namespace, 'gone')?.data).to.deep.equal({ value: '1' });
     await proxy.accept();
-    await until('it catches up', () => cache.get(namespace, 'kept')?.data?.['value'] === '2' && !cache.get(namespace, 'gone'));
-    expect(told.filter((line) => line.startsWith('added')).length).to.equal(2);
+    await until('the cache has caught up', () => cache.get(namespace, 'kept')?.data?.['value'] === '2' && !cache.get(namespace, 'gone'));
+    expect(emitted.filter((line) => line.startsWith('added')).length).to.equal(2);
     expect(logger.lines.filter(({ level }) => level === 'warn').length).to.equal(1);
   });
 
-  it('is synced late, but is, when the server is away at the start', async () => {
+  it('syncs after the API server becomes available', async () => {
     const { connection, proxy } = await cluster.breakable();
     await proxy.refuse();
     await maps.create('a', '1');
     const { cache, logger } = follow(connection);
-    await until('it has failed some times', () => logger.lines.some(({ level }) => level === 'warn'));
+    await until('the failure is logged', () => logger.lines.some(({ level }) => level === 'warn'));
     await proxy.accept();
     await cache.synced;
     expect(cache.list().map(({ metadata }) => metadata.name)).to.deep.equal(['a']);
   });
 
-  it('goes on from where it was when its connections are cut', async () => {
+  it('resumes after its connections are cut', async () => {
     const { connection, proxy } = await cluster.breakable();
-    const { cache, told, restarts } = follow(connection);
+    const { cache, emitted, restarts } = follow(connection);
     await cache.synced;
     for (let i = 0; i < 5; i++) {
       proxy.cut();
       await maps.create(`m${i}`, '1');
     }
-    await until('all are seen', () => cache.list().length === 5);
-    expect(told).to.deep.equal([0, 1, 2, 3, 4].map((i) => `added m${i}=1`));
+    await until('all objects are seen', () => cache.list().length === 5);
+    expect(emitted).to.deep.equal([0, 1, 2, 3, 4].map((i) => `added m${i}=1`));
     expect(restarts).to.include('error');
   });
 
-  it('comes to the same end when it watches from a version that is long gone', async () => {
+  it('lists again if its resourceVersion has expired', async () => {
     const { connection } = cluster;
     for (let i = 0; i < 3; i++) await maps.create(`m${i}`, '1');
     let first = true;
-    const forgetful: KubernetesConnection = {
+    const outdated: KubernetesConnection = {
       ...connection,
       watch: (path, options) => {
         const query = first ? { ...options.query, resourceVersion: '1' } : options.query;
@@ -160,15 +160,15 @@ describe('cache, against a Kubernetes API', () => {
         return connection.watch(path, { ...options, query });
       },
     };
-    const { cache } = follow(forgetful);
+    const { cache } = follow(outdated);
     await cache.synced;
     await maps.remove('m0');
     await maps.set('m1', '2');
-    await until('it agrees with the server', () => !cache.get(namespace, 'm0') && cache.get(namespace, 'm1')?.data?.['value'] === '2');
+    await until('the cache matches the server', () => !cache.get(namespace, 'm0') && cache.get(namespace, 'm1')?.data?.['value'] === '2');
     expect(cache.list().length).to.equal(2);
   });
 
-  it('watches again when the server ends the watch, without a list', async () => {
+  it('watches again without listing if the server ends the watch', async () => {
     let lists = 0;
     const { connection } = cluster;
     const counting: KubernetesConnection = {
@@ -178,11 +178,11 @@ describe('cache, against a Kubernetes API', () => {
         return connection.request(method, path, options);
       },
     };
-    const { cache, told, restarts } = follow(counting, { watchMs: 500, random: () => 0 });
+    const { cache, emitted, restarts } = follow(counting, { watchMs: 500, random: () => 0 });
     await cache.synced;
     await until('two watches have ended', () => restarts.length >= 2);
     await maps.create('a', '1');
-    await until('it is seen', () => told.length === 1);
+    await until('the object is seen', () => emitted.length === 1);
     expect(restarts.every((reason) => reason === 'closed')).to.equal(true);
     expect(lists).to.equal(1);
   });

@@ -1,4 +1,4 @@
-/** A Kubernetes for the runtime's tests: the cluster of `KUBECONFIG` where that is set, else the embedded one. */
+/** A Kubernetes API for the runtime's tests: the cluster of `KUBECONFIG` if it is set, else the embedded one. */
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
@@ -22,9 +22,9 @@ export interface TestCluster {
   /** Path of a kubeconfig. */
   kubeconfig: string;
   connection: KubernetesConnection;
-  /** A connection of its own, through a proxy that a test can break. */
+  /** Opens another connection, through a proxy with which the test can break it. */
   breakable(): Promise<{ connection: KubernetesConnection; proxy: Proxy }>;
-  /** Makes a namespace, which `close` removes. */
+  /** Creates a namespace, which `close` deletes. */
   namespace(): Promise<string>;
   close(): Promise<void>;
 }
@@ -33,13 +33,13 @@ interface KubeconfigFile {
   clusters: { name: string; cluster: { server: string; 'tls-server-name'?: string } }[];
 }
 
-/** A kubeconfig, written to a folder, that leads to the same API server through a proxy that a test can break. */
+/** Writes a kubeconfig for the same API server through a proxy with which a test can break the connection. */
 export async function detour(kubeconfig: string, folder: string): Promise<{ path: string; proxy: Proxy }> {
   const file = parse(await readFile(kubeconfig, 'utf8')) as KubeconfigFile;
   const { cluster } = file.clusters[0]!;
   const server = new URL(cluster.server);
   const proxy = await startProxy(server.hostname, Number(server.port || 443));
-  // Certificates name the server's address, not the proxy's; a cluster's always name this service too.
+  // The certificate contains the server's address, not the proxy's. A cluster's certificate also contains this service name.
   const loopback = ['127.0.0.1', 'localhost'].includes(server.hostname);
   if (!loopback) cluster['tls-server-name'] ??= isIP(server.hostname) ? 'kubernetes.default.svc' : server.hostname;
   server.host = `127.0.0.1:${proxy.port}`;
@@ -88,7 +88,7 @@ export async function openCluster(): Promise<TestCluster> {
   };
 }
 
-/** ConfigMaps as a test writes them, past the connection that it breaks. */
+/** Writes ConfigMaps directly, not through the proxy. */
 export function configMaps(connection: KubernetesConnection, namespace: string, labels: Record<string, string> = { test: 'runtime' }) {
   const path = (name: string) => connection.path(CONFIGMAPS, namespace, name);
   return {
@@ -103,13 +103,13 @@ export function configMaps(connection: KubernetesConnection, namespace: string, 
   };
 }
 
-/** Waits until `look` gives something true. The deadline only ends a test that has failed. */
+/** Waits until `look` returns a truthy value. Only a failing test reaches the deadline. */
 export async function until<T>(what: string, look: () => T | Promise<T>, deadlineMs = 25_000): Promise<NonNullable<T>> {
   const end = performance.now() + deadlineMs;
   for (;;) {
     const found = await look();
     if (found) return found;
-    if (performance.now() > end) throw new Error(`waited ${deadlineMs / 1000} s in vain: ${what}`);
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs / 1000} s for: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

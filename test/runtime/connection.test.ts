@@ -13,7 +13,7 @@ describe('connection, against a Kubernetes API', () => {
 
   const problemOf = (promise: Promise<unknown>) =>
     promise.then(
-      () => expect.fail('it did not fail'),
+      () => expect.fail('expected a failure'),
       (error: unknown) => error as KubernetesError,
     );
 
@@ -59,7 +59,7 @@ describe('connection, against a Kubernetes API', () => {
     expect(proxy.opened).to.be.greaterThan(before);
   });
 
-  it('ends a watch when a request finds the connection silent, long before the idle limit of the watch', async () => {
+  it('ends a watch if a request finds the connection dead, before the idle limit of the watch', async () => {
     const { connection, proxy } = await cluster.breakable();
     const opened = Promise.withResolvers<void>();
     const watch = (async () => {
@@ -80,12 +80,12 @@ describe('connection, against a Kubernetes API', () => {
     expect(ended).to.be.instanceOf(WatchIdleError);
   });
 
-  it('observes time-out and signal while it waits for a connection', async () => {
+  it('honours time-out and signal while waiting for a connection', async () => {
     const { connection, proxy } = await cluster.breakable();
     proxy.freeze();
     const late = connection.request('GET', '/version', { timeoutMs: 500 });
-    const aborted = connection.request('GET', '/version', { signal: AbortSignal.abort(new Error('enough')) });
-    expect(String(await problemOf(aborted))).to.equal('Error: enough');
+    const aborted = connection.request('GET', '/version', { signal: AbortSignal.abort(new Error('canceled')) });
+    expect(String(await problemOf(aborted))).to.equal('Error: canceled');
     expect(String(await problemOf(late))).to.contain('was not answered within 0.5 s');
   });
 

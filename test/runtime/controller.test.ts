@@ -8,14 +8,14 @@ import { createWorkqueue } from '../../operator/runtime/workqueue.ts';
 import { configMaps, CONFIGMAPS, openCluster, until, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 
-describe('a whole controller, against a Kubernetes API', () => {
+describe('controller, against a Kubernetes API', () => {
   let cluster: TestCluster;
   before(async () => {
     cluster = await openCluster();
   });
   after(() => cluster.close());
 
-  it('brings every object to where it should be, through cuts, an outage and writes of others', async () => {
+  it('reconciles every object despite cut connections, an outage and concurrent writes', async () => {
     const namespace = await cluster.namespace();
     const { connection, proxy } = await cluster.breakable();
     const maps = configMaps(cluster.connection, namespace);
@@ -49,9 +49,9 @@ describe('a whole controller, against a Kubernetes API', () => {
         listed() {},
         leading() {},
       },
-      /** `done` must say what `value` says. */
+      /** Copies `value` to `done`. */
       async reconcile(key, signal) {
-        expect(busy.has(key), `${key} is worked on twice at once`).to.equal(false);
+        expect(busy.has(key), `${key} is reconciled twice at once`).to.equal(false);
         busy.add(key);
         try {
           const { namespace, name } = fromKey(key);
@@ -80,7 +80,7 @@ describe('a whole controller, against a Kubernetes API', () => {
       }
       await Promise.all(names.map((name) => maps.set(name, String(round))));
     }
-    await until('all are done', async () => {
+    await until('all objects are reconciled', async () => {
       const all = await Promise.all(names.map((name) => maps.get(name)));
       return all.every(({ data }) => data?.['value'] === '6' && data['done'] === '6');
     });

@@ -6,7 +6,7 @@ import { createFakeClock } from '../support/fake-clock.ts';
 import { configMaps, openCluster, type ConfigMap, type TestCluster } from './cluster.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 
-interface Told extends KubernetesObject {
+interface RecordedEvent extends KubernetesObject {
   involvedObject: { kind: string; name: string; uid: string };
   type: string;
   reason: string;
@@ -42,20 +42,20 @@ describe('events, against a Kubernetes API', () => {
     return { clock, logger, recorder };
   }
 
-  /** As `kubectl describe` asks for them. */
-  async function told(object: KubernetesObject): Promise<Told[]> {
+  /** Lists events with the query of `kubectl describe`. */
+  async function eventsOf(object: KubernetesObject): Promise<RecordedEvent[]> {
     const { connection } = cluster;
-    const { items } = await connection.request<{ items: Told[] }>('GET', connection.path(EVENTS, namespace), {
+    const { items } = await connection.request<{ items: RecordedEvent[] }>('GET', connection.path(EVENTS, namespace), {
       query: { fieldSelector: `involvedObject.name=${object.metadata.name},involvedObject.uid=${object.metadata.uid}` },
     });
     return items;
   }
 
-  it('tells what happened to an object, so that kubectl shows it', async () => {
+  it('records an event that kubectl describe shows', async () => {
     const { recorder, clock } = setUp();
     recorder.event(map, 'Warning', 'PodLost', 'the node is gone; the scan starts again');
     await recorder.flush();
-    const [event] = await told(map);
+    const [event] = await eventsOf(map);
     expect(event).to.deep.include({
       type: 'Warning',
       reason: 'PodLost',
@@ -68,7 +68,7 @@ describe('events, against a Kubernetes API', () => {
     expect(event?.involvedObject).to.include({ kind: 'ConfigMap', uid: map.metadata.uid! });
   });
 
-  it('counts what repeats, whether it is sent already or not', async () => {
+  it('counts repeats of sent and unsent events', async () => {
     const { recorder, clock } = setUp();
     for (let i = 0; i < 3; i++) recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
     await recorder.flush();
@@ -76,53 +76,53 @@ describe('events, against a Kubernetes API', () => {
     recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
     recorder.event(map, 'Normal', 'Launched', 'Job a');
     await recorder.flush();
-    const events = await told(map);
+    const events = await eventsOf(map);
     expect(events.map(({ reason, count }) => `${reason} ${count}`)).to.have.members(['Waiting 4', 'Launched 1']);
     const waiting = events.find(({ reason }) => reason === 'Waiting')!;
     expect(Date.parse(waiting.lastTimestamp) - Date.parse(waiting.firstTimestamp)).to.be.within(4000, 6000);
   });
 
-  it('tells a repeat anew when the Event of the first is gone', async () => {
+  it('creates a new event if the repeated one was deleted', async () => {
     const { recorder } = setUp();
     const { connection } = cluster;
     recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
     await recorder.flush();
-    const [first] = await told(map);
+    const [first] = await eventsOf(map);
     await connection.request('DELETE', connection.path(EVENTS, namespace, first!.metadata.name));
     recorder.event(map, 'Normal', 'Waiting', 'the queue is full');
     await recorder.flush();
-    expect((await told(map)).map(({ count }) => count)).to.deep.equal([1]);
+    expect((await eventsOf(map)).map(({ count }) => count)).to.deep.equal([1]);
   });
 
-  it('folds many different messages into one, and lets one object say only so much', async () => {
+  it('combines many different messages and limits the events per object', async () => {
     const { recorder, clock } = setUp();
     for (let i = 0; i < 40; i++) recorder.event(map, 'Normal', 'Scanned', `page ${i}`);
     await recorder.flush();
-    const events = await told(map);
+    const events = await eventsOf(map);
     expect(events.length).to.equal(11);
     const combined = events.find(({ message }) => message.startsWith('(combined'));
-    // The bucket of 25 was empty after page 24; 0 to 9 stand alone.
+    // The bucket of 25 is empty after page 24. Pages 0 to 9 have their own events.
     expect([combined?.message, combined?.count]).to.deep.equal(['(combined from similar events): page 24', 15]);
     await clock.advance(300_000);
     recorder.event(map, 'Warning', 'Failed', 'no page could be tested');
-    recorder.event(map, 'Warning', 'Failed', 'and again');
+    recorder.event(map, 'Warning', 'Failed', 'dropped');
     await recorder.flush();
-    expect((await told(map)).filter(({ type }) => type === 'Warning').map(({ message }) => message)).to.deep.equal([
+    expect((await eventsOf(map)).filter(({ type }) => type === 'Warning').map(({ message }) => message)).to.deep.equal([
       'no page could be tested',
     ]);
   });
 
-  it('never throws: not for an object that is none, a message that is too long, or a namespace that is not there', async () => {
+  it('never throws, also for an invalid object, a long message or a missing namespace', async () => {
     const { recorder, logger } = setUp();
     recorder.event({} as KubernetesObject, 'Normal', 'A', 'b');
-    recorder.event({ ...map, metadata: { ...map.metadata, namespace: 'curbcut-not-there' } }, 'Normal', 'A', 'b');
+    recorder.event({ ...map, metadata: { ...map.metadata, namespace: 'curbcut-missing' } }, 'Normal', 'A', 'b');
     recorder.event(map, 'Normal', 'Long', 'ł'.repeat(5000));
     await recorder.flush();
-    expect((await told(map)).map(({ message }) => message.length)).to.deep.equal([1024]);
+    expect((await eventsOf(map)).map(({ message }) => message.length)).to.deep.equal([1024]);
     expect(logger.lines.filter(({ level }) => level === 'warn').length).to.equal(2);
   });
 
-  it('keeps what it has to tell while the server is away', async () => {
+  it('keeps events while the server is down', async () => {
     const { connection, proxy } = await cluster.breakable();
     const { recorder, clock } = setUp(connection);
     await proxy.refuse();
@@ -130,14 +130,14 @@ describe('events, against a Kubernetes API', () => {
     recorder.event(map, 'Normal', 'Second', 'two');
     const sent = recorder.flush(60_000);
     await clock.advance(10_000);
-    expect(await told(map)).to.deep.equal([]);
+    expect(await eventsOf(map)).to.deep.equal([]);
     await proxy.accept();
     for (let waited = 0; waited < 30; waited++) {
-      if ((await told(map)).length === 2) break;
+      if ((await eventsOf(map)).length === 2) break;
       await clock.advance(1000);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await sent;
-    expect((await told(map)).map(({ reason }) => reason)).to.have.members(['First', 'Second']);
+    expect((await eventsOf(map)).map(({ reason }) => reason)).to.have.members(['First', 'Second']);
   });
 });

@@ -52,11 +52,11 @@ describe('leader election, against a Kubernetes API', () => {
   }
   const lease = () => cluster.connection.request<Lease>('GET', cluster.connection.path(LEASES, namespace, 'operator'));
 
-  it('lets one lead, and the next at once when that one stops', async () => {
+  it('elects one leader, and the next one at once when it stops', async () => {
     const all = ['a', 'b', 'c'].map((identity) => campaign(cluster.connection, identity));
     await until('one leads', () => all.some(({ leads }) => leads));
     const renewed = (await lease()).spec?.renewTime;
-    await until('it renews', async () => (await lease()).spec?.renewTime !== renewed);
+    await until('the lease is renewed', async () => (await lease()).spec?.renewTime !== renewed);
     expect(all.filter(({ leads }) => leads).length).to.equal(1);
     const first = all.find(({ leads }) => leads)!;
     first.stop.abort();
@@ -67,12 +67,12 @@ describe('leader election, against a Kubernetes API', () => {
     expect(spec?.renewTime).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
   });
 
-  it('stops before another leads when the way to the server dies', async () => {
+  it('stops leading before another starts if its connection to the server dies', async () => {
     const { connection, proxy } = await cluster.breakable();
     const a = campaign(connection, 'a');
     await until('a leads', () => a.leads);
     const b = campaign(cluster.connection, 'b', async (signal) => {
-      expect(a.leads, 'a leads while b does').to.equal(false);
+      expect(a.leads, 'a must not lead while b leads').to.equal(false);
       await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     });
     await until('b sees the lease held', async () => (await lease()).spec?.holderIdentity === 'a');
@@ -80,19 +80,19 @@ describe('leader election, against a Kubernetes API', () => {
     await until('b leads', () => b.leads);
     expect([a.leads, a.lost]).to.deep.equal([false, true]);
     proxy.thaw();
-    await until('a campaigns again, in vain', async () => (await lease()).spec?.holderIdentity === 'b');
+    await until('b still holds the lease', async () => (await lease()).spec?.holderIdentity === 'b');
     expect(a.leads).to.equal(false);
   });
 
-  it('loses the lease in the middle of a write: the late write changes nothing that the next leader wrote', async () => {
+  it("does not overwrite the next leader's writes after losing the lease during a write", async () => {
     const { connection, proxy } = await cluster.breakable();
     const maps = configMaps(cluster.connection, namespace);
     await maps.create('scan', 'start');
     const seen: string[] = [];
     const attempts: { by: string; problem?: unknown }[] = [];
 
-    /** Reads, is held up, and writes what it then believes: the worst moment to lose a lease. */
-    const work = (own: KubernetesConnection, by: string, holdUp: () => Promise<void>): LeaderElectionOptions['whileLeading'] =>
+    /** Reads, is delayed, and writes an outdated decision: the worst moment to lose a lease. */
+    const work = (own: KubernetesConnection, by: string, delay: () => Promise<void>): LeaderElectionOptions['whileLeading'] =>
       async function whileLeading(signal, lost) {
         const queue = createWorkqueue({ clock: systemClock });
         const path = own.path(CONFIGMAPS, namespace, 'scan');
@@ -105,7 +105,7 @@ describe('leader election, against a Kubernetes API', () => {
           async reconcile(_key, signal) {
             const current = await own.request<ConfigMap>('GET', path, { signal });
             seen.push(`${by} sees ${current.data?.['value']}`);
-            await holdUp();
+            await delay();
             try {
               await own.request('PUT', path, { body: { ...current, data: { value: by } }, signal });
               attempts.push({ by });
@@ -143,7 +143,7 @@ describe('leader election, against a Kubernetes API', () => {
     expect((await maps.get('scan')).data).to.deep.equal({ value: 'b' });
   });
 
-  it('refuses a write that was on its way while another leader wrote', async () => {
+  it('rejects a write that was in flight while another leader wrote', async () => {
     const { connection } = await cluster.breakable();
     const maps = configMaps(cluster.connection, namespace);
     const read = await maps.create('scan', 'start');

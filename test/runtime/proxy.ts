@@ -1,19 +1,19 @@
-/** A TCP proxy between a client and a server, with the faults that networks have. */
+/** A TCP proxy between a client and a server that simulates network faults. */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
 export interface Proxy {
   readonly port: number;
-  /** How many connections were opened through it so far. */
+  /** The number of connections opened so far. */
   readonly opened: number;
-  /** Lets no byte through any more, in either direction, and closes nothing: what a dead path looks like. New connections are as dead. */
+  /** Stops forwarding in both directions without closing connections, like a dead network path. New connections freeze too. */
   freeze(): void;
-  /** New connections work again; the frozen ones stay dead. */
+  /** Forwards new connections again; frozen ones stay frozen. */
   thaw(): void;
-  /** Breaks all connections; new ones work. */
+  /** Closes all connections; new ones work. */
   cut(): void;
-  /** Breaks all connections and refuses new ones. */
+  /** Closes all connections and refuses new ones. */
   refuse(): Promise<void>;
-  /** Takes connections again after `refuse`. */
+  /** Accepts connections again after `refuse`. */
   accept(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** An OpenTelemetry collector for tests: takes spans by OTLP over HTTP and keeps them. */
+/** An OpenTelemetry collector for tests: receives spans by OTLP over HTTP and records them. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** As much of a Kubernetes API as controllers ask for: objects of any kind in memory, with lists, watches and status patches. */
+/** A fake of the part of the Kubernetes API that controllers use: objects of any kind in memory, with list, watch and status patch. */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import {
   KubernetesError,
@@ -10,14 +10,14 @@ import {
 
 export interface FakeApi {
   connection: KubernetesConnection;
-  /** Creates or replaces an object; every open watch of its kind and namespace sees it. */
+  /** Creates or replaces an object and notifies every open watch of its kind and namespace. */
   put(type: ResourceType, object: KubernetesObject): void;
   get(type: ResourceType, namespace: string, name: string): KubernetesObject | undefined;
-  /** Lists of these namespaces are refused. */
+  /** Lists of these namespaces fail with 403. */
   forbidden: Set<string>;
-  /** Open watches. */
+  /** The number of open watches. */
   readonly watches: number;
-  /** Writes in order: `verb path`. */
+  /** The writes in order, as `verb path`. */
   writes: string[];
 }
 
@@ -40,7 +40,7 @@ export function createFakeApi(): FakeApi {
 
   async function request(verb: string, path: string, { body, signal }: RequestOptions = {}): Promise<unknown> {
     signal?.throwIfAborted();
-    // The answer comes in a later turn, as it would from a network.
+    // The response arrives in a later turn of the event loop, as from a network.
     await Promise.resolve();
     if (verb === 'GET') {
       if (forbidden.has(path.split('/')[1]!)) throw new KubernetesError(403, 'Forbidden', 'forbidden');

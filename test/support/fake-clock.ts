@@ -1,16 +1,16 @@
-/** A clock that stands still until a test moves it. */
+/** A clock that a test advances. */
 import type { Clock } from '../../operator/runtime/clock.ts';
 
 export interface FakeClock extends Clock {
-  /** Moves time on by `ms`, calling what falls due in order, and lets promises settle in between. */
+  /** Advances by `ms`, calls the due timers in order, and lets promises settle in between. */
   advance(ms: number): Promise<void>;
-  /** Moves time on and calls nothing: the process was stopped for `ms`. What fell due is called by the next `advance`. */
+  /** Advances without calling timers, as if the process was suspended. The next `advance` calls the due timers. */
   jump(ms: number): void;
-  /** How many timers are waiting. */
+  /** The number of pending timers. */
   readonly pending: number;
 }
 
-/** Promises that are chained a few deep settle within this many turns of the event loop. */
+/** Turns of the event loop within which short promise chains settle. */
 const TURNS = 5;
 
 export async function settle(): Promise<void> {

@@ -1,22 +1,22 @@
-/** As much of a Kubernetes API as leader election asks for: one Lease, with faults that a test switches on. */
+/** A fake of the part of the Kubernetes API that leader election uses: one Lease, with faults that tests switch on. */
 import type { Lease } from '../../operator/runtime/lease-lock.ts';
 import { KubernetesError, type KubernetesConnection, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
 
 export interface FakeLeases {
   lease: Lease | null;
-  /** Every write that was taken, in order. */
+  /** Every accepted write, in order. */
   writes: { holder: string; verb: string }[];
-  /** A connection as one campaigner holds it. */
+  /** Opens the connection of one candidate. */
   connect(): { connection: KubernetesConnection; faults: Faults };
 }
 
 export interface Faults {
   /** Requests fail. */
-  away: boolean;
-  /** Requests are never answered; they end by their signal or time-out only. */
+  unavailable: boolean;
+  /** Requests get no response; they end only by their signal or time-out. */
   hangs: boolean;
-  /** Writes are taken, but their answers are lost. */
-  deaf: boolean;
+  /** Writes are accepted, but their responses are lost. */
+  losesResponses: boolean;
 }
 
 export function createFakeLeases(after: (ms: number, run: () => void) => () => void): FakeLeases {
@@ -26,23 +26,23 @@ export function createFakeLeases(after: (ms: number, run: () => void) => () => v
     lease: null,
     writes: [],
     connect() {
-      const faults: Faults = { away: false, hangs: false, deaf: false };
+      const faults: Faults = { unavailable: false, hangs: false, losesResponses: false };
       const request = async (verb: string, _path: string, options: RequestOptions = {}): Promise<unknown> => {
         options.signal?.throwIfAborted();
         if (faults.hangs) await hang(options);
-        if (faults.away) throw new Error('connect ECONNREFUSED');
-        // The answer comes in a later turn, as it would from a network.
+        if (faults.unavailable) throw new Error('connect ECONNREFUSED');
+        // The response arrives in a later turn of the event loop, as from a network.
         await Promise.resolve();
-        const answer = structuredClone(respond(verb, structuredClone(options.body) as Lease));
-        if (faults.deaf) throw new Error('read ECONNRESET');
-        return answer;
+        const response = structuredClone(respond(verb, structuredClone(options.body) as Lease));
+        if (faults.losesResponses) throw new Error('read ECONNRESET');
+        return response;
       };
       const connection = {
         namespace: 'default',
         path: (_type: unknown, namespace?: string, name = '') => `/${namespace}/${name}`,
         request,
         async *watch() {
-          throw new Error('nobody watches here');
+          throw new Error('not implemented');
         },
         close: async () => {},
       } as unknown as KubernetesConnection;

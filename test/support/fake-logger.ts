@@ -1,4 +1,4 @@
-/** A logger that keeps what it is told, for tests. */
+/** A logger for tests that records its lines. */
 import type { Logger } from '../../platform/logger.ts';
 
 export interface Line {

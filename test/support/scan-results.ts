@@ -1,4 +1,4 @@
-/** Results as a scanner stores them: an export, a PDF and their digests. */
+/** Sample results of a scanner: an export, a PDF and their digests. */
 import { createHash } from 'node:crypto';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { Report, ReportPage, ReportViolation } from '../../core/report/schema.ts';
@@ -14,7 +14,7 @@ const violations: ReportViolation[] = [
   ]),
 ];
 
-/** Two tested pages, the first with three violations, and `untested` more that could not be tested. */
+/** Two tested pages, the first with three violations, and the given number of untested pages. */
 export function pagesOf(url: string, untested = 0): ReportPage[] {
   const first = samplePage(url, 'First', violations);
   const second = samplePage(`${url}second`, 'Second', []);
@@ -26,7 +26,7 @@ export function pagesOf(url: string, untested = 0): ReportPage[] {
   return [first, second, ...Array.from({ length: untested }, (_, index) => sampleUntested(`${url}lost/${index}`, 'timeout', null))];
 }
 
-/** The report of a good scan. */
+/** The report of a successful scan. */
 export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): Report {
   return buildReport({
     input,
@@ -39,6 +39,6 @@ export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): R
 
 export const bytesOf = (report: unknown): Uint8Array => Buffer.from(JSON.stringify(report));
 
-/** What a pod announces of a stored object. */
+/** The size and digest that a pod announces for an object. */
 export const digestOf = (bytes: Uint8Array) => ({ bytes: bytes.byteLength, sha256: createHash('sha256').update(bytes).digest('hex') });
 export const PDF = Buffer.from('%PDF-1.7\n% a report\n%%EOF\n');

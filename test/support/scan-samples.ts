@@ -1,4 +1,4 @@
-/** Scans, Jobs and pods in given states, for tests of the pure parts. */
+/** Scans, Jobs and pods in given states, for tests of the pure functions. */
 import { POD_IDENTITY_ANNOTATIONS, type PodFailed, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
 import {
   SETTLE_FINALIZER,
@@ -14,7 +14,7 @@ import type { PodMessages, ShardMessages } from '../../operator/scan/results/pod
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
 export const NOW = new Date('2026-03-02T10:00:00Z');
-/** A moment so many seconds before NOW. */
+/** The timestamp the given seconds before NOW. */
 export const ago = (seconds: number): string => new Date(NOW.getTime() - seconds * 1000).toISOString().replace('.000Z', 'Z');
 
 export const secondsAgo = (seconds: number): Date => new Date(NOW.getTime() - seconds * 1000);
@@ -34,7 +34,7 @@ export function condition(type: string, status: Condition['status'], reason: str
   return { type, status, reason, message: reason, lastTransitionTime: ago(seconds), observedGeneration: 1 };
 }
 
-/** A claimed scan that was made ten minutes ago. */
+/** A claimed scan that was created ten minutes ago. */
 export function scanWith(status?: AccessibilityScanStatus, rest: { spec?: object; metadata?: object } = {}): AccessibilityScan {
   return {
     apiVersion: 'curbcut.dev/v1',
@@ -54,7 +54,7 @@ export function scanWith(status?: AccessibilityScanStatus, rest: { spec?: object
   };
 }
 
-/** The status of a scan whose Job was made a minute ago. */
+/** The status of a scan whose Job was created a minute ago. */
 export const launched = (more: AccessibilityScanStatus = {}): AccessibilityScanStatus => ({
   phase: 'queued',
   attempts: 0,
@@ -78,7 +78,7 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
   };
 }
 
-/** The pod of an attempt at shard 0, created so many seconds ago. */
+/** The pod of an attempt of shard 0, created the given seconds ago. */
 export function podWith(attempt: number, status: Pod['status'], seconds = 50, metadata: object = {}): Pod {
   const annotations = {
     [POD_IDENTITY_ANNOTATIONS.JOB_COMPLETION_INDEX]: '0',
@@ -158,20 +158,20 @@ export const failedBy = (attempt: number): PodFailed => ({
   pages: ZERO,
 });
 
-/** What the pods of shard 0 have published; the last message arrived now. */
+/** The messages of the pods of shard 0; the last one arrived at NOW. */
 export function messagesOf(more: Partial<ShardMessages>): PodMessages {
   return new Map([[0, { progress: null, at: NOW, final: [], ...more }]]);
 }
 
-/** The results of these attempts were refused. */
+/** Marks the results of these attempts as refused. */
 export function refusedAttempts(...attempts: number[]): Map<string, string> {
   return new Map(attempts.map((attempt) => [identityKey({ attempt, shard: 0 }), 'no.']));
 }
 
-/** What a test states about a scan. */
+/** The facts that a test sets. */
 export type FactsSample = Partial<Omit<Facts, 'state'>> & { state?: Partial<ReconcileState> };
 
-/** Facts about a scan of which nothing else is known. */
+/** Facts about a scan, with defaults for everything that the test does not set. */
 export function factsOf({ state, ...more }: FactsSample = {}): Facts {
   return {
     scan: scanWith(),
@@ -186,3 +186,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     state: { ...newReconcileState(), ...state },
   };
 }
+
+/** Facts about a launched scan whose first pod is running. */
+export const runningFacts = (more: FactsSample = {}): Facts =>
+  factsOf({ scan: scanWith(launched()), job: jobWith(), pods: [runningPod(0)], ...more });

@@ -38,7 +38,7 @@ const fromAnnotation = (name: string, annotation: string) => ({
 const launch = (spec: object = {}) => ({ scan: scanWith(launched(), { spec }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 });
 
 describe('job', () => {
-  it('has exactly these fields', () => {
+  it('has exactly the expected fields', () => {
     expect(buildJob(launch(), settings)).to.deep.equal({
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -130,7 +130,7 @@ describe('job', () => {
   const template = (spec: object, more: Partial<ScannerSettings> = {}): PodTemplate =>
     (buildJob(launch(spec), { ...settings, ...more }).spec as unknown as { template: PodTemplate }).template;
 
-  it('merges the pod template, and keeps its own labels and reserved annotations', () => {
+  it('merges the podTemplate and keeps its own labels and reserved annotations', () => {
     const { metadata, spec } = template({
       podTemplate: {
         resources: { requests: { cpu: '2' }, limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' } },
@@ -176,13 +176,13 @@ describe('job', () => {
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
   });
 
-  it('has the priority class of the installation, unless the scan names its own', () => {
+  it("uses the installation's priority class unless the scan sets one", () => {
     expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
     const own = { podTemplate: { priorityClassName: 'urgent' } };
     expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'urgent' });
   });
 
-  it('keeps the isolation that the installation requires, whatever the scan asks for', () => {
+  it('does not let a scan weaken the isolation that the installation requires', () => {
     const { spec } = template(
       { podTemplate: { runtimeClassName: 'none-at-all' } },
       { runtimeClassName: 'gvisor', seccompProfile: 'profiles/curbcut-scanner.json' },
@@ -193,7 +193,7 @@ describe('job', () => {
     });
   });
 
-  it('gives every page its whole budget, up to a limit', () => {
+  it('allows the full budget for every page, up to the limit', () => {
     const time = { pendingDeadlineSeconds: 300, baseSeconds: 300, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 };
     expect([1, 5, 500].map((pages) => secondsToRun(pages, time))).to.deep.equal([615, 675, 3900]);
   });
@@ -211,7 +211,7 @@ describe('secret', () => {
     scan: scanWith(launched({ pages: { requested: 5, reserved: 3, scanned: 0, failed: 0 } }), { spec: { thresholds: { minScore: 90 } } }),
   };
 
-  it('holds the pod input, with the reserved pages', () => {
+  it('contains the pod input with the reserved pages', () => {
     const input = podInput(truncated, pod, grants);
     expect(input).to.deep.equal({
       scanId: SCAN_ID,
@@ -246,7 +246,7 @@ describe('secret', () => {
     });
   });
 
-  it('holds no message credential if the bus issues none', () => {
+  it('contains no message credential if the bus does not issue one', () => {
     expect(podInput(truncated, pod, { ...grants, messages: null })).not.to.have.property('messages');
   });
 });

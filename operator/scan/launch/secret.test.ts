@@ -10,11 +10,11 @@ describe('request ID in the pod input', () => {
       { uploads: [], messages: null, deadline: new Date(0) },
     );
 
-  it('is that of the submission', () => {
+  it('is the ID of the submission', () => {
     expect(inputOf({ 'curbcut.dev/request-id': 'build-17' }).requestId).to.equal('build-17');
   });
 
-  it('is absent if a manifest states an invalid one', () => {
+  it('is absent if the annotation is invalid or missing', () => {
     expect(inputOf({ 'curbcut.dev/request-id': 'a\n{"level":60}' })).not.to.have.property('requestId');
     expect(inputOf({})).not.to.have.property('requestId');
   });

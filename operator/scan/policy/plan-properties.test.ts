@@ -25,7 +25,7 @@ import { phaseOf, type StatusPatch } from './status.ts';
 
 const free = { metadata: { finalizers: [] } };
 
-describe('plan, whatever is known', () => {
+describe('plan, for arbitrary facts', () => {
   const phase = fc.constantFrom(...PHASES);
   const attempt = fc.constantFrom(0, 1, 2);
   const pages = fc.record({ scanned: fc.nat(9), failed: fc.nat(9), total: fc.nat(20) });
@@ -92,7 +92,7 @@ describe('plan, whatever is known', () => {
   const written = (actions: readonly Action[]): StatusPatch[] =>
     actions.flatMap((action) => (action.do === 'observe' ? [action.status] : []));
 
-  it('an end is final', () => {
+  it('never changes a scan that has ended', () => {
     fc.assert(
       fc.property(facts, (known) => {
         if (!isTerminal(phaseOf(known.scan))) return true;
@@ -102,7 +102,7 @@ describe('plan, whatever is known', () => {
     );
   });
 
-  it('no phase moves backwards and no count falls', () => {
+  it('never moves a phase backwards and never lowers a count', () => {
     fc.assert(
       fc.property(facts, (known) => {
         const before = known.scan.status;
@@ -119,7 +119,7 @@ describe('plan, whatever is known', () => {
     );
   });
 
-  it('nothing is done twice at once, nothing follows an end, and nothing is released that is not finished', () => {
+  it('never repeats an action, acts after an end, or releases before finishing', () => {
     fc.assert(
       fc.property(facts, (known) => {
         const names = plan(known, TIMEOUTS)
@@ -133,7 +133,7 @@ describe('plan, whatever is known', () => {
     );
   });
 
-  it('once what was decided is written, it is not decided again', () => {
+  it('plans nothing more after its decisions are written', () => {
     fc.assert(
       fc.property(facts, (known) => {
         const { actions } = plan(known, TIMEOUTS);
@@ -152,7 +152,7 @@ describe('plan, whatever is known', () => {
     );
   });
 
-  it('a living scan always has something that will end it', () => {
+  it('always acts or sets a wake-up time for a live scan', () => {
     fc.assert(
       fc.property(facts, (known) => {
         const { actions, wakeAfterMs } = plan(known, TIMEOUTS);

@@ -28,7 +28,7 @@ const to = reportKeys(SCAN_ID);
 
 const etagOf = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
-/** An object store that holds these objects. @param onCopy called before each copy */
+/** An object store with the given objects. @param onCopy called before each copy */
 function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy'> {
   return {
     async read(key, maxBytes) {
@@ -51,7 +51,7 @@ const stored = (bytes: Uint8Array) => ({ ...storedBy(0), export: digestOf(bytes)
 describe('ingestion', () => {
   const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6, memoryMib: 256 };
 
-  it('accepts results that are true, and copies them to their final keys', async () => {
+  it('accepts correct results and copies them to their final keys', async () => {
     const report = reportOf(input);
     const bytes = bytesOf(report);
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
@@ -78,7 +78,7 @@ describe('ingestion', () => {
     expect(objects).not.to.have.any.keys(to.export, to.pdf);
   });
 
-  it('copies nothing that it refuses', async () => {
+  it('does not copy refused results', async () => {
     const bytes = Buffer.from('{}');
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
     const ingested = await createIngestion({ reports: holding(objects), bounds }).ingest(stored(bytes), slot, expected);
@@ -86,7 +86,7 @@ describe('ingestion', () => {
     expect(objects).not.to.have.any.keys(to.export, to.pdf);
   });
 
-  it('survives an export that needs more memory than there is for it', async () => {
+  it('survives an export that exceeds its memory limit', async () => {
     const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
     const reports = holding({ [from.export]: bomb, [from.pdf]: PDF });
     const ingestion = createIngestion({ reports, bounds: { ...bounds, memoryMib: 48 } });
@@ -94,7 +94,7 @@ describe('ingestion', () => {
     expect(ingested).to.deep.equal({ ok: false, reason: 'the export holds more values than its size allows.' });
   });
 
-  it('fails, and refuses nothing, while the object store is unavailable', async () => {
+  it('throws, instead of refusing the results, while the object store is unavailable', async () => {
     const unavailable = { ...holding({}), read: () => Promise.reject(new Error('unavailable')) };
     const ingestion = createIngestion({ reports: unavailable, bounds });
     const bytes = bytesOf(reportOf(input));

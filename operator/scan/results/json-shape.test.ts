@@ -11,7 +11,7 @@ function count(value: unknown): { values: number; depth: number } {
 }
 
 describe('JSON shape', () => {
-  it('never counts fewer values than a parser creates, and measures the depth', () => {
+  it('never counts fewer values than a parser creates and measures the depth', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         const { values, depth } = of(text);
@@ -25,7 +25,7 @@ describe('JSON shape', () => {
     expect(of(String.raw`["[[[,,,\"]]\\", ",{"]`)).to.deep.equal({ values: 3, depth: 1 });
   });
 
-  it('refuses text that would exhaust memory, and accepts text that is only long', () => {
+  it('rejects text that would exhaust memory and accepts text that is only long', () => {
     expect(isParseable(Buffer.from(`[${'[],'.repeat(300_000)}[]]`))).to.equal(false);
     expect(isParseable(Buffer.from('['.repeat(1000)))).to.equal(false);
     expect(isParseable(Buffer.from(JSON.stringify(Array.from({ length: 300_000 }, () => 'x'.repeat(60)))))).to.equal(true);

@@ -5,8 +5,8 @@ import { createPodMessageLog, readPodMessage, terminationMessage } from './pod-m
 
 const payload = (message: unknown) => Buffer.from(JSON.stringify(message));
 
-describe('pod messages', () => {
-  it('are read if they match the schema, the scan and the size limit', () => {
+describe('pod message', () => {
+  it('is read if it matches the schema, the scan and the size limit', () => {
     expect(readPodMessage(payload(storedBy(0)), SCAN_ID)).to.deep.equal(storedBy(0));
     for (const bad of [
       '',
@@ -28,7 +28,7 @@ describe('pod messages', () => {
     expect(readPodMessage(`${JSON.stringify(storedBy(0))}${' '.repeat(4096)}`, SCAN_ID)).to.equal(null);
   });
 
-  it('are taken from a terminated pod only if they are its own final message', () => {
+  it("is read from a terminated pod only if it is that pod's final message", () => {
     expect(terminationMessage(endedPod(0, 0, storedBy(0)), SCAN_ID)).to.deep.equal(storedBy(0));
     expect(terminationMessage(endedPod(0, 42, failedBy(0)), SCAN_ID)).to.deep.equal(failedBy(0));
     expect(terminationMessage(endedPod(0, 1, failedBy(0)), SCAN_ID)).to.equal(null);
@@ -38,13 +38,13 @@ describe('pod messages', () => {
     expect(terminationMessage(endedPod(1, 0, storedBy(0)), SCAN_ID)).to.equal(null);
   });
 
-  describe('in the log', () => {
+  describe('log', () => {
     const logOf = (pods: Pod[]) => {
       const log = createPodMessageLog();
       return { log, take: (message: unknown, now: Pod[] = pods) => log.take(SCAN_ID, payload(message), now, NOW) };
     };
 
-    it('are news once, and only newer ones replace older ones', () => {
+    it('reports a message as news once and keeps the newest progress', () => {
       const { log, take } = logOf([endedPod(0, 1), runningPod(1)]);
       expect(take(progress(0, { sequence: 2 }))).to.equal('news');
       expect(take(progress(0, { sequence: 2 }))).to.equal('repeat');
@@ -59,7 +59,7 @@ describe('pod messages', () => {
       expect(log.of(SCAN_ID).size).to.equal(0);
     });
 
-    it('are refused from an attempt that no pod has had', () => {
+    it('refuses messages of an attempt that no pod has had', () => {
       const { log, take } = logOf([runningPod(0)]);
       expect(take(storedBy(0), [])).to.equal('refused');
       expect(take(progress(1))).to.equal('refused');
@@ -67,7 +67,7 @@ describe('pod messages', () => {
       expect(log.of(SCAN_ID).size).to.equal(0);
     });
 
-    it('cannot be replaced by one that an earlier pod invented for a later attempt', () => {
+    it('keeps the real message if an earlier pod forges one for a later attempt', () => {
       const { log, take } = logOf([runningPod(0)]);
       const invented = { ...storedBy(1), export: { bytes: 1, sha256: 'c'.repeat(64) } };
       expect(take(invented)).to.equal('refused');
@@ -75,12 +75,12 @@ describe('pod messages', () => {
       expect(log.of(SCAN_ID).get(0)?.final).to.deep.equal([storedBy(1)]);
     });
 
-    it('are believed from an earlier attempt whose pod is deleted', () => {
+    it('accepts messages of an earlier attempt whose pod is deleted', () => {
       const { take } = logOf([runningPod(2)]);
       expect(take(storedBy(1))).to.equal('news');
     });
 
-    it('do not fill the memory, whatever a pod invents', () => {
+    it('bounds the stored messages of a pod that publishes forged attempts', () => {
       const { log, take } = logOf([runningPod(999)]);
       for (let attempt = 0; attempt < 1000; attempt += 1) {
         take(progress(attempt));

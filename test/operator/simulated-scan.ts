@@ -1,4 +1,4 @@
-/** One scan of a test, and the pod that the test plays: what a kubelet would say of it, and what the scanner in it would say and store. */
+/** A scan in a test whose pod the test simulates: the kubelet's status updates, and the scanner's messages and uploads. */
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
 import type { StatusMessage } from '../../core/protocol/subjects.ts';
 import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
@@ -14,7 +14,7 @@ import { until } from '../runtime/cluster.ts';
 import { PDF, digestOf } from '../support/scan-results.ts';
 
 const MERGE = 'application/merge-patch+json';
-/** These only end a test that has failed. A Job controller with much to do lets a second attempt wait. */
+/** Reached only by a failing test. A busy Job controller delays the second attempt. */
 const WAIT_MS = 60_000;
 const POD_WAIT_MS = 100_000;
 
@@ -25,16 +25,16 @@ export interface ContainerEnd {
   reason?: string;
 }
 
-/** One scan, and the pod that the test plays. */
+/** A scan, and controls for its simulated pod. */
 export interface Scan {
   id: string;
   namespace: string;
   name: string;
   read(): Promise<AccessibilityScan | null>;
   row(): Promise<ScanRow | null>;
-  /** Waits until the status is as wanted. */
+  /** Waits until `is` accepts the scan. @param what completes "the scan is …" in the error */
   reaches(what: string, is: (scan: AccessibilityScan) => unknown): Promise<AccessibilityScan>;
-  /** Waits until the scan has ended and its finalizer is off: everything has followed. */
+  /** Waits until the scan has ended and its finalizer is removed, which is the operator's last step. */
   settles(): Promise<AccessibilityScan>;
   patch(body: object): Promise<AccessibilityScan>;
   remove(): Promise<void>;
@@ -42,24 +42,24 @@ export interface Scan {
   /** Waits for the pod of the given attempt. */
   pod(attempt?: number): Promise<Pod>;
   pods(): Promise<Pod[]>;
-  /** What the pod is told. */
+  /** Reads the pod input from the Secret. */
   input(): Promise<PodInput>;
-  /** Says of a pod what a kubelet would. */
+  /** Patches the pod's status, as the kubelet does. */
   setPod(pod: Pod, status: object): Promise<void>;
-  runs(pod: Pod): Promise<void>;
-  ends(pod: Pod, end: ContainerEnd): Promise<void>;
-  evicted(pod: Pod): Promise<void>;
+  startPod(pod: Pod): Promise<void>;
+  endPod(pod: Pod, end: ContainerEnd): Promise<void>;
+  evictPod(pod: Pod): Promise<void>;
   /** Publishes with the pod's own credential. */
-  says(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
-  /** Uploads through the pod's own links. @returns its last message */
-  stores(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
+  publish(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
+  /** Uploads through the pod's own links. @returns the final message of the pod, to be published */
+  upload(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
   events(): Promise<string[]>;
-  /** Every status message so far. */
+  /** The status messages published so far. */
   messages: StatusMessage[];
 }
 
-/** Where a scan is played. */
-export interface Stage {
+/** The dependencies of a simulated scan. */
+export interface SimulationDeps {
   connection: KubernetesConnection;
   stores: Pick<AllStores, 'scans'>;
   bus: Bus;
@@ -70,7 +70,7 @@ export interface Stage {
 
 export const isGone = (error: unknown): boolean => error instanceof KubernetesError && error.code === 404;
 
-/** An object, or null where there is none. */
+/** Reads an object; returns null if it does not exist. */
 export async function getIfThere<T>(
   connection: KubernetesConnection,
   type: ResourceType,
@@ -85,14 +85,17 @@ export async function getIfThere<T>(
   }
 }
 
-/** A scan that was just made, to be followed and played. */
-export function playScan({ connection, stores, bus, organisation, apiNamespace, onClose }: Stage, created: AccessibilityScan): Scan {
+/** Follows a newly created scan and simulates its pod. */
+export function simulateScan(
+  { connection, stores, bus, organisation, apiNamespace, onClose }: SimulationDeps,
+  created: AccessibilityScan,
+): Scan {
   const { name } = created.metadata;
   const at = created.metadata.namespace!;
   const id = scanIdOf(created, apiNamespace);
-  const heard: StatusMessage[] = [];
-  const deafen = bus.followStatus(organisation, id, (message) => heard.push(message));
-  onClose(async () => deafen());
+  const received: StatusMessage[] = [];
+  const unfollow = bus.followStatus(organisation, id, (message) => received.push(message));
+  onClose(async () => unfollow());
   async function list<T>(type: ResourceType, labelSelector: string): Promise<T[]> {
     return (await connection.request<{ items: T[] }>('GET', connection.path(type, at), { query: { labelSelector } })).items;
   }
@@ -103,7 +106,7 @@ export function playScan({ connection, stores, bus, organisation, apiNamespace, 
     id,
     namespace: at,
     name,
-    messages: heard,
+    messages: received,
     read,
     row: () => stores.scans.find(id),
     async reaches(what, is) {
@@ -147,8 +150,8 @@ export function playScan({ connection, stores, bus, organisation, apiNamespace, 
     async setPod(pod, status) {
       await connection.request('PATCH', connection.path(PODS, at, pod.metadata.name, 'status'), { contentType: MERGE, body: { status } });
     },
-    runs: (pod) => scan.setPod(pod, { phase: 'Running', containerStatuses: [container({ running: { startedAt: stamp() } }, true)] }),
-    ends: (pod, end) =>
+    startPod: (pod) => scan.setPod(pod, { phase: 'Running', containerStatuses: [container({ running: { startedAt: stamp() } }, true)] }),
+    endPod: (pod, end) =>
       scan.setPod(pod, {
         phase: end.exitCode === 0 ? 'Succeeded' : 'Failed',
         containerStatuses: [
@@ -158,35 +161,36 @@ export function playScan({ connection, stores, bus, organisation, apiNamespace, 
           ),
         ],
       }),
-    evicted: (pod) =>
+    evictPod: (pod) =>
       scan.setPod(pod, {
         phase: 'Failed',
         reason: 'Evicted',
         conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: stamp() }],
         containerStatuses: [container({ terminated: { exitCode: 137, reason: 'Error', startedAt: stamp(), finishedAt: stamp() } }, false)],
       }),
-    async says(message) {
-      const { messages: told } = await scan.input();
+    async publish(message) {
+      const { messages: grant } = await scan.input();
       const pod = await connect({
-        servers: told!.url,
-        authenticator: jwtAuthenticator(told!.jwt, Buffer.from(told!.seed)),
+        servers: grant!.url,
+        authenticator: jwtAuthenticator(grant!.jwt, Buffer.from(grant!.seed)),
         reconnect: false,
       });
-      // The operator refuses messages of pods that it has not seen; the status counts those that it has.
-      if (typeof message !== 'string') await scan.reaches('seen with its pod', ({ status }) => (status?.attempts ?? 0) > message.attempt);
-      pod.publish(told!.subject, typeof message === 'string' ? message : JSON.stringify(message));
+      // The operator refuses messages of pods that it has not seen. The status counts the attempts that it has seen.
+      if (typeof message !== 'string')
+        await scan.reaches('launched and its pod observed', ({ status }) => (status?.attempts ?? 0) > message.attempt);
+      pod.publish(grant!.subject, typeof message === 'string' ? message : JSON.stringify(message));
       await pod.flush();
       await pod.close();
     },
-    async stores(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
+    async upload(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
       const { uploads } = await scan.input();
       const slot = uploadSlotOf(uploads, identityOf(pod))!;
       for (const [link, body, type] of [
         [slot.export, export_, 'application/json'],
         [slot.pdf, pdf, 'application/pdf'],
       ] as const) {
-        const answer = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
-        if (!answer.ok) throw new Error(`the upload was refused: ${answer.status} ${await answer.text()}`);
+        const response = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
+        if (!response.ok) throw new Error(`the upload was refused: ${response.status} ${await response.text()}`);
       }
       return { kind: 'stored', scanId: id, ...identityOf(pod), pages, export: digestOf(export_), pdf: digestOf(pdf) };
     },
@@ -208,12 +212,10 @@ function container(state: object, ready: boolean): object {
   return { name: 'scanner', image: 'curbcut.test/nowhere:none', imageID: '', ready, restartCount: 0, started: ready, state };
 }
 
-/** The reason of a condition. */
 export function reasonOf(scan: AccessibilityScan, type: string): string | undefined {
   return conditionOf(scan.status?.conditions, type)?.reason;
 }
 
-/** A condition's status. */
 export function statusOf(scan: AccessibilityScan, type: string): string | undefined {
   return conditionOf(scan.status?.conditions, type)?.status;
 }
