@@ -53,7 +53,7 @@ const COMPONENTS = [
   ListedKey,
 ];
 
-/** Builds the app; `app.ready()` or `app.listen()` starts it, `app.close()` ends its streams and lets requests finish. */
+/** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
 export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
   const { logger, metrics, probes, tracer = NO_TRACER } = deps;
   const app = Fastify(serverOptions(logger, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS));
@@ -111,15 +111,15 @@ function serverOptions(logger: Logger, requestTimeoutMs: number): FastifyHttpOpt
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: requestIdOf,
-    // Requests on open connections are answered during shutdown: Fastify's own 503 has another body.
+    // Requests on open connections are answered normally during shutdown, because Fastify's own 503 has a different body.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
     http: { connectionsCheckingInterval: Math.min(5_000, requestTimeoutMs) },
-    // An overlong id is refused by validation as "not a UUID".
+    // Long enough that validation rejects an overlong ID as "not a UUID"; Fastify would answer 404.
     routerOptions: { maxParamLength: 16 * 1024 },
     clientErrorHandler: (error: Error, socket: Socket) => refuseClient(error, socket, randomUUID()),
-    // A path that cannot be decoded never reaches the hooks.
+    // Fastify runs no hooks for a path that it cannot decode.
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       reply.header('X-Request-Id', request.id);
       refuse(error, request, reply);

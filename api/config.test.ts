@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { ConfigurationError } from '../platform/configuration.ts';
 import { Environment, readApiConfiguration } from './config.ts';
 
-const LEAST = {
+const REQUIRED = {
   MONGODB_URL: 'mongodb://db:27017/curbcut',
   S3_ENDPOINT: 'https://s3.example.com',
   S3_BUCKET: 'reports',
@@ -19,10 +19,10 @@ const problemsOf = (environment: Record<string, string | undefined>): readonly s
   }
 };
 
-describe('the configuration of the API', () => {
-  it('needs an address of each store and nothing else', () => {
-    expect(readApiConfiguration(LEAST)).to.deep.equal({
-      ...LEAST,
+describe('readApiConfiguration', () => {
+  it('requires only the addresses and credentials of the stores', () => {
+    expect(readApiConfiguration(REQUIRED)).to.deep.equal({
+      ...REQUIRED,
       HOST: '127.0.0.1',
       PORT: 8080,
       CURBCUT_NAMESPACE: 'curbcut',
@@ -33,10 +33,10 @@ describe('the configuration of the API', () => {
       publicBaseUrl: 'http://127.0.0.1:8080',
       targets: { allow: [], deny: [] },
     });
-    expect(problemsOf({})).to.have.lengthOf(Object.keys(LEAST).length);
+    expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length);
   });
 
-  const good: [
+  const valid: [
     name: string,
     value: string,
     read: (configuration: ReturnType<typeof readApiConfiguration>) => unknown,
@@ -69,11 +69,11 @@ describe('the configuration of the API', () => {
     ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,c=d=', (c) => c.OTEL_EXPORTER_OTLP_HEADERS, 'a=b,c=d='],
     ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
   ];
-  for (const [name, value, read, expected] of good)
-    it(`takes ${name}=${value}`, () => expect(read(readApiConfiguration({ ...LEAST, [name]: value }))).to.deep.equal(expected));
+  for (const [name, value, read, expected] of valid)
+    it(`accepts ${name}=${value}`, () => expect(read(readApiConfiguration({ ...REQUIRED, [name]: value }))).to.deep.equal(expected));
 
-  it('has a test of every variable', () => {
-    expect(good.map(([name]) => name)).to.have.members(Object.keys(Environment.properties));
+  it('is tested for every variable', () => {
+    expect(valid.map(([name]) => name)).to.have.members(Object.keys(Environment.properties));
   });
 
   for (const [name, value] of [
@@ -92,13 +92,13 @@ describe('the configuration of the API', () => {
     ['MAX_LIVE_SCANS', 'many'],
     ['LOG_LEVEL', 'loud'],
   ] as const)
-    it(`refuses ${name}=${value}, and says what it must be`, () => {
-      const problems = problemsOf({ ...LEAST, [name]: value });
+    it(`rejects ${name}=${value} and describes valid values`, () => {
+      const problems = problemsOf({ ...REQUIRED, [name]: value });
       expect(problems).to.have.lengthOf(1);
       expect(problems[0]).to.match(new RegExp(`^${name} .*must be .+\\.$`));
     });
 
-  it('tells every mistake at once, and no secret', () => {
+  it('reports every problem at once without secrets', () => {
     const problems = problemsOf({ PORT: 'x', MONGODB_URL: 'oops://user:hush@db', DENY_TARGETS: 'a,b', S3_SECRET_ACCESS_KEY: 'hush' });
     expect(problems).to.have.lengthOf(7);
     expect(problems.join()).to.not.include('hush');

@@ -19,20 +19,20 @@ import { readTargetRules } from '../platform/target-rules.ts';
 export const Environment = Type.Object({
   ...ProcessSettings,
   PORT: port(8080),
-  PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address as its callers know it, such as https://curbcut.example.com")),
+  PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address that callers use, such as https://curbcut.example.com")),
   ...KubernetesSettings,
   ...DatabaseSettings,
   ...NatsSettings,
   ...S3Settings,
-  S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store as callers reach it, for download links')),
+  S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
   MAX_PAGES_LIMIT: Type.Integer({
     minimum: 1,
     maximum: MAX_PAGES_CEILING,
     default: 500,
-    description: `the most pages of one scan, from 1 to ${MAX_PAGES_CEILING}`,
+    description: `the maximum number of pages of one scan, from 1 to ${MAX_PAGES_CEILING}`,
   }),
-  MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the most scans that are live at once, from 1' }),
+  MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the maximum number of live scans, from 1' }),
   ...TracingSettings,
 });
 
@@ -41,7 +41,7 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
   targets: TargetRules;
 }
 
-/** @throws ConfigurationError with every mistake at once */
+/** @throws ConfigurationError that lists every problem */
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const read = readConfiguration(Environment, environment, problems);

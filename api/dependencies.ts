@@ -1,4 +1,4 @@
-/** What the app is built from. */
+/** The dependencies and options of the app. */
 import type { Logger } from '../platform/logger.ts';
 import type { Probes } from '../platform/readiness.ts';
 import type { Tracer } from '../platform/tracing.ts';
@@ -37,20 +37,20 @@ export interface AppDeps {
   clock: () => Date;
   logger: Logger;
   metrics: Metrics;
-  /** Absent: nothing is traced. */
+  /** Default: no tracing. */
   tracer?: Tracer;
   probes: Probes;
 }
 
 export interface AppOptions {
-  /** The base address as callers know it, for the OpenAPI document. */
+  /** The base address that callers use, for the OpenAPI document. */
   publicBaseUrl: string;
   /** Namespace of the scans that are submitted over HTTP. */
   namespace: string;
   targets: TargetRules;
-  /** The most pages of one scan. */
+  /** The maximum number of pages of one scan. */
   maxPagesLimit: number;
-  /** Submissions are refused while this many scans are live. */
+  /** Submissions are rejected while this many scans are live. */
   maxLiveScans: number;
   /** The version of Curbcut, for the OpenAPI document. */
   version: string;
@@ -58,7 +58,7 @@ export interface AppOptions {
   limits?: Partial<Record<LimitName, LimitSize>>;
   /** Default: `STREAM_TIMINGS`. */
   streams?: Partial<StreamTimings>;
-  /** The time limit of one call of a dependency, in milliseconds. Default 6,000: longer than the stores' own limits. */
+  /** The time limit of one call to a dependency, in milliseconds. Default 6,000: longer than the stores' own limits. */
   dependencyTimeoutMs?: number;
   /** The time limit for receiving a request, in milliseconds. Default 30,000. */
   requestTimeoutMs?: number;

@@ -4,7 +4,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../platform/time-limits.ts';
 import { dependencyIsDown } from '../stores/availability.ts';
 import type { ApiStores } from './dependencies.ts';
 
-/** A dependency did not answer, or answered with an error of its own. Whether it did what was asked is unknown. */
+/** A dependency did not answer or failed internally. Whether it performed the operation is unknown. */
 export class DependencyDown extends Error {
   readonly dependency: string;
   constructor(dependency: string, cause: unknown) {
@@ -20,8 +20,8 @@ interface OutageOptions {
 }
 
 /**
- * The same store, except that every outage and every answer that takes longer than `timeoutMs` rejects with
- * `DependencyDown`. Other errors pass unchanged.
+ * Wraps a store so that a call rejects with `DependencyDown` if the store is unavailable or does not answer within
+ * `timeoutMs` milliseconds. Other errors are rethrown unchanged.
  */
 export function detectOutages<T extends object>(dependency: string, store: T, options: OutageOptions): T {
   const watch = async (method: string, answer: Promise<unknown>): Promise<unknown> => {
@@ -45,7 +45,7 @@ export function detectOutages<T extends object>(dependency: string, store: T, op
   });
 }
 
-/** The server behind each store. `rateLimits` is missing because it continues without its server. */
+/** The server behind each store. `rateLimits` is not listed because it continues without its server. */
 const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, string>> = {
   organisations: 'mongodb',
   keys: 'mongodb',
@@ -57,7 +57,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, string>> 
   scanResources: 'kubernetes',
 };
 
-/** All stores with outage detection, each under the name of its server. */
+/** Wraps every store in `detectOutages`, with the name of its server. */
 export function detectStoreOutages(stores: ApiStores, options: OutageOptions): ApiStores {
   const names = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
   return { ...stores, ...Object.fromEntries(names.map((name) => [name, detectOutages(SERVERS[name], stores[name], options)])) };

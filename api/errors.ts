@@ -2,7 +2,7 @@
 
 interface ErrorEntry {
   status: number;
-  /** One sentence on what to do; it stands beside the code in every body. */
+  /** What the caller can do, in one sentence. Sent with the code in every body. */
   message: string;
   /** Default seconds for `Retry-After`. */
   retryAfterSeconds?: number;
@@ -14,7 +14,7 @@ export const ERRORS = {
   account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
   insufficient_credits: {
     status: 402,
-    message: 'There are fewer credits than pages requested; request fewer pages, add credits, or set fail_on_truncation to false.',
+    message: 'There are not enough credits for the requested pages; request fewer pages, add credits, or set fail_on_truncation to false.',
   },
   rate_limit_exceeded: { status: 429, message: 'Too many requests; retry after the number of seconds in Retry-After.' },
   queue_paused: {
@@ -32,13 +32,13 @@ export const ERRORS = {
     message: 'A part of the service is down and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 5,
   },
-  scan_not_found: { status: 404, message: 'There is no such scan; check its id.' },
-  report_not_found: { status: 404, message: 'There is no such report; check the scan id and whether the scan ended as done.' },
+  scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
+  report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
-  key_not_found: { status: 404, message: 'There is no such live API key; list the keys to see their ids.' },
+  key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
   scan_not_complete: {
     status: 409,
-    message: 'The scan is not complete; poll or follow it, and retry when it is done.',
+    message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',
     retryAfterSeconds: 5,
   },
   idempotency_conflict: {
@@ -53,18 +53,18 @@ export const ERRORS = {
   bad_request: { status: 400, message: 'The request is not valid HTTP; check the client that sent it.' },
   request_timeout: { status: 408, message: 'The request did not arrive completely in time; send it again.' },
   headers_too_large: { status: 431, message: 'The request headers are too large; send at most 16 KiB.' },
-  internal_error: { status: 500, message: 'Something went wrong on our side; report it with the X-Request-Id of this response.' },
+  internal_error: { status: 500, message: 'The service has an internal error; report it with the X-Request-Id of this response.' },
 } as const satisfies Record<string, ErrorEntry>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** Every code, for the documents and the tests. */
+/** Every code, for documentation and tests. */
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** The status of a validation error: its `detail` is a list and not a code. */
 export const VALIDATION_STATUS = 422;
 
-/** Every `type` that an item of a validation error can have. They are stable: clients may branch on them. */
+/** Every `type` of a validation item. They are stable: clients may branch on them. */
 export const VALIDATION_TYPES = [
   'missing_field',
   'unexpected_field',
@@ -93,21 +93,21 @@ export const VALIDATION_TYPES = [
 ] as const;
 export type ValidationType = (typeof VALIDATION_TYPES)[number];
 
-/** One thing that is wrong with a request. */
+/** One error of an invalid request. */
 export interface ValidationItem {
-  /** Where: `body`, `path`, `query` or `header`, then the way to the value. */
+  /** The location: `body`, `path`, `query` or `header`, followed by the path to the value. */
   loc: (string | number)[];
-  /** What, in one English sentence. */
+  /** The error, in one English sentence. */
   msg: string;
   type: ValidationType;
 }
 
-/** A refusal with a code of the table. Throw it from anywhere; `plugins/errors.ts` answers with it. */
+/** An error with a code of the table. Throw it from any route or plugin; `plugins/errors.ts` sends the response. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
-  /** Fields that stand in the body beside `detail` and `message`. */
+  /** Fields of the body in addition to `detail` and `message`. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Seconds for `Retry-After`; null where there is nothing to wait for. */
+  /** Seconds for `Retry-After`; null if a retry cannot succeed. */
   readonly retryAfterSeconds: number | null;
   constructor(code: ErrorCode, options: { fields?: Record<string, unknown>; retryAfterSeconds?: number; cause?: unknown } = {}) {
     super(code, { cause: options.cause });
@@ -118,7 +118,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A request that is wrong in at least one place. Throw it from anywhere, like `ApiError`. */
+/** An invalid request, with at least one item. Throw it like `ApiError`. */
 export class ValidationFailure extends Error {
   readonly items: readonly ValidationItem[];
   constructor(items: readonly ValidationItem[]) {
@@ -128,13 +128,13 @@ export class ValidationFailure extends Error {
   }
 }
 
-/** The body of a refusal. */
+/** The response body of an error. */
 export function bodyOf(error: ApiError | ValidationFailure): Record<string, unknown> {
   if (error instanceof ValidationFailure) return { detail: error.items };
   return { detail: error.code, message: ERRORS[error.code].message, ...error.fields };
 }
 
-/** The HTTP status of a refusal. */
+/** The HTTP status of an error. */
 export function statusOf(error: ApiError | ValidationFailure): number {
   return error instanceof ValidationFailure ? VALIDATION_STATUS : ERRORS[error.code].status;
 }

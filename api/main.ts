@@ -10,7 +10,7 @@ import { buildApp } from './app.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
 import { addProcessMetrics, createMetrics } from './metrics.ts';
 
-/** Requests that are still unfinished after this time are cut off: less than the grace period of the pod. */
+/** Requests that are unfinished after this time are aborted. It is shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 8_000;
 
 function configuration(): Configuration {
@@ -66,7 +66,7 @@ async function close(): Promise<void> {
 }
 
 closeWithGrace(
-  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'requests were cut off') },
+  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'shutdown timed out, unfinished requests were aborted') },
   async ({ signal, err }) => {
     if (err) logger.error({ err }, 'fatal');
     else logger.info({ signal }, 'closing');

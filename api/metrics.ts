@@ -1,4 +1,4 @@
-/** The API's metrics for Prometheus. Labels are bounded: the route's pattern, never a path. */
+/** The API's Prometheus metrics. To bound the number of series, labels contain route patterns and never paths. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 
@@ -15,24 +15,24 @@ export interface Metrics extends StoreMetrics {
   /** An event stream was opened (+1) or closed (−1). */
   stream(change: 1 | -1): void;
   requestBegan(): void;
-  /** @param labels null for event streams, whose duration is the client's choice */
+  /** @param labels null for event streams, which last as long as the client wants */
   requestEnded(labels: RequestLabels | null, seconds: number): void;
 }
 
 interface RequestLabels {
   method: string;
-  /** The pattern, never the path. */
+  /** The route's pattern. */
   route: string;
   status: number;
 }
 
-/** Metrics of one app. `main.ts` adds those of the process (memory, event loop), once per process. */
+/** Creates the metrics of one app. `main.ts` adds those of the process, which tests with several apps must not. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const dependencies = new Counter({
     name: `${PREFIX}dependency_failures_total`,
-    help: 'Calls of a dependency that failed or exceeded their time limit.',
+    help: 'Calls to a dependency that failed or exceeded their time limit.',
     labelNames: ['dependency'],
     registers,
   });
@@ -71,7 +71,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** Adds memory, event loop and garbage collection of the process. */
+/** Adds metrics of the process: memory, event loop and garbage collection. */
 export function addProcessMetrics({ registry }: Metrics): void {
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
 }

@@ -5,7 +5,7 @@ export interface LimitSize {
   windowSeconds: number;
 }
 
-/** Requests in any window of so many seconds. `key` counts every request of a key, the others those of an organisation. */
+/** Requests per sliding window. `key` counts all requests of one key; the others count requests of one organisation. */
 export const LIMITS = {
   key: { limit: 60, windowSeconds: 60 },
   submissions: { limit: 60, windowSeconds: 60 },

@@ -1,16 +1,16 @@
-/** Pieces of the OpenAPI document that every route uses: answers, refusals, headers, nullable fields. */
+/** Parts of the OpenAPI document that routes share: responses, errors and headers. */
 import { Type, type Static, type TSchema } from 'typebox';
 import { oneOf } from '../core/schemas.ts';
 import { ERROR_CODES, ERRORS, VALIDATION_STATUS, VALIDATION_TYPES, type ErrorCode } from './errors.ts';
 
-/** A schema of `components`, by its `$id`. */
+/** References a schema of `components` by its `$id`. */
 export function reference<T extends TSchema>(schema: T) {
   const { $id } = schema as { $id?: string };
-  if ($id === undefined) throw new TypeError('only a schema with an $id can be referred to');
+  if ($id === undefined) throw new TypeError('only a schema with an $id can be referenced');
   return Type.Unsafe<Static<T>>({ $ref: `${$id}#` });
 }
 
-/** A header in the document. `required` is lifted to where OpenAPI wants it by `plugins/openapi.ts`. */
+/** A response header. `plugins/openapi.ts` moves `required` from the schema to the header object. */
 const header = (type: 'string' | 'integer', description: string, required = false) => ({
   type,
   description,
@@ -32,22 +32,22 @@ type HeaderName = keyof typeof HEADERS;
 const headersOf = (names: readonly HeaderName[]) =>
   Object.fromEntries(['X-Request-Id' as const, ...names].map((name) => [name, HEADERS[name]]));
 
-/** An answer with a JSON body. */
+/** A response with a JSON body. */
 export function answer(description: string, schema: TSchema, headers: readonly HeaderName[] = []) {
   return { description, headers: headersOf(headers), content: { 'application/json': { schema } } };
 }
 
-/** An answer with a body of another kind. */
+/** A response with a body of another media type. */
 export function textAnswer(description: string, mediaType: string, headers: readonly HeaderName[] = []) {
   return { description, headers: headersOf(headers), content: { [mediaType]: { schema: Type.String() } } };
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export function emptyAnswer(description: string, headers: readonly HeaderName[] = []) {
   return { description, headers: headersOf(headers), type: 'null' };
 }
 
-/** Headers on every answer to a known key. */
+/** Headers of every response to a request that passed the rate limit check or exceeded its limit. */
 export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
 
 export const ErrorBody = Type.Object(
@@ -55,7 +55,7 @@ export const ErrorBody = Type.Object(
     detail: oneOf(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
   },
-  { $id: 'Error', description: 'A refusal.' },
+  { $id: 'Error', description: 'An error.' },
 );
 
 export const InsufficientCredits = Type.Object(
@@ -75,7 +75,7 @@ export const ValidationError = Type.Object(
         {
           loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
             minItems: 1,
-            description: '`body`, `path`, `query` or `header`, then the way to the value.',
+            description: '`body`, `path`, `query` or `header`, followed by the path to the value.',
           }),
           msg: Type.String({ description: 'The error, in one sentence.' }),
           type: oneOf(VALIDATION_TYPES, { description: 'A stable name of the error.' }),
@@ -92,8 +92,8 @@ export const ValidationError = Type.Object(
 const WAITS = new Set<number>([429, 503]);
 
 /**
- * The refusals of a route as responses of the document, by status, each with exactly its codes. Every refusal after the
- * rate limit check carries the limit headers.
+ * The error responses of a route by status, each with exactly its codes. Every error after the rate limit check has the
+ * limit headers.
  */
 export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
   const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status as number);
@@ -102,7 +102,7 @@ export function refusals(codes: readonly ErrorCode[], options: { limited?: boole
     const headers: HeaderName[] = [];
     if (status === 401) headers.push('WWW-Authenticate');
     if (WAITS.has(status)) headers.push('Retry-After');
-    // A 503 may come before the limits were asked: the key could not be looked up.
+    // A 503 may precede the rate limit check: the database is needed to look up the key.
     if (options.limited && ![401, 403, 500, 503].includes(status)) headers.push(...LIMITED);
     responses[status] = answer(ofStatus.map((code) => ERRORS[code].message).join(' Or: '), refusalSchema(ofStatus), headers);
   }
@@ -116,7 +116,7 @@ function refusalSchema(codes: readonly ErrorCode[]): TSchema {
   return Type.Object({ detail: oneOf(codes), message: Type.String() }, { additionalProperties: false });
 }
 
-/** What any route behind a key may answer. */
+/** Errors of every route that requires an API key. */
 export const KEYED: readonly ErrorCode[] = [
   'invalid_api_key',
   'account_blocked',

@@ -33,8 +33,8 @@ const row = (version: number, phase: ScanRow['phase']): ScanRow => ({
   finishedAt: null,
 });
 
-/** A scan's whole life: versions rise by one, phases only forwards, the last one is an end. */
-const life = fc
+/** The rows of one scan in order: each version is one higher, phases only advance, and the last phase is terminal. */
+const history = fc
   .tuple(
     fc.array(fc.constantFrom(...PHASES.filter((phase) => !isTerminal(phase))), { maxLength: 12 }),
     fc.constantFrom('done', 'failed', 'canceled'),
@@ -45,57 +45,57 @@ const life = fc
   });
 
 describe('openStream', () => {
-  it('tells no event twice, none older than one before it, and completes once and last, however looks and messages fall', async () => {
+  it('sends events in order without duplicates, and `complete` once and last, for any order of reads and messages', async () => {
     await fc.assert(
       fc.asyncProperty(
-        life,
-        fc.array(fc.record({ steps: fc.nat({ max: 3 }), rings: fc.boolean(), fails: fc.boolean() })),
+        history,
+        fc.array(fc.record({ steps: fc.nat({ max: 3 }), notifies: fc.boolean(), fails: fc.boolean() })),
         fc.option(fc.nat({ max: 14 })),
         async (rows, script, lastEventId) => {
           let now = 0;
           let turn = 0;
-          let ring = (): void => undefined;
+          let notify = (): void => undefined;
           const stream = await openStream({
-            // Each look moves the scan on by what the script says, and may fail.
+            // Each read advances the scan as the script says, and may fail.
             read: () => {
-              const { steps, rings, fails } = script[turn++] ?? { steps: 1, rings: true, fails: false };
+              const { steps, notifies, fails } = script[turn++] ?? { steps: 1, notifies: true, fails: false };
               if (turn > 1) now = Math.min(now + steps, rows.length - 1);
-              if (rings) queueMicrotask(() => ring());
-              return fails && turn > 1 ? Promise.reject(new Error('away')) : Promise.resolve(rows[now]!);
+              if (notifies) queueMicrotask(() => notify());
+              return fails && turn > 1 ? Promise.reject(new Error('unavailable')) : Promise.resolve(rows[now]!);
             },
             bus: {
               connected: true,
               followStatus: (_organisation, _scan, onChange) => {
-                ring = () => onChange({} as never);
-                return () => (ring = () => undefined);
+                notify = () => onChange({} as never);
+                return () => (notify = () => undefined);
               },
             },
             organisation: 'acme',
             scanId: rows[0]!.id,
             lastEventId,
-            timings: { keepaliveMs: 1000, rereadMs: 0, rereadAloneMs: 0 },
+            timings: { keepaliveMs: 1000, pollMs: 0, pollWithoutBusMs: 0 },
             signal: new AbortController().signal,
           });
-          const told: string[] = [];
-          for await (const piece of stream.text()) if (!piece.startsWith(':')) told.push(piece);
-          const ids = told.map((piece) => Number(/^id: (\d+)/.exec(piece)![1]));
+          const events: string[] = [];
+          for await (const piece of stream.text()) if (!piece.startsWith(':')) events.push(piece);
+          const ids = events.map((piece) => Number(/^id: (\d+)/.exec(piece)![1]));
           expect(ids).to.deep.equal([...new Set(ids)].sort((a, b) => a - b));
           for (const id of ids.slice(0, -1)) expect(id).to.be.greaterThan(lastEventId ?? 0);
-          expect(told.filter((piece) => piece.includes('"event":"complete"'))).to.deep.equal([eventText(rows.at(-1)!)]);
-          expect(told.at(-1)).to.equal(eventText(rows.at(-1)!));
+          expect(events.filter((piece) => piece.includes('"event":"complete"'))).to.deep.equal([eventText(rows.at(-1)!)]);
+          expect(events.at(-1)).to.equal(eventText(rows.at(-1)!));
         },
       ),
       { numRuns: 200 },
     );
   });
 
-  it('loses no change that comes between the listening and the first look', async () => {
+  it('does not miss a change between the subscription and the first read', async () => {
     let stored = row(1, 'queued');
     let onChange = (): void => undefined;
     const stream = await openStream({
       read: () => {
         const read = stored;
-        // The change is stored and told after this look took its row, before its answer is here.
+        // The change is stored and published after this read took its row, before the read returns.
         if (stored.version === 1) {
           stored = row(2, 'done');
           onChange();
@@ -112,27 +112,27 @@ describe('openStream', () => {
       organisation: 'acme',
       scanId: stored.id,
       lastEventId: null,
-      // Nobody looks unasked within this test's life.
-      timings: { keepaliveMs: 3600_000, rereadMs: 3600_000, rereadAloneMs: 3600_000 },
+      // Long enough that only a message can trigger a read during this test.
+      timings: { keepaliveMs: 3600_000, pollMs: 3600_000, pollWithoutBusMs: 3600_000 },
       signal: new AbortController().signal,
     });
-    const told: string[] = [];
-    for await (const piece of stream.text()) told.push(piece);
-    expect(told).to.deep.equal([eventText(row(1, 'queued')), eventText(row(2, 'done'))]);
+    const events: string[] = [];
+    for await (const piece of stream.text()) events.push(piece);
+    expect(events).to.deep.equal([eventText(row(1, 'queued')), eventText(row(2, 'done'))]);
   });
 
-  it('stops listening when the first look fails', async () => {
-    let listening = 0;
+  it('unsubscribes if the first read fails', async () => {
+    let subscriptions = 0;
     const bus = {
       connected: true,
       followStatus: () => {
-        listening += 1;
-        return () => void (listening -= 1);
+        subscriptions += 1;
+        return () => void (subscriptions -= 1);
       },
     };
-    const timings = { keepaliveMs: 1000, rereadMs: 1000, rereadAloneMs: 1000 };
+    const timings = { keepaliveMs: 1000, pollMs: 1000, pollWithoutBusMs: 1000 };
     const failure = await openStream({
-      read: () => Promise.reject(new Error('away')),
+      read: () => Promise.reject(new Error('unavailable')),
       bus,
       organisation: 'acme',
       scanId: 'x',
@@ -140,7 +140,7 @@ describe('openStream', () => {
       timings,
       signal: new AbortController().signal,
     }).catch((error: Error) => error.message);
-    expect([failure, listening]).to.deep.equal(['away', 0]);
+    expect([failure, subscriptions]).to.deep.equal(['unavailable', 0]);
   });
 });
 

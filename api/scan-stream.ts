@@ -1,105 +1,110 @@
 /**
- * Follows one scan as server-sent events. The stored row is what is told; messages only say that it is worth a look. So
- * any replica can serve any stream, nothing is lost while messages are away, and no event is older than one before it.
+ * Streams one scan as server-sent events. Events are made from the stored row only; bus messages just trigger a read of the
+ * row. Therefore any replica can serve any stream, a bus outage loses no event, and events are never out of order.
  */
 import { isTerminal } from '../core/scan/phases.ts';
 import type { Bus } from '../stores/nats.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 
+/** Intervals in milliseconds. */
 export interface StreamTimings {
   /** Between two keepalive comments. */
   keepaliveMs: number;
-  /** Between two looks at the row that nobody asked for. */
-  rereadMs: number;
-  /** The same while messages are away. */
-  rereadAloneMs: number;
+  /** Between two reads of the row if no message arrives. */
+  pollMs: number;
+  /** The same while the bus is disconnected. */
+  pollWithoutBusMs: number;
 }
 
-export const STREAM_TIMINGS: StreamTimings = { keepaliveMs: 15_000, rereadMs: 5_000, rereadAloneMs: 1_000 };
+export const STREAM_TIMINGS: StreamTimings = { keepaliveMs: 15_000, pollMs: 5_000, pollWithoutBusMs: 1_000 };
 
 const KEEPALIVE = ': keepalive\n\n';
 
-export interface Following {
-  /** Reads the row; null where it was forgotten. A rejection is waited out. */
+export interface StreamOptions {
+  /** Reads the row; returns null if it was deleted. During the stream, a rejection is retried at the next read. */
   read(): Promise<ScanRow | null>;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
   organisation: string;
   scanId: string;
-  /** What the caller has seen already; events up to it are not sent again, but the last one always is. */
+  /** The last event that the client received. Events up to it are not sent again, except `complete`. */
   lastEventId: number | null;
   timings: StreamTimings;
   /** Ends the stream. */
   signal: AbortSignal;
 }
 
-/** A scan that can be followed: its row was read, and every change since will wake the stream. */
+/** An open stream: the row was read, and every later change wakes the stream. */
 export interface OpenStream {
-  /** Null where there is no such scan. */
+  /** Null if the scan does not exist. */
   row: ScanRow | null;
-  /** The stream's text, piece by piece, until the scan's end or the signal. */
+  /** Yields the text of the stream until the scan ends or the signal aborts. */
   text(): AsyncGenerator<string>;
-  /** Must be called where `text` is not iterated. */
+  /** Releases the subscription. Call it if `text` is not iterated. */
   close(): void;
 }
 
-/** Listens first and reads second, so that no change falls in between. @throws what the first read throws */
-export async function openStream(following: Following): Promise<OpenStream> {
-  const { bus, organisation, scanId, signal, timings } = following;
-  const alarm = createAlarm();
-  const unfollow = bus.followStatus(organisation, scanId, () => alarm.ring());
-  signal.addEventListener('abort', alarm.ring, { once: true });
+/**
+ * Opens a stream. It subscribes before the first read, so that no change between the two is missed.
+ * @throws what the first read throws
+ */
+export async function openStream(options: StreamOptions): Promise<OpenStream> {
+  const { bus, organisation, scanId, signal } = options;
+  const wakeup = createWakeup();
+  const unsubscribe = bus.followStatus(organisation, scanId, () => wakeup.wake());
+  signal.addEventListener('abort', wakeup.wake, { once: true });
   const close = (): void => {
-    unfollow();
-    alarm.stop();
-    signal.removeEventListener('abort', alarm.ring);
+    unsubscribe();
+    wakeup.stop();
+    signal.removeEventListener('abort', wakeup.wake);
   };
-
-  let row: ScanRow | null;
   try {
-    row = await following.read();
+    const row = await options.read();
+    return { row, text: () => streamText(options, row, wakeup, close), close };
   } catch (error) {
     close();
     throw error;
   }
-
-  async function* text(): AsyncGenerator<string> {
-    const keepalive = createTicker(timings.keepaliveMs, alarm.ring);
-    let seen = following.lastEventId ?? -1;
-    let latest: ScanRow | null = row;
-    try {
-      // Nothing new for whoever resumes: a comment, so that the answer's headers leave at once.
-      if (latest !== null && latest.version <= seen && !isTerminal(latest.phase)) yield KEEPALIVE;
-      while (!signal.aborted) {
-        if (latest === null) return;
-        if (isTerminal(latest.phase)) {
-          yield eventText(latest);
-          return;
-        }
-        if (latest.version > seen) {
-          seen = latest.version;
-          yield eventText(latest);
-        }
-        await alarm.wait(bus.connected ? timings.rereadMs : timings.rereadAloneMs);
-        if (keepalive.due()) yield KEEPALIVE;
-        if (signal.aborted) return;
-        // A read that fails is tried again at the next look; meanwhile the stream stays open.
-        latest = await following.read().catch(() => latest);
-      }
-    } finally {
-      keepalive.stop();
-      close();
-    }
-  }
-
-  return { row, text, close };
 }
 
-/** One event of the stream: `progress`, or `complete` once the scan is at its end. */
+async function* streamText(
+  { read, bus, lastEventId, signal, timings }: StreamOptions,
+  row: ScanRow | null,
+  wakeup: Wakeup,
+  close: () => void,
+): AsyncGenerator<string> {
+  const keepalive = createTicker(timings.keepaliveMs, wakeup.wake);
+  let sent = lastEventId ?? -1;
+  let latest = row;
+  try {
+    // A resuming client may have no event to receive yet. A comment makes Node send the response headers now.
+    if (latest !== null && latest.version <= sent && !isTerminal(latest.phase)) yield KEEPALIVE;
+    while (!signal.aborted) {
+      if (latest === null) return;
+      if (isTerminal(latest.phase)) {
+        yield eventText(latest);
+        return;
+      }
+      if (latest.version > sent) {
+        sent = latest.version;
+        yield eventText(latest);
+      }
+      await wakeup.wait(bus.connected ? timings.pollMs : timings.pollWithoutBusMs);
+      if (keepalive.due()) yield KEEPALIVE;
+      if (signal.aborted) return;
+      // After a failed read the stream stays open and reads again after the next wait.
+      latest = await read().catch(() => latest);
+    }
+  } finally {
+    keepalive.stop();
+    close();
+  }
+}
+
+/** One event of the stream: `complete` if the scan has ended, else `progress`. */
 export function eventText(row: ScanRow): string {
   return `id: ${row.version}\ndata: ${JSON.stringify(isTerminal(row.phase) ? completeEvent(row) : progressEvent(row))}\n\n`;
 }
 
-/** The scan is under way. */
 export function progressEvent(row: ScanRow) {
   return {
     event: 'progress' as const,
@@ -110,12 +115,11 @@ export function progressEvent(row: ScanRow) {
   };
 }
 
-/** The scan is at its end, whatever end that is. */
 export function completeEvent(row: ScanRow) {
   return { event: 'complete' as const, scan_id: row.id, status: row.phase, ...findings(row), passed: row.passed, message: row.message };
 }
 
-/** Score and counts as the contract names them; null before there are any. */
+/** Score and violation counts under the contract's field names; null until the scan has a result. */
 export function findings({ outcome }: Pick<ScanRow, 'outcome'>) {
   return {
     score: outcome?.score ?? null,
@@ -127,45 +131,53 @@ export function findings({ outcome }: Pick<ScanRow, 'outcome'>) {
   };
 }
 
-/** `Last-Event-ID` as a version; null where it is absent or none of ours. */
+/** Parses `Last-Event-ID` as a row version. Returns null if the header is absent or was not sent by this service. */
 export function lastEventIdOf(header: unknown): number | null {
   return typeof header === 'string' && /^\d{1,15}$/.test(header) ? Number(header) : null;
 }
 
-/** Wakes one waiter, now or at its next wait: a ring that nobody waited for is not lost. */
-function createAlarm() {
-  let rung = false;
-  let wake: (() => void) | null = null;
+interface Wakeup {
+  /** Ends the current wait, or the next one if nothing is waiting. */
+  wake(): void;
+  /** Waits for `wake`, at most `ms` milliseconds. */
+  wait(ms: number): Promise<void>;
+  /** Ends the current wait and its timer. */
+  stop(): void;
+}
+
+function createWakeup(): Wakeup {
+  let woken = false;
+  let endWait: (() => void) | null = null;
   let timer: NodeJS.Timeout | undefined;
   return {
-    ring: (): void => {
-      rung = true;
-      wake?.();
+    wake: (): void => {
+      woken = true;
+      endWait?.();
     },
     wait: async (ms: number): Promise<void> => {
-      if (!rung) {
+      if (!woken) {
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          endWait = resolve;
           timer = setTimeout(resolve, ms);
         });
         clearTimeout(timer);
-        wake = null;
+        endWait = null;
       }
-      rung = false;
+      woken = false;
     },
     stop: (): void => {
       clearTimeout(timer);
-      wake?.();
+      endWait?.();
     },
   };
 }
 
-/** Rings every `ms`, and knows whether it has rung since it was last asked. */
-function createTicker(ms: number, ring: () => void) {
+/** Calls `onTick` every `ms` milliseconds. `due` returns whether it ticked since the last call of `due`. */
+function createTicker(ms: number, onTick: () => void) {
   let ticked = false;
   const timer = setInterval(() => {
     ticked = true;
-    ring();
+    onTick();
   }, ms);
   return {
     due: (): boolean => {

@@ -1,17 +1,17 @@
-/** Validates requests against their schemas, and says what is wrong in the contract's words. */
+/** Validates requests against their schemas, and describes errors as the contract's validation items. */
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
 import { ValidationFailure, type ValidationItem, type ValidationType } from './errors.ts';
 
-/** The most items that one answer lists: a body of ten thousand misspelt fields is answered as one of fifty. */
+/** Limits the size of a response to a body with thousands of unknown fields. */
 const ITEMS_MAX = 50;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const ABSOLUTE_URL = /^(?:https?:\/\/[^/?#\s\\]|(?!https?:)[a-z][a-z0-9+.-]*:)[^\s\\]*$/i;
 
-/** Formats as the OpenAPI document names them. `uri` is what a browser takes: `https://exämple.de/ü` is one. */
+/** Adds the formats that the OpenAPI document names. `uri` accepts what a browser accepts, such as `https://exämple.de/ü`. */
 function withFormats(ajv: Ajv2020): Ajv2020 {
   addFormats.default(ajv, ['date-time']);
   ajv.addFormat('uuid', UUID);
@@ -21,12 +21,13 @@ function withFormats(ajv: Ajv2020): Ajv2020 {
 
 const options = { allErrors: true, useDefaults: true, removeAdditional: false, allowUnionTypes: true, strict: true } as const;
 
-/** Parts of a request, as Fastify and as the contract call them. */
+/** Parts of a request: Fastify's name → the contract's name. */
 const PARTS: Readonly<Record<string, string>> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' };
 
 /**
- * A compiler of validators for Fastify. Unlike Fastify's own, unknown fields stay (so that `additionalProperties: false`
- * refuses them) and nothing in a body is converted: `"5"` is not a number there. Only the path and the query are text.
+ * Creates a validator compiler for Fastify. Unlike Fastify's own, it keeps unknown fields, so that
+ * `additionalProperties: false` rejects them. It converts types in the path, query and headers, where everything is text, but
+ * not in a body: `"5"` is not a number there.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   const exact = withFormats(new Ajv2020({ ...options, coerceTypes: false }));
@@ -40,20 +41,20 @@ export function createValidatorCompiler(): FastifySchemaCompiler<TSchema> {
   };
 }
 
-/** Headers are documented as they are written, and arrive from Node in lower case. */
+/** Schemas write header names in their usual case, but Node lower-cases them. */
 function withLowerCaseNames(schema: TSchema): TSchema {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, TSchema>; required?: string[] };
   const lowered = Object.entries(properties).map(([name, value]) => [name.toLowerCase(), value]);
   return { ...schema, properties: Object.fromEntries(lowered), required: required.map((name) => name.toLowerCase()) };
 }
 
-/** Ajv's errors as items of the contract, one for each place. */
+/** Converts Ajv's errors to validation items: the first error of each location. */
 export function describeErrors(part: string, errors: readonly ErrorObject[]): ValidationItem[] {
   const items = new Map<string, ValidationItem>();
   for (const error of errors) {
     const item = describe(part, error);
-    const place = JSON.stringify(item.loc);
-    if (!items.has(place)) items.set(place, item);
+    const location = JSON.stringify(item.loc);
+    if (!items.has(location)) items.set(location, item);
     if (items.size === ITEMS_MAX) break;
   }
   return [...items.values()];
@@ -83,7 +84,7 @@ function describe(part: string, error: ErrorObject): ValidationItem {
   if (error.keyword === 'required') path.push(String(params.missingProperty));
   if (error.keyword === 'additionalProperties') path.push(String(params.additionalProperty));
   const name = path.length > 0 ? path.join('.') : `The ${part}`;
-  const item = (type: ValidationType, tail: string): ValidationItem => ({ loc: [part, ...path], msg: `${name} ${tail}.`, type });
+  const item = (type: ValidationType, predicate: string): ValidationItem => ({ loc: [part, ...path], msg: `${name} ${predicate}.`, type });
 
   switch (error.keyword) {
     case 'required':
@@ -103,8 +104,8 @@ function describe(part: string, error: ErrorObject): ValidationItem {
     case 'pattern':
       return item('string.pattern', `must match ${String(params.pattern)}`);
     case 'format': {
-      const [type, tail] = FORMATS[String(params.format)] ?? unknownKeyword(error);
-      return item(type, tail);
+      const [type, predicate] = FORMATS[String(params.format)] ?? unknownKeyword(error);
+      return item(type, predicate);
     }
     case 'type': {
       const wanted = [params.type].flat().map(String);
@@ -118,7 +119,7 @@ function describe(part: string, error: ErrorObject): ValidationItem {
 
 const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
 
-/** A schema uses a keyword that has no words yet: a mistake of ours, found by the first test that sends it. */
+/** Reports a schema keyword without a message: a programming error, which the first test of that schema finds. */
 function unknownKeyword(error: ErrorObject): never {
-  throw new TypeError(`no words for the schema keyword ${error.keyword} (${JSON.stringify(error.params)})`);
+  throw new TypeError(`no message for the schema keyword ${error.keyword} (${JSON.stringify(error.params)})`);
 }

@@ -1,4 +1,4 @@
-/** Requires a live API key of an organisation that is not blocked, for every route of the scope in which it is registered. */
+/** Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/organisation.ts';
@@ -13,15 +13,15 @@ declare module 'fastify' {
   }
 }
 
-/** The caller of a request inside the guarded scope. */
+/** Returns the caller of a request. @throws TypeError outside the authenticated scope */
 export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
-  if (request.caller === null) throw new TypeError('a route outside the authenticated scope asked for its caller');
+  if (request.caller === null) throw new TypeError('callerOf was called outside the authenticated scope');
   return request.caller;
 }
 
 const auth: FastifyPluginAsync<Pick<ApiStores, 'keys' | 'organisations'>> = async (scope, { keys, organisations }) => {
   scope.decorateRequest('caller', null);
-  // Looked up on every request, so that a revocation takes effect at once.
+  // Looked up on every request, so that a revocation takes effect immediately.
   scope.addHook('onRequest', async (request) => {
     const secret = request.headers['x-api-key'];
     const key = typeof secret === 'string' ? await keys.recognise(secret) : null;

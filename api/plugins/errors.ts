@@ -1,4 +1,4 @@
-/** Answers every failure with a body of the contract. Details of unexpected errors go to the log only. */
+/** Converts every error to a response of the contract. Details of unexpected errors are only logged. */
 import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -17,7 +17,7 @@ const FASTIFY: Readonly<Record<string, ErrorCode>> = {
 
 const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is not valid JSON.', type: 'json.invalid' }]);
 
-/** The refusal that an error becomes. Unknown errors become `internal_error`, because their messages may hold internals. */
+/** Converts an error to one with a response. Unknown errors become `internal_error`, because their messages may contain internals. */
 export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (error instanceof ApiError || error instanceof ValidationFailure) return error;
   if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
@@ -32,7 +32,7 @@ export function refusalOf(error: unknown): ApiError | ValidationFailure {
   return new ApiError('internal_error', { cause: error });
 }
 
-/** Sends a refusal and adds it to the request's log line. */
+/** Sends the response of an error and adds the error to the request's log line. */
 export function refuse(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const refusal = refusalOf(error);
   annotate(request, {
@@ -51,7 +51,7 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
 
 const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
-/** Answers malformed HTTP on the bare socket: there is no request object yet. */
+/** Answers malformed HTTP on the socket, because there is no request object yet. */
 export function refuseClient(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -81,7 +81,7 @@ export function refuseClient(error: Error & { code?: string }, socket: Socket, r
 const errors: FastifyPluginAsync = async (app) => {
   app.setErrorHandler((error, request, reply) => refuse(error, request, reply));
   app.addHook('onRequest', async (request) => {
-    // Before the body is read: an unknown path is 404 whatever the body is.
+    // Before the body is parsed: an unknown path is 404 even if the body is invalid.
     if (request.is404) throw new ApiError('not_found');
   });
   app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));

@@ -1,4 +1,4 @@
-/** Closes the connection of every response that is sent during shutdown: keep-alive connections would keep the process running. */
+/** Closes the connection after each response during shutdown, because keep-alive connections would keep the process running. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 

@@ -1,11 +1,11 @@
-/** Accepts JSON request bodies only, validates them exactly, and sends responses unchanged. */
+/** Accepts only JSON request bodies, validates them without type conversion, and sends responses unchanged. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { createValidatorCompiler } from '../validation.ts';
 
 const jsonBodies: FastifyPluginAsync = async (app) => {
   app.setValidatorCompiler(createValidatorCompiler());
-  // Fastify's serializer drops and converts fields. The tests check every response against its schema instead.
+  // Fastify's serializer drops and converts fields silently. Instead, the tests check every response against its schema.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();

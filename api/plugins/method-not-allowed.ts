@@ -1,4 +1,4 @@
-/** Answers a documented path that is requested with another method: 405 with `Allow`, not a 404 that hides the path. */
+/** Answers 405 with `Allow` if a path exists but not for this method. Fastify would answer 404. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
@@ -6,7 +6,7 @@ import { refuse } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Adds the 405 answers to every route so far. Call it after the last route. */
+    /** Adds the 405 responses to all routes that are registered. Call it after the last route. */
     refuseOtherMethods(): void;
   }
 }
@@ -18,7 +18,7 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;
     const methods = allowed.get(url) ?? new Set<string>();
-    for (const one of [method].flat()) methods.add(one);
+    for (const name of [method].flat()) methods.add(name);
     allowed.set(url, methods);
   });
   app.decorate('refuseOtherMethods', () => {
@@ -29,7 +29,7 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
         url,
         method: others,
         schema: { hide: true },
-        // Refused before the body is read.
+        // Before the body is read.
         onRequest: (request, reply, _done) => {
           reply.header('Allow', [...methods].join(', '));
           refuse(new ApiError('method_not_allowed'), request, reply);

@@ -1,4 +1,4 @@
-/** Makes the OpenAPI 3.1 document from the schemas of the routes, and serves a reference that needs no internet access. */
+/** Generates the OpenAPI 3.1 document from the schemas of the routes, and serves an API reference that works offline. */
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { TSchema } from 'typebox';
@@ -12,11 +12,11 @@ const CONTENT_SECURITY_POLICY =
 
 const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
 
-**Credits.** A scan costs one credit per tested page. Credits that were reserved and not used are returned.
+**Credits.** A scan costs one credit per tested page. Reserved credits that a scan does not use are released.
 
-**Limits.** Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. The windows slide. \`RateLimit\` reports what remains; after a 429, wait for \`Retry-After\` seconds.
+**Limits.** Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. All windows are sliding windows. The \`RateLimit\` header reports the remaining requests; after a 429, wait for \`Retry-After\` seconds.
 
-**Errors.** Every error body is \`{"detail": …}\`: a stable code with a \`message\` beside it, or, for an invalid request (422), the list of its errors.`;
+**Errors.** Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.`;
 
 interface OpenApiOptions {
   publicBaseUrl: string;
@@ -25,12 +25,12 @@ interface OpenApiOptions {
   components: readonly TSchema[];
 }
 
-/** Documents every route that is registered afterwards. */
+/** Register it before the routes: it documents only routes that are registered later. */
 const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
   for (const schema of options.components) app.addSchema(schema);
   await app.register(swagger, {
     convertConstToEnum: false,
-    // The `$id` of a schema instead of def-0.
+    // Names a schema by its `$id` instead of def-0.
     refResolver: { buildLocalReference: (json, _baseUri, _fragment, i) => (typeof json.$id === 'string' ? json.$id : `schema-${i}`) },
     openapi: {
       openapi: '3.1.0',
@@ -49,7 +49,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       ],
       components: {
         securitySchemes: {
-          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: '`svc_live_` and 38 letters and digits.' },
+          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: '`svc_live_` followed by 38 letters and digits.' },
         },
       },
     },
@@ -59,7 +59,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
     routePrefix: '/docs',
     staticCSP: CONTENT_SECURITY_POLICY,
     theme: { title: 'Curbcut API' },
-    // The standalone layout has a bar that opens other documents.
+    // The standalone layout has a top bar that loads other documents.
     uiConfig: { layout: 'BaseLayout' },
   });
 };

@@ -1,4 +1,4 @@
-/** Counts requests against their rate limits and reports these in headers. Registered after `auth` in the same scope. */
+/** Enforces the rate limits and reports them in response headers. Requires `auth` in the same scope. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/organisation.ts';
@@ -9,14 +9,14 @@ import { callerOf } from './auth.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The organisation's limit that this route counts against, in addition to the key's. */
+    /** The organisation's limit that applies to this route in addition to the key's. */
     limit?: LimitName;
   }
 }
 
 type LimitSizes = Readonly<Record<LimitName, LimitSize>>;
 
-/** The key's limit first, then the organisation's if the route has one. */
+/** The rules for one request: the key's limit, then the organisation's if the route has one. */
 export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: LimitSizes): RateLimitRule[] {
   const rules: RateLimitRule[] = [{ policy: 'key', subject: caller.keyId, ...sizes.key }];
   if (limit !== undefined) rules.push({ policy: limit, subject: caller.organisation.id, ...sizes[limit] });
@@ -24,9 +24,9 @@ export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: Li
 }
 
 /**
- * `RateLimit-Policy` and `RateLimit` as structured fields (draft-ietf-httpapi-ratelimit-headers). `t` is the time in
- * which the `r` remaining requests may be used: the whole window of a sliding limit, or, if none remain, the seconds
- * until the next one is accepted.
+ * `RateLimit-Policy` and `RateLimit` as structured fields (draft-ietf-httpapi-ratelimit-headers). `r` is the number of
+ * remaining requests. `t` is the length of the sliding window, or, if `r` is 0, the seconds until the next request is
+ * accepted.
  */
 export function rateLimitHeaders(states: readonly RateLimitState[]): Record<string, string> {
   return {

@@ -1,4 +1,4 @@
-/** Gives every request an id, and every finished request a single wide log line. */
+/** Assigns an ID to every request and writes one log line per request. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,7 +8,7 @@ import type { Logger } from '../../platform/logger.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Further fields of the request's log line. Null if the request was refused before any hook ran. */
+    /** Additional fields of the request's log line. Null if Fastify rejected the request before any hook ran. */
     logFields: Record<string, unknown> | null;
   }
 }
@@ -19,12 +19,12 @@ export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Adds fields to the request's log line. Never secrets. */
+/** Adds fields to the request's log line. They must not contain secrets. */
 export function annotate(request: Pick<FastifyRequest, 'logFields'>, fields: Record<string, unknown>): void {
   if (request.logFields) Object.assign(request.logFields, fields);
 }
 
-/** Writes the line. It holds route patterns and ids only: a path or a header may carry a misplaced secret. */
+/** Writes the log line. It contains only route patterns and IDs, because a path or a header may contain a secret by mistake. */
 export function logRequest(logger: Logger, request: FastifyRequest, reply: FastifyReply): void {
   const fields = {
     request: request.id,

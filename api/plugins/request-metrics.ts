@@ -1,4 +1,4 @@
-/** Measures every request except event streams, whose duration is the client's choice. */
+/** Measures the duration of every request except event streams, which last as long as the client wants. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Metrics } from '../metrics.ts';

@@ -1,4 +1,4 @@
-/** Starts a span for every request of the versioned API, as part of the caller's trace if it sends one. */
+/** Starts a span for every request of the versioned API, within the caller's trace if there is a `traceparent` header. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Span, Tracer } from '../../platform/tracing.ts';

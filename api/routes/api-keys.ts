@@ -1,4 +1,4 @@
-/** Issuing, listing and revoking API keys. */
+/** Routes that issue, list and revoke API keys. */
 import { Type, type Static } from 'typebox';
 import type { Logger } from '../../platform/logger.ts';
 import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';

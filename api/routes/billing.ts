@@ -9,7 +9,7 @@ export const CreditBalance = Type.Object(
   {
     balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
     plan: Type.String(),
-    setup_complete: Type.Boolean({ description: 'Whether the organisation was ever granted credits and has a live key.' }),
+    setup_complete: Type.Boolean({ description: 'Whether the organisation has a live key and has ever been granted credits.' }),
   },
   { $id: 'CreditBalance', additionalProperties: false },
 );
@@ -29,7 +29,7 @@ export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, '
     async (request) => {
       const { organisation } = callerOf(request);
       const { balance, granted } = await credits.balance(organisation.id);
-      // The caller has a live key: the one of this request.
+      // The live key is the one of this request.
       return { balance, plan: organisation.plan, setup_complete: granted > 0 };
     },
   );

@@ -1,4 +1,4 @@
-/** Links to the PDF report and the JSON export of a scan. */
+/** Routes that return download links for the PDF report and the JSON export of a scan. */
 import { Type } from 'typebox';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Reports } from '../../stores/reports.ts';
@@ -10,7 +10,7 @@ import { ApiError, type ErrorCode } from '../errors.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
-/** How long one link is valid (decisions, "Limits"). New links are issued for as long as the report is kept. */
+/** How long a link is valid, in seconds (decisions, "Limits"). */
 const LINK_SECONDS = 3600;
 
 export const ReportLink = Type.Object(
@@ -89,7 +89,7 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
   }
 };
 
-/** A file name with site and scan, in characters that every file system accepts. */
+/** A file name from the site's host and the scan ID, in characters that every file system accepts. */
 export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {
   const host = new URL(row.options.url).hostname.replace(/[^a-z0-9.-]/gi, '').slice(0, 100);
   return `accessibility-${host}-${row.id.slice(0, 8)}.${extension}`;

@@ -1,4 +1,4 @@
-/** Following a scan as server-sent events. */
+/** The route that streams a scan as server-sent events. */
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
@@ -21,7 +21,7 @@ export const ProgressEvent = Type.Object(
     status: oneOf(LIVE_PHASES),
     scan_id: Type.String({ format: 'uuid' }),
     pages_scanned: Type.Integer({ minimum: 0 }),
-    pages_total: Type.Integer({ minimum: 0, description: 'Pages known to be in the scan now; it may grow while crawling.' }),
+    pages_total: Type.Integer({ minimum: 0, description: 'Pages found so far. The number may grow during the crawl.' }),
   },
   { $id: 'ProgressEvent', additionalProperties: false },
 );
@@ -54,7 +54,7 @@ export interface ScanEventRouteDeps {
 
 export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, deps) => {
   const open = new Set<AbortController>();
-  // Before the server stops listening: clients see a clean end, and reconnect to another replica with Last-Event-ID.
+  // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
   scope.addHook('preClose', async () => {
     for (const stream of open) stream.abort();
   });
@@ -62,7 +62,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
   scope.get(
     '/v1/ci/scans/:scan_id/events',
     {
-      // A stream without a body would never end.
+      // The response to HEAD would be a stream that never ends.
       exposeHeadRoute: false,
       schema: {
         operationId: 'followScan',
@@ -70,12 +70,12 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
         summary: 'Follow a scan',
         description:
           'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
-          'Each `data:` line is a ProgressEvent or a CompleteEvent; `id:` grows with every change, and `Last-Event-ID` resumes. ' +
+          'Each `data:` line is a ProgressEvent or a CompleteEvent. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
           'A `: keepalive` comment is sent every 15 seconds.',
         security: [{ apiKey: [] }],
         params: ScanPath,
         headers: Type.Object({
-          'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that was received.' })),
+          'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
         }),
         response: {
           200: textAnswer('The stream.', 'text/event-stream', LIMITED),
@@ -110,7 +110,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
         open.delete(ending);
         deps.metrics.stream(-1);
       });
-      // Otherwise nginx buffers the events.
+      // nginx buffers responses without this header.
       reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
       return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);
     },

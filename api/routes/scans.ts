@@ -1,4 +1,4 @@
-/** Submitting a scan and polling it. */
+/** Routes that submit and poll a scan. */
 import { createHash } from 'node:crypto';
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
@@ -23,7 +23,7 @@ const POLL_AGAIN_SECONDS = 5;
 
 export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) });
 
-/** The options that a submission may set. An absent option has its default; a null threshold is not checked. */
+/** The options of a submission. An absent option has its default; a null threshold is not checked. */
 function submissionOptions(maxPagesLimit: number) {
   const { url, maxPages, wcagLevel, wcagVersion } = ScanOptions.properties;
   const { default: defaultPages } = maxPages as { default?: number };
@@ -45,14 +45,14 @@ function nullableThresholds(): NullableThresholds {
   return Object.fromEntries(schemas) as NullableThresholds;
 }
 
-/** The body of a submission. Other fields are refused: a misspelt threshold must not let a build pass. */
+/** The body of a submission. Unknown fields are rejected, because a misspelt threshold must not let a build pass. */
 export const scanSubmission = (maxPagesLimit: number) =>
   Type.Object(
     {
       ...submissionOptions(maxPagesLimit),
       fail_on_truncation: Type.Boolean({
         default: true,
-        description: 'True: answer 402 if credits are short. False: test as many pages as the balance allows.',
+        description: 'True: respond with 402 if there are not enough credits. False: test as many pages as the balance allows.',
       }),
     },
     {
@@ -67,10 +67,10 @@ export const ScanAccepted = Type.Object(
   {
     scan_id: Type.String({ format: 'uuid' }),
     status: oneOf(['queued']),
-    status_url: Type.String({ description: 'Where to poll, relative to the base address.' }),
+    status_url: Type.String({ description: 'The address to poll, relative to the base address.' }),
     message: Type.String(),
     pages_requested: Type.Integer({ minimum: 1 }),
-    pages_reserved: Type.Integer({ minimum: 1, description: 'Credits reserved; fewer than requested if the balance was short.' }),
+    pages_reserved: Type.Integer({ minimum: 1, description: 'Reserved credits: fewer than `pages_requested` if the balance was too low.' }),
   },
   { $id: 'ScanAccepted', additionalProperties: false },
 );
@@ -83,14 +83,14 @@ export const ScanResult = Type.Object(
     scan_id: Type.String({ format: 'uuid' }),
     status: oneOf(PHASES),
     score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
-    violations_count: count('Violations over all pages: failing elements, counted once for each rule and page.'),
+    violations_count: count('Violations on all pages: failing elements, counted once per rule and page.'),
     violations_critical: count('Critical violations.'),
     violations_serious: count('Serious violations.'),
     violations_moderate: count('Moderate violations.'),
     violations_minor: count('Minor violations.'),
-    passed: nullable(Type.Boolean({ description: 'Whether every threshold was met. Null if none was set, or while in progress.' })),
-    report_url: nullable(Type.String({ description: 'Where to get a link to the PDF report, relative to the base address.' })),
-    message: nullable(Type.String({ description: 'Why it did not pass, or why it failed.' })),
+    passed: nullable(Type.Boolean({ description: 'Whether the scan met every threshold. Null without thresholds and while in progress.' })),
+    report_url: nullable(Type.String({ description: 'The address that returns a link to the PDF report, relative to the base address.' })),
+    message: nullable(Type.String({ description: 'Why the scan did not pass, failed or was canceled.' })),
   },
   { $id: 'ScanResult', additionalProperties: false },
 );
@@ -144,7 +144,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
     },
     async (request, reply) => {
       const { body } = request;
-      // Node joins repeated headers of this name, and lower-cases it.
+      // Always a string: Node joins repeated headers of this name.
       const key = request.headers['idempotency-key'] as string | undefined;
       const outcome = await deps.submissions.submit(
         {
@@ -172,15 +172,15 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
         tags: ['Scans'],
         summary: 'Poll a scan',
         description:
-          'Returns 202 while the scan is in progress, 422 if a threshold was missed (a verdict, not an error), else 200. The scan result is the body of each.',
+          'Returns 202 while the scan is in progress, 422 if it missed a threshold (a verdict, not an error), and 200 otherwise. Each has the scan result as its body.',
         security: [{ apiKey: [] }],
         params: ScanPath,
         response: {
           ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
-          200: answer('The scan ended, and no threshold was missed.', reference(ScanResult), LIMITED),
+          200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED),
           202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
           422: answer(
-            'The scan ended and a threshold was missed; or the scan id is not a UUID.',
+            'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
             Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
             LIMITED,
           ),
@@ -199,13 +199,13 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   );
 };
 
-/** 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
+/** The status of a poll: 202 in progress, 422 not passed, else 200 (decisions, "Scan results"). */
 export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 422 {
   if (!isTerminal(row.phase)) return 202;
   return row.passed === false ? VALIDATION_STATUS : 200;
 }
 
-/** A row as the contract shows it. */
+/** Converts a row to the contract's scan result. */
 export function toResult(row: ScanRow): ScanResult {
   const ended = isTerminal(row.phase);
   return {
@@ -218,7 +218,7 @@ export function toResult(row: ScanRow): ScanResult {
   };
 }
 
-/** The response for an accepted scan. */
+/** The response to an accepted submission. */
 export function acceptedAnswer(row: ScanRow): StoredAnswer {
   const path = `/v1/ci/scans/${row.id}`;
   const partial = row.pagesReserved < row.pagesRequested;
@@ -240,7 +240,7 @@ function toScanOptions(body: ScanSubmission): ScanOptions {
   return withDefaults({ ...stated, url: body.url, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
 }
 
-/** Equal for two bodies with the same fields in any order. */
+/** A digest that does not depend on the order of the fields. */
 function bodyFingerprint(body: ScanSubmission): string {
   const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
   return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');

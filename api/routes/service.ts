@@ -1,4 +1,4 @@
-/** The service's own documents, health and metrics. No API key is required. */
+/** Routes for the OpenAPI document, health and metrics. They require no API key. */
 import { Type } from 'typebox';
 import { Report } from '../../core/report/schema.ts';
 import { checkReadiness, type Probes, type Readiness } from '../../platform/readiness.ts';
@@ -51,7 +51,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRouteDeps> = async 
     }),
   );
 
-  const look = shared(() => readiness(probes, metrics));
+  const check = sharePending(() => readiness(probes, metrics));
   app.get(
     '/readyz',
     {
@@ -62,7 +62,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRouteDeps> = async 
       }),
     },
     async (_request, reply) => {
-      const { ready, missing, dependencies } = await look();
+      const { ready, missing, dependencies } = await check();
       return reply.code(ready ? 200 : 503).send({ status: ready ? 'ready' : 'not_ready', missing, dependencies });
     },
   );
@@ -88,13 +88,13 @@ async function readiness(probes: Probes, metrics: Pick<Metrics, 'dependency'>): 
   return result;
 }
 
-/** Shares one check among simultaneous requests, so that callers without a key cannot multiply the load on dependencies. */
-function shared<T>(look: () => Promise<T>): () => Promise<T> {
-  let under: Promise<T> | null = null;
+/** Shares one pending check among concurrent requests, so that callers without a key cannot multiply the load on dependencies. */
+function sharePending<T>(check: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | null = null;
   return () => {
-    under ??= look().finally(() => {
-      under = null;
+    pending ??= check().finally(() => {
+      pending = null;
     });
-    return under;
+    return pending;
   };
 }

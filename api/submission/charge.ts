@@ -1,10 +1,11 @@
 /**
- * Charges one submission: its row, its credits and its custom resource, in this order. On a failure everything is undone.
+ * Charges one submission: creates its row, reserves its credits and writes its custom resource, in this order. If a step
+ * fails, the earlier steps are undone.
  *
- * The order makes a crash safe. The row exists before credits are held for it, and the custom resource is written last, so
- * that whatever a crash leaves behind can be found from the row: the operator's sweeper finishes `pending` rows older than
- * a minute, depending on whether their resource exists. Every step is identified by the scan's id and may be repeated.
- * The credits' deadline keeps a stalled step from charging for a scan that was given up.
+ * The order makes a crash safe. The row exists before its credits are held, and the custom resource is written last. After
+ * a crash, the operator's sweeper finds `pending` rows older than a minute, and accepts or discards each depending on
+ * whether its resource exists. Every step is identified by the scan ID and can be repeated. The deadline of the
+ * reservation prevents a stalled step from charging for a discarded scan.
  */
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -17,10 +18,10 @@ import type { SubmissionRefusal } from './refusals.ts';
 import { NeverWritten, writeResource } from './resource-writer.ts';
 import { LEASE_SECONDS, type SubmissionDeps, type SubmissionRequest } from './submission.ts';
 
-/** Credits are held within this time of the start or not at all: well before the lease of the idempotency key ends. */
+/** A reservation is rejected if it arrives later than this: well before the lease of the idempotency key ends. */
 const RESERVE_WITHIN_MS = 30_000;
 
-/** A submission on its way. */
+/** A submission in progress. */
 export interface Attempt {
   request: SubmissionRequest;
   scanId: string;
@@ -39,12 +40,12 @@ export function createCharge(deps: SubmissionDeps): Charge {
     const created = await step(deps, 'create row', request, () => scans.create(newRow(deps, attempt))).catch((error: unknown) => {
       throw asOutage(error);
     });
-    // An earlier holder of this idempotency key died after the scan was accepted and before the answer was stored.
+    // An earlier holder of this idempotency key crashed after it accepted the scan and before it stored the response.
     if (created.submission === 'accepted') return { ok: true, row: created };
     try {
       const reservation = await step(deps, 'reserve credits', request, () => credits.reserve(reservationOf(attempt)));
       if (!reservation.ok) {
-        await bestEffort('the row without credits waits for the sweeper', logger, () => scans.discard(scanId));
+        await bestEffort('the row of a submission without credits remains for the sweeper', logger, () => scans.discard(scanId));
         return { ok: false, reason: 'insufficient_credits', balance: reservation.balance };
       }
       const mirrored = await scans.mirror(scanId, { pagesReserved: reservation.reserved });
@@ -59,7 +60,7 @@ export function createCharge(deps: SubmissionDeps): Charge {
   };
 }
 
-/** Runs a step of a submission as a part of its request's span. */
+/** Runs a step of a submission in a child span of its request. */
 export function step<T>(deps: SubmissionDeps, name: string, { origin }: SubmissionRequest, work: () => Promise<T>): Promise<T> {
   if (origin?.traceparent === undefined) return work();
   return inSpan(deps.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
@@ -70,32 +71,32 @@ function reservationOf({ request: { organisation, options, partial }, scanId, st
   return { organisation, scanId, pages: options.maxPages, partial, deadline };
 }
 
-/** The scan runs from here on, whether its row says so now or after the next sweep. @throws ScanGivenUp if the sweeper was first */
+/** Marks the row as accepted. If that fails, the sweeper does it later: the scan runs anyway. @throws ScanGivenUp if the sweeper discarded the row */
 async function accept(scans: Pick<Scans, 'accept'>, { scanId, logger }: Attempt): Promise<void> {
   try {
     await scans.accept(scanId);
   } catch (error) {
     if (error instanceof ScanGivenUp) throw error;
-    logger.warn({ err: error }, 'the accepted row stays pending until the sweeper finds its resource');
+    logger.warn({ err: error }, 'the row stays pending until the sweeper accepts it');
   }
 }
 
 /**
- * Frees the credits, then removes the row. The row is removed only if it is certain that nothing depends on it: no hold
- * that may still arrive, no resource that may exist. Otherwise it stays pending, and the sweeper looks again.
+ * Releases the credits, then removes the row. The row is removed only if it is certain that its resource does not exist and
+ * that no reservation can arrive later. Otherwise it stays pending for the sweeper.
  */
 async function undo(deps: SubmissionDeps, { request, scanId, startedAt, logger }: Attempt, cause: unknown): Promise<void> {
   const { credits, scans } = deps.stores;
   // After half the lease, another request may own the key and may have completed the same scan.
   const late = deps.clock().getTime() - startedAt.getTime() > (LEASE_SECONDS * 1000) / 2;
   if (late && request.idempotency) return;
-  await bestEffort('the credits of a failed submission wait for the sweeper', logger, async () => {
+  await bestEffort('the credits of a failed submission stay held until the sweeper releases them', logger, async () => {
     await credits.settle(request.organisation, scanId, 0);
     if (cause instanceof NeverWritten || cause instanceof DeadlinePassed) await scans.discard(scanId);
   });
 }
 
-/** What prevents a submission from completing is an outage to the caller: nothing was charged, and it may be sent again. */
+/** Reports an expired deadline or a discarded row as an outage: nothing was charged, and the caller may retry. */
 function asOutage(error: unknown): unknown {
   return error instanceof DeadlinePassed || error instanceof ScanGivenUp ? new DependencyDown('mongodb', error) : error;
 }

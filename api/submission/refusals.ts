@@ -1,4 +1,4 @@
-/** Why a submission is refused, and the error that the caller gets for it. */
+/** Why a submission is rejected, and the error response for each reason. */
 import type { ScanUrlJudgement, ScanUrlRefusal } from '../../core/scan/targets.ts';
 import { ApiError, ValidationFailure, type ValidationType } from '../errors.ts';
 
@@ -21,7 +21,7 @@ const TARGET_TYPES: Readonly<Record<ScanUrlRefusal, ValidationType>> = {
   dns_unavailable: 'url.unresolvable',
 };
 
-/** @param pagesRequested for the body of `insufficient_credits` */
+/** Converts a refusal to an error. @param pagesRequested for the body of `insufficient_credits` */
 export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): ApiError | ValidationFailure {
   switch (refusal.reason) {
     case 'target_refused': {
@@ -32,7 +32,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       return new ValidationFailure([
         {
           loc: ['header', 'idempotency-key'],
-          msg: 'This Idempotency-Key was sent with another body; use a new key for a new request.',
+          msg: 'This Idempotency-Key was used with a different body; use a new key for a new request.',
           type: 'idempotency_key.reused',
         },
       ]);

@@ -9,7 +9,7 @@ import { DependencyDown } from '../dependency-outages.ts';
 /** Waits between attempts, in milliseconds. */
 const RETRY_AFTER_MS = [100, 400];
 
-/** The custom resource could not be written, and certainly does not exist. */
+/** The custom resource was not written and certainly does not exist. */
 export class NeverWritten extends DependencyDown {
   constructor(cause: unknown) {
     super('kubernetes', cause);
@@ -18,8 +18,8 @@ export class NeverWritten extends DependencyDown {
 }
 
 /**
- * Writes the custom resource. Its name is derived from the scan's id, so that a retry cannot create a second one.
- * @throws NeverWritten if it certainly does not exist; any other error leaves that open
+ * Writes the custom resource. Its name is derived from the scan ID, so that a retry cannot create a second one.
+ * @throws NeverWritten if it certainly does not exist; after any other error it may exist
  */
 export async function writeResource(scanResources: ApiStores['scanResources'], row: ScanRow, origin: Origin | undefined): Promise<void> {
   let failure: unknown;
@@ -33,13 +33,13 @@ export async function writeResource(scanResources: ApiStores['scanResources'], r
       if (wait !== null) await sleep(wait);
     }
   }
-  // The answer to the last attempt was lost, but the resource may have been written.
+  // No attempt was answered, but one may have written the resource.
   const exists = await scanResources.exists(row).catch(() => null);
   if (exists === true) return;
   throw exists === false ? new NeverWritten(failure) : failure;
 }
 
-/** Whether the API server read the request and rejected it, so that it wrote nothing. */
+/** Returns whether the API server rejected the request, so that it certainly wrote nothing. */
 function isRejection(error: unknown): boolean {
   return error instanceof KubernetesError && error.code >= 400 && error.code < 500 && error.code !== 408 && error.code !== 429;
 }

@@ -1,4 +1,4 @@
-/** What a submission is: its request, its outcome, and what it needs. */
+/** Types of a submission: request, outcome and dependencies. */
 import type { ScanOptions } from '../../core/scan/options.ts';
 import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -9,14 +9,14 @@ import type { Origin } from '../../stores/submissions/scan-resources.ts';
 import type { ApiStores } from '../dependencies.ts';
 import type { SubmissionRefusal } from './refusals.ts';
 
-/** How long one request owns its idempotency key. After that, a repeat takes over the same scan. */
+/** How long one request owns its idempotency key. After that, a repeated request takes over the same scan. */
 export const LEASE_SECONDS = 60;
 
 export interface SubmissionRequest {
   organisation: string;
-  /** With all defaults. `url` is not judged yet. */
+  /** With all defaults. `url` is not checked against the target rules yet. */
   options: ScanOptions;
-  /** Accept fewer pages if credits are short. */
+  /** Accept fewer pages if there are not enough credits. */
   partial: boolean;
   /** Null if the request has no Idempotency-Key. */
   idempotency: { key: string; fingerprint: string } | null;
@@ -25,11 +25,11 @@ export interface SubmissionRequest {
 }
 
 export type SubmissionOutcome =
-  /** `replayed`: the stored answer of the first request with this key; nothing was charged now. */
+  /** `replayed`: this is the stored response to the first request with this key, and nothing was charged. */
   { ok: true; answer: StoredAnswer; replayed: boolean } | SubmissionRefusal;
 
 export interface Submissions {
-  /** @throws DependencyDown if a dependency is down; nothing is charged then, now or later */
+  /** @throws DependencyDown if a dependency is down. Nothing is charged then, and nothing will be charged later. */
   submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome>;
 }
 
@@ -42,6 +42,6 @@ export interface SubmissionDeps {
   namespace: string;
   targets: TargetRules;
   maxLiveScans: number;
-  /** The answer for an accepted row, stored for repeats. */
+  /** Builds the response for an accepted row. It is stored for repeated requests. */
   answerFor: (row: ScanRow) => StoredAnswer;
 }

@@ -1,4 +1,4 @@
-/** Submits one scan: claims the idempotency key, checks target and queue, charges, and stores the answer. */
+/** Submits a scan: claims the idempotency key, checks target and queue, charges, and stores the response. */
 import { judgeScanUrl } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { bestEffort } from './best-effort.ts';
@@ -30,7 +30,7 @@ type KeyClaim =
   | { ok: true; answer: Extract<SubmissionOutcome, { ok: true }>['answer'] }
   | SubmissionRefusal;
 
-/** Claims the idempotency key, so that only one of several equal requests submits. Without a key there is nothing to claim. */
+/** Claims the request's idempotency key, if any, so that only one of several equal requests submits. */
 async function claimKey(deps: SubmissionDeps, request: SubmissionRequest): Promise<KeyClaim> {
   const startedAt = deps.clock();
   const scanId = deps.newId();
@@ -44,7 +44,7 @@ async function claimKey(deps: SubmissionDeps, request: SubmissionRequest): Promi
   return { ok: false, reason: claim.reason === 'in_progress' ? 'idempotency_conflict' : 'idempotency_reused' };
 }
 
-/** Submits under an owned key, and releases the key unless there is an answer to store. */
+/** Submits the scan, then stores the response under the owned key, or releases the key if the scan was not accepted. */
 async function submitOwned(deps: SubmissionDeps, charge: Charge, attempt: Attempt, owned: OwnedKey | null): Promise<SubmissionOutcome> {
   const { request, logger } = attempt;
   let charged: Awaited<ReturnType<Charge>>;
@@ -59,14 +59,14 @@ async function submitOwned(deps: SubmissionDeps, charge: Charge, attempt: Attemp
     return charged;
   }
   const answer = deps.answerFor(charged.row);
-  // The scan runs, so the answer stands even if it cannot be stored: a repeat then finds the row by its scan id.
-  await bestEffort('the answer of an idempotency key was not stored', logger, async () => {
+  // The scan runs even if its response cannot be stored. A repeated request then finds the row by its scan ID.
+  await bestEffort('the response of an idempotency key was not stored', logger, async () => {
     if (owned) await deps.stores.idempotency.complete(request.organisation, owned.key, answer, owned.holder);
   });
   return { ok: true, answer, replayed: false };
 }
 
-/** The checks that cost nothing. */
+/** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
   const target = await judgeScanUrl(request.options.url, deps.targets, deps.resolver);
   if (!target.ok) return { ok: false, reason: 'target_refused', target };
@@ -77,7 +77,7 @@ async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequ
 }
 
 async function release(deps: SubmissionDeps, request: SubmissionRequest, owned: OwnedKey | null, logger: Logger): Promise<void> {
-  await bestEffort('an idempotency key stays claimed until its lease ends', logger, async () => {
+  await bestEffort('an idempotency key was not released and stays claimed until its lease ends', logger, async () => {
     if (owned) await deps.stores.idempotency.release(request.organisation, owned.key, owned.holder);
   });
 }

@@ -84,7 +84,7 @@ const COMPLETE = [
 for (const messages of [true, false]) {
   describe(`GET /v1/ci/scans/{scan_id}/events ${messages ? 'with' : 'without'} NATS`, () => {
     let context: ApiContext;
-    const quick: WorldOptions = { messages, streams: { keepaliveMs: 60_000, rereadMs: messages ? 60_000 : 100, rereadAloneMs: 50 } };
+    const quick: WorldOptions = { messages, streams: { keepaliveMs: 60_000, pollMs: messages ? 60_000 : 100, pollWithoutBusMs: 50 } };
     before(async () => {
       context = await startContext(quick);
       if (messages) await eventually('a connection to NATS', () => context.bus.connected);
@@ -199,7 +199,7 @@ for (const messages of [true, false]) {
 describe('an event stream', () => {
   let context: ApiContext;
   before(async () => {
-    context = await startContext({ streams: { keepaliveMs: 40, rereadMs: 10_000, rereadAloneMs: 10_000 } });
+    context = await startContext({ streams: { keepaliveMs: 40, pollMs: 10_000, pollWithoutBusMs: 10_000 } });
   });
   after(() => context?.close());
 

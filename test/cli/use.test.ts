@@ -66,11 +66,11 @@ describe('curbcut', () => {
     it('reports an unknown scan: exit code 2', async () => {
       const service = await startService(() => ({
         status: 404,
-        body: { detail: 'scan_not_found', message: 'There is no such scan; check its id.' },
+        body: { detail: 'scan_not_found', message: 'The scan does not exist; check its ID.' },
       }));
       try {
         const ran = await curbcut(['follow', SCAN_ID], { url: service.url });
-        expect(ran).to.deep.include({ code: 2, stderr: 'curbcut: There is no such scan; check its id. (404)\n' });
+        expect(ran).to.deep.include({ code: 2, stderr: 'curbcut: The scan does not exist; check its ID. (404)\n' });
       } finally {
         await service.close();
       }
