@@ -71,6 +71,12 @@ describe('resolver', () => {
       expect(askedSystem).to.deep.equal(asksSystem ? ['name.example'] : []);
     });
 
+  it('queries only the system for a configured name, which may need its search domains', async () => {
+    const { resolver, askedSystem } = resolverOf(failing('ESERVFAIL'), failing('ESERVFAIL'), some('10.0.0.1'));
+    expect(await resolver.resolve('demo.team.svc', { configured: true })).to.deep.equal({ ok: true, addresses: ['10.0.0.1'] });
+    expect(askedSystem).to.deep.equal(['demo.team.svc']);
+  });
+
   it('stops waiting after the time limit', async () => {
     const { resolver } = resolverOf(failing('ENOTFOUND'), failing('ENOTFOUND'), () => new Promise(() => undefined), 20);
     expect(await resolver.resolve('slow.example')).to.deep.equal({ ok: false, reason: 'unavailable' });

@@ -23,18 +23,22 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown } |
 /**
  * Creates a resolver that queries the name servers first. It uses the system's resolver only for names that they do not
  * know, because these may be in a hosts file. The order matters: `getaddrinfo` blocks one of the few threads that the whole
- * process shares, so a few slow names would delay every connection that the process opens.
+ * process shares, so a few slow names would delay every connection that the process opens. Names that the installation's
+ * configuration lists go to the system's resolver directly: they are few, and may need its search domains.
  */
 export function createResolver(options: { lookups?: Lookups; withinMs?: number } = {}): Resolver {
   const { lookups = systemLookups(), withinMs = RESOLVE_WITHIN_MS } = options;
 
-  async function resolve(hostname: string): Promise<Resolution> {
-    const bare = hostname.replace(/\.$/, '');
+  async function resolve(bare: string): Promise<Resolution> {
     const answers = await Promise.allSettled([lookups.nameServers(bare, 4), lookups.nameServers(bare, 6)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (addresses.length > 0) return { ok: true, addresses };
     const definite = answers.every((answer) => answer.status === 'fulfilled' || DEFINITE.has(codeOf(answer.reason)));
     if (!definite) return { ok: false, reason: 'unavailable' };
+    return resolveBySystem(bare);
+  }
+
+  async function resolveBySystem(bare: string): Promise<Resolution> {
     try {
       const found = await lookups.system(bare);
       return found.length > 0 ? { ok: true, addresses: found } : { ok: false, reason: 'not_found' };
@@ -44,9 +48,12 @@ export function createResolver(options: { lookups?: Lookups; withinMs?: number }
   }
 
   return {
-    // A rejection can only be the time limit.
-    resolve: (hostname) =>
-      withTimeLimit(resolve(hostname), withinMs, `DNS lookup of ${hostname}`).catch(() => ({ ok: false, reason: 'unavailable' })),
+    resolve(hostname, { configured } = { configured: false }) {
+      const bare = hostname.replace(/\.$/, '');
+      const resolution = configured ? resolveBySystem(bare) : resolve(bare);
+      // A rejection can only be the time limit.
+      return withTimeLimit(resolution, withinMs, `DNS lookup of ${hostname}`).catch(() => ({ ok: false, reason: 'unavailable' }));
+    },
   };
 }
 

@@ -25,8 +25,12 @@ export interface TargetRules {
 export type Resolution = { ok: true; addresses: string[] } | { ok: false; reason: 'not_found' | 'unavailable' };
 
 export interface Resolver {
-  /** Resolves a host name to all its addresses, within a bounded time. Never rejects. */
-  resolve(hostname: string): Promise<Resolution>;
+  /**
+   * Resolves a host name to all its addresses, within a bounded time. Never rejects.
+   * @param options.configured the installation's configuration names this host, so it may be in a hosts file or need the
+   * search domains of the system, such as a Service name. Other names are absolute
+   */
+  resolve(hostname: string, options?: { configured: boolean }): Promise<Resolution>;
 }
 
 export type TargetJudgement =
@@ -96,9 +100,10 @@ export async function judgeTarget(url: URL, rules: TargetRules, resolver: Resolv
   if (!judged.ok) return judged;
   const literal = literalAddress(url.hostname);
   if (literal !== null) return { ok: true, addresses: [literal] };
-  const resolution = await resolver.resolve(url.hostname);
+  const configured = namedByRule(url.hostname, portOf(url), rules.allow);
+  const resolution = await resolver.resolve(url.hostname, { configured });
   const addresses = resolution.ok ? resolution.addresses : [];
-  if (namedByRule(url.hostname, portOf(url), rules.allow)) return { ok: true, addresses };
+  if (configured) return { ok: true, addresses };
   if (addresses.length === 0) {
     const reason = !resolution.ok && resolution.reason === 'unavailable' ? 'dns_unavailable' : 'unresolvable';
     return refuse(reason, `${url.hostname} cannot be resolved.`);

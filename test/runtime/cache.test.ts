@@ -139,7 +139,10 @@ describe('cache, against a Kubernetes API', () => {
     const { connection, proxy } = await cluster.breakable();
     const { cache, emitted, restarts } = follow(connection);
     await cache.synced;
-    for (let i = 0; i < 5; i++) {
+    await maps.create('m0', '1');
+    // Only an open watch can be cut: after the first list it may not have been opened yet.
+    await until('the watch is open', () => cache.list().length === 1);
+    for (let i = 1; i < 5; i++) {
       proxy.cut();
       await maps.create(`m${i}`, '1');
     }
