@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judgeScanUrl, judgeTarget, URL_MAX_LENGTH, type Resolution, type TargetRules } from './targets.ts';
+import { judgeScanUrl, judgeTarget, URL_MAX_LENGTH, type Resolution, type Resolver, type TargetRules } from './targets.ts';
 
 /** A resolver that knows some names and records what it was asked. */
 function resolverOf(addresses: Record<string, string[]>, otherwise: Resolution = { ok: false, reason: 'not_found' }) {
@@ -46,6 +46,22 @@ describe('judgeTarget', () => {
     expect(await verdict('http://intranet.example/', 'intranet.example')).to.equal(true);
     expect(await verdict('http://127.0.0.1:3000/', '127.0.0.1:3000')).to.equal(true);
     expect(await verdict('http://127.0.0.1:3001/', '127.0.0.1:3000')).to.equal(false);
+  });
+
+  it('marks only listed names as configured for the resolver', async () => {
+    const marks: unknown[] = [];
+    const resolver: Resolver = {
+      resolve: (hostname, options) => {
+        marks.push([hostname, options]);
+        return Promise.resolve({ ok: true, addresses: ['93.184.215.14'] });
+      },
+    };
+    const rules = allowing('demo.team.svc:8082');
+    for (const url of ['http://demo.team.svc:8082/', 'http://site.example/']) await judgeTarget(new URL(url), rules, resolver);
+    expect(marks).to.deep.equal([
+      ['demo.team.svc', { configured: true }],
+      ['site.example', { configured: false }],
+    ]);
   });
 
   it('allows a listed name that does not resolve', async () => {
