@@ -1,28 +1,28 @@
-/** What a command of `curbcut-admin` is: its arguments, what it needs, and what it gives. */
+/** Types and helpers of the commands of `curbcut-admin`. */
 import type { AllStores } from '../../stores/stores.ts';
 
-/** Something that the caller can mend: a name that does not exist, an argument that is missing. */
+/** An error that the caller can fix, such as an unknown name or a missing argument. */
 export class CommandRefused extends Error {
-  /** True where the command was written wrongly: its usage is shown. */
+  /** True for wrong arguments: the usage of the command is printed. */
   readonly usage: boolean;
   constructor(message: string, usage = false) {
     super(message);
-    this.name = 'Refused';
+    this.name = 'CommandRefused';
     this.usage = usage;
   }
 }
 
 export interface AdminContext {
   stores: Pick<AllStores, 'organisations' | 'users' | 'keys' | 'credits'>;
-  /** All that is on standard input. */
+  /** Reads standard input to its end. */
   readInput(): Promise<string>;
-  /** A word that nobody can guess, for passwords and the ids of grants. */
-  randomWord(): string;
+  /** Returns an unguessable string for passwords and grant IDs. */
+  randomToken(): string;
   now(): Date;
 }
 
-/** What a command says: `data` with --json, else `lines`. */
-export interface Said {
+/** The output of a command: `data` with --json, else `lines`. */
+export interface CommandResult {
   data: unknown;
   lines: string[];
 }
@@ -33,50 +33,49 @@ export interface Arguments {
 }
 
 export interface Command {
-  /** Arguments after the command's name, as --help shows them. */
+  /** The arguments after the command's name, for --help. */
   usage: string;
   summary: string;
   options?: Record<string, { type: 'string' | 'boolean' }>;
-  run(given: Arguments, context: AdminContext): Promise<Said>;
+  run(given: Arguments, context: AdminContext): Promise<CommandResult>;
 }
 
-/** Everything that changes something is recorded under this name. */
+/** The actor of audit log entries. */
 export const ACTOR = 'curbcut-admin';
 
-/** The n-th positional argument. @throws Refused where it is missing */
+/** Returns a positional argument. @throws CommandRefused if it is missing */
 export function argument({ positionals }: Arguments, index: number, what: string): string {
   const value = positionals[index];
   if (value === undefined || value === '') throw new CommandRefused(`${what} is missing.`, true);
   return value;
 }
 
-/** Refuses what is too much: a value that is silently ignored was meant for something. */
-export function noMore({ positionals }: Arguments, count: number): void {
-  if (positionals.length > count) throw new CommandRefused(`${positionals.slice(count).join(' ')} is too much.`, true);
+/** Rejects positional arguments after the first `count`: an ignored argument would hide a mistake. @throws CommandRefused */
+export function rejectExtra({ positionals }: Arguments, count: number): void {
+  if (positionals.length > count) throw new CommandRefused(`Unexpected argument: ${positionals.slice(count).join(' ')}.`, true);
 }
 
-/** The text of an option; undefined where it is not given. */
+/** Returns the value of an option, or undefined if it is absent. */
 export function option({ values }: Arguments, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The text of an option that must be given. @throws Refused */
-export function needed(given: Arguments, name: string): string {
+/** Returns the value of a required option. @throws CommandRefused if it is missing */
+export function requiredOption(given: Arguments, name: string): string {
   const value = option(given, name);
   if (value === undefined || value === '') throw new CommandRefused(`--${name} is missing.`, true);
   return value;
 }
 
-/** An organisation that exists. @throws Refused */
-export async function existing(context: AdminContext, id: string) {
+/** Returns an organisation. @throws CommandRefused if it does not exist */
+export async function findOrganisation(context: AdminContext, id: string) {
   const organisation = await context.stores.organisations.find(id);
-  if (organisation === null)
-    throw new CommandRefused(`There is no organisation ${id}; curbcut-admin organisation list shows those that there are.`);
+  if (organisation === null) throw new CommandRefused(`Organisation ${id} does not exist; run "curbcut-admin organisation list".`);
   return organisation;
 }
 
-/** Columns of text, each as wide as its widest cell. */
+/** Formats rows as aligned columns. */
 export function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]!.length)));
   return rows.map((row) =>

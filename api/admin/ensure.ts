@@ -1,9 +1,9 @@
 /** `curbcut-admin organisation ensure`: the first organisation of an installation, for scripts that run more than once. */
 import { AlreadyExists } from '../../stores/accounts/organisations.ts';
-import { ACTOR, argument, needed, noMore, option, type AdminContext, type Command } from './command.ts';
+import { ACTOR, argument, requiredOption, rejectExtra, option, type AdminContext, type Command } from './command.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
-/** The grant of `--credits` has one ID, so that repeating the command grants nothing. */
+/** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
 const GRANT = 'welcome';
 
 async function ensureOrganisation({ stores }: AdminContext, organisation: Parameters<typeof stores.organisations.add>[0]): Promise<void> {
@@ -17,7 +17,7 @@ async function ensureOrganisation({ stores }: AdminContext, organisation: Parame
   await stores.credits.open(id);
 }
 
-/** Keeps the key on standard input if it is live and belongs to the organisation; else issues a new one. */
+/** Returns the key on standard input if it is live and belongs to the organisation, else a new one. */
 async function ensureKey(context: AdminContext, organisation: string, name: string, readInput: boolean): Promise<string> {
   const { keys, organisations } = context.stores;
   const current = readInput ? (await context.readInput()).trim() : '';
@@ -29,7 +29,7 @@ async function ensureKey(context: AdminContext, organisation: string, name: stri
 
 export const ENSURE: Command = {
   usage: 'ID --credits PAGES --key-name TEXT [--key-stdin] [--name TEXT] [--plan TEXT] [--namespaces A,B]',
-  summary: 'creates the organisation, its first credits and a key unless they exist; --key-stdin keeps a key that is still live',
+  summary: 'creates an organisation, its first credits and a key if they do not exist; --key-stdin keeps a key that is still live',
   options: {
     name: { type: 'string' },
     plan: { type: 'string' },
@@ -41,9 +41,9 @@ export const ENSURE: Command = {
   async run(given, context) {
     const { stores } = context;
     const id = argument(given, 0, 'The ID');
-    noMore(given, 1);
-    const pages = pagesOf(needed(given, 'credits'));
-    const keyName = needed(given, 'key-name');
+    rejectExtra(given, 1);
+    const pages = pagesOf(requiredOption(given, 'credits'));
+    const keyName = requiredOption(given, 'key-name');
     await ensureOrganisation(context, {
       id,
       displayName: option(given, 'name') ?? id,

@@ -1,27 +1,37 @@
-/** `curbcut-admin key …`: API keys, shown in full once. */
-import { ACTOR, CommandRefused, argument, columns, existing, needed, noMore, option, type Command } from './command.ts';
+/** `curbcut-admin key …`: issues, lists and revokes API keys. */
+import {
+  ACTOR,
+  CommandRefused,
+  argument,
+  columns,
+  findOrganisation,
+  requiredOption,
+  rejectExtra,
+  option,
+  type Command,
+} from './command.ts';
 
 const NAME_MAX = 100;
 
-/** A date, or a date and time with its zone. @throws Refused where it is none, or past */
+/** Parses a date, or a date and time with a time zone. @throws CommandRefused if it is invalid or in the past */
 function expiryOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
   const date = new Date(text);
   if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(date.getTime()))
-    throw new CommandRefused(`${text} is no date; one is 2027-01-31, another 2027-01-31T12:00:00Z.`);
-  if (date <= now) throw new CommandRefused(`${text} is past.`);
+    throw new CommandRefused(`${text} is not a date; use a format such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  if (date <= now) throw new CommandRefused(`${text} is in the past.`);
   return date;
 }
 
 export const KEY: Record<string, Command> = {
   issue: {
     usage: '--organisation ID --name TEXT [--expires DATE]',
-    summary: 'a new API key, shown once',
+    summary: 'issues an API key and shows it once',
     options: { organisation: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
     async run(given, context) {
-      noMore(given, 0);
-      const { id } = await existing(context, needed(given, 'organisation'));
-      const name = needed(given, 'name');
+      rejectExtra(given, 0);
+      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
+      const name = requiredOption(given, 'name');
       if (name.length > NAME_MAX) throw new CommandRefused(`The name has more than ${NAME_MAX} characters.`);
       const { key, secret } = await context.stores.keys.issue({
         organisation: id,
@@ -31,18 +41,23 @@ export const KEY: Record<string, Command> = {
       await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.issue', subject: key.id });
       return {
         data: { id: key.id, name: key.name, key: secret, last4: key.last4, createdAt: key.createdAt, expiresAt: key.expiresAt },
-        lines: [`Key: ${secret}`, 'It is shown only now.', `Id: ${key.id}`, `Expires: ${key.expiresAt?.toISOString() ?? 'never'}`],
+        lines: [
+          `Key: ${secret}`,
+          'Save the key now: it is not shown again.',
+          `ID: ${key.id}`,
+          `Expires: ${key.expiresAt?.toISOString() ?? 'never'}`,
+        ],
       };
     },
   },
 
   list: {
     usage: '--organisation ID',
-    summary: "an organisation's live keys",
+    summary: "lists an organisation's live keys",
     options: { organisation: { type: 'string' } },
     async run(given, context) {
-      noMore(given, 0);
-      const { id } = await existing(context, needed(given, 'organisation'));
+      rejectExtra(given, 0);
+      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const keys = await context.stores.keys.list(id);
       const rows = keys.map((key) => [
         key.id,
@@ -54,21 +69,22 @@ export const KEY: Record<string, Command> = {
       ]);
       return {
         data: keys,
-        lines: keys.length === 0 ? [`${id} has no key.`] : columns([['ID', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
+        lines:
+          keys.length === 0 ? [`${id} has no live keys.`] : columns([['ID', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
   },
 
   revoke: {
     usage: 'KEY_ID --organisation ID',
-    summary: 'refuses a key from now on, on every replica',
+    summary: 'revokes a key on every replica immediately',
     options: { organisation: { type: 'string' } },
     async run(given, context) {
       const keyId = argument(given, 0, 'The KEY_ID');
-      noMore(given, 1);
-      const { id } = await existing(context, needed(given, 'organisation'));
+      rejectExtra(given, 1);
+      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       if (!(await context.stores.keys.revoke(id, keyId)))
-        throw new CommandRefused(`${id} has no live key ${keyId}; curbcut-admin key list shows them.`);
+        throw new CommandRefused(`${id} has no live key ${keyId}; run "curbcut-admin key list --organisation ${id}".`);
       await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.revoke', subject: keyId });
       return { data: { id: keyId, revoked: true }, lines: [`Revoked key ${keyId}.`] };
     },

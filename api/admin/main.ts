@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-/** The process of `curbcut-admin`: opens the database and runs one command. */
+/** The entry point of `curbcut-admin`: opens the database and runs one command. */
 import { randomBytes } from 'node:crypto';
-import { text } from 'node:stream/consumers';
+import { text as readText } from 'node:stream/consumers';
 import { MongoError } from 'mongodb';
 import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -9,21 +9,21 @@ import { openDatabase, type Database } from '../../stores/database.ts';
 import { Environment } from './config.ts';
 import { run } from './run.ts';
 
-/** The command itself reports failures. */
+/** Logs nothing, because the command prints its own errors. */
 const silent: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silent };
 let database: Database | undefined;
 try {
   process.exitCode = await run(
     process.argv.slice(2),
-    { out: (said) => void process.stdout.write(said), err: (said) => void process.stderr.write(said) },
+    { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) },
     async () => {
       database = openDatabase(readConfiguration(Environment, process.env), { logger: silent });
-      // With the indexes: ids, addresses and namespaces are unique only by them.
+      // Creates the indexes, which make IDs, email addresses and namespaces unique.
       await database.prepare();
       return {
         stores: database.stores,
-        readInput: () => text(process.stdin),
-        randomWord: () => randomBytes(15).toString('base64url'),
+        readInput: () => readText(process.stdin),
+        randomToken: () => randomBytes(15).toString('base64url'),
         now: () => new Date(),
       };
     },

@@ -1,5 +1,5 @@
-/** `curbcut-admin organisation …`: who is charged, with how many credits, and for which namespaces. */
-import { ACTOR, CommandRefused, argument, columns, existing, noMore, option, type Command } from './command.ts';
+/** `curbcut-admin organisation …`: organisations, their credits and their namespaces. */
+import { ACTOR, CommandRefused, argument, columns, findOrganisation, rejectExtra, option, type Command } from './command.ts';
 import { ENSURE } from './ensure.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
@@ -10,11 +10,11 @@ const listed = (names: readonly string[]): string => (names.length === 0 ? 'none
 export const ORGANISATION: Record<string, Command> = {
   add: {
     usage: 'ID [--name TEXT] [--plan TEXT] [--namespaces A,B]',
-    summary: 'a new organisation; ID is of a-z, 0-9 and -',
+    summary: 'adds an organisation; ID consists of a-z, 0-9 and -',
     options: { name: { type: 'string' }, plan: { type: 'string' }, namespaces: { type: 'string' } },
     async run(given, { stores }) {
       const id = argument(given, 0, 'The ID');
-      noMore(given, 1);
+      rejectExtra(given, 1);
       const organisation = await stores.organisations.add({
         id,
         displayName: option(given, 'name') ?? id,
@@ -23,30 +23,30 @@ export const ORGANISATION: Record<string, Command> = {
       });
       await stores.credits.open(id);
       await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
-      return { data: organisation, lines: [`Added organisation ${id}. Give it credits: curbcut-admin organisation grant ${id} PAGES`] };
+      return { data: organisation, lines: [`Added organisation ${id}. To add credits, run: curbcut-admin organisation grant ${id} PAGES`] };
     },
   },
 
   list: {
     usage: '',
-    summary: 'all organisations',
+    summary: 'lists all organisations',
     async run(given, { stores }) {
-      noMore(given, 0);
+      rejectExtra(given, 0);
       const all = await stores.organisations.list();
       const rows = await Promise.all(all.map(async (one) => ({ ...one, balance: (await stores.credits.balance(one.id)).balance })));
-      const table = rows.map((one) => [
-        one.id,
-        one.displayName,
-        one.plan,
-        String(one.balance),
-        one.blocked ? 'blocked' : 'open',
-        listed(one.namespaces),
+      const table = rows.map((row) => [
+        row.id,
+        row.displayName,
+        row.plan,
+        String(row.balance),
+        row.blocked ? 'blocked' : 'open',
+        listed(row.namespaces),
       ]);
       return {
         data: rows,
         lines:
           all.length === 0
-            ? ['There is no organisation yet.']
+            ? ['There are no organisations.']
             : columns([['ID', 'NAME', 'PLAN', 'CREDITS', 'STATE', 'NAMESPACES'], ...table]),
       };
     },
@@ -54,11 +54,11 @@ export const ORGANISATION: Record<string, Command> = {
 
   show: {
     usage: 'ID',
-    summary: 'one organisation: credits, keys, people, last changes',
+    summary: 'shows an organisation with its credits, keys, users and latest changes',
     async run(given, context) {
       const { stores } = context;
-      const organisation = await existing(context, argument(given, 0, 'The ID'));
-      noMore(given, 1);
+      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
+      rejectExtra(given, 1);
       const { id } = organisation;
       const [balance, keys, users, audit] = await Promise.all([
         stores.credits.balance(id),
@@ -75,12 +75,12 @@ export const ORGANISATION: Record<string, Command> = {
             ['Plan', organisation.plan],
             ['State', organisation.blocked ? 'blocked' : 'open'],
             ['Namespaces', listed(organisation.namespaces)],
-            ['Credits', `${balance.balance} to reserve, ${balance.held} held, ${balance.spent} spent, ${balance.granted} granted`],
+            ['Credits', `${balance.balance} available, ${balance.held} held, ${balance.spent} spent, ${balance.granted} granted`],
             ['Keys', String(keys.length)],
-            ['People', users.length === 0 ? 'none' : users.map(({ email }) => email).join(', ')],
+            ['Users', users.length === 0 ? 'none' : users.map(({ email }) => email).join(', ')],
             ['Created', organisation.createdAt.toISOString()],
           ]),
-          ...(audit.length === 0 ? [] : ['', 'Last changes']),
+          ...(audit.length === 0 ? [] : ['', 'Latest changes']),
           ...columns(audit.map((entry) => [`  ${entry.at.toISOString()}`, entry.actor, entry.action, entry.subject ?? ''])),
         ],
       };
@@ -89,15 +89,15 @@ export const ORGANISATION: Record<string, Command> = {
 
   grant: {
     usage: 'ID PAGES [--id GRANT]',
-    summary: 'adds credits, one a page; the same GRANT is added once',
+    summary: 'adds credits, one per page; a repeated GRANT adds nothing',
     options: { id: { type: 'string' } },
     async run(given, context) {
       const { stores } = context;
-      const organisation = await existing(context, argument(given, 0, 'The ID'));
+      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
       const text = argument(given, 1, 'The number of PAGES');
-      noMore(given, 2);
+      rejectExtra(given, 2);
       const pages = pagesOf(text);
-      const grant = option(given, 'id') ?? context.randomWord();
+      const grant = option(given, 'id') ?? context.randomToken();
       const added = await stores.credits.grant(organisation.id, grant, pages);
       if (added)
         await stores.organisations.record({
@@ -109,33 +109,29 @@ export const ORGANISATION: Record<string, Command> = {
       const { balance } = await stores.credits.balance(organisation.id);
       return {
         data: { organisation: organisation.id, grant, pages, added, balance },
-        lines: [
-          added
-            ? `Granted ${pages} pages (${grant}); ${balance} can be reserved now.`
-            : `${grant} was granted before; ${balance} can be reserved now.`,
-        ],
+        lines: [added ? `Granted ${pages} pages (${grant}); ${balance} available.` : `${grant} was granted before; ${balance} available.`],
       };
     },
   },
 
   ensure: ENSURE,
 
-  block: blocking(true, 'refuses its keys (403) until it is unblocked'),
-  unblock: blocking(false, 'takes its keys again'),
+  block: blocking(true, 'rejects requests with its keys (403) until it is unblocked'),
+  unblock: blocking(false, 'accepts requests with its keys again'),
 
   namespaces: {
     usage: 'ID [NAMESPACE…] [--none]',
-    summary: 'replaces the Kubernetes namespaces whose scans are charged to it; without any, shows them',
+    summary: 'replaces the Kubernetes namespaces whose scans are charged to the organisation; without NAMESPACE, shows them',
     options: { none: { type: 'boolean' } },
     async run(given, context) {
       const { stores } = context;
-      const organisation = await existing(context, argument(given, 0, 'The ID'));
+      const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
       const names = namespacesOf(given.positionals.slice(1));
       const none = given.values.none === true;
-      if (none && names.length > 0) throw new CommandRefused('--none goes without namespaces.', true);
+      if (none && names.length > 0) throw new CommandRefused('--none cannot be combined with namespaces.', true);
       if (!none && names.length === 0) {
         const { id, namespaces } = organisation;
-        return { data: { organisation: id, namespaces }, lines: [`Charged to ${id}: ${listed(namespaces)}.`] };
+        return { data: { organisation: id, namespaces }, lines: [`Namespaces of ${id}: ${listed(namespaces)}.`] };
       }
       await stores.organisations.setNamespaces(organisation.id, names);
       await stores.organisations.record({
@@ -144,7 +140,7 @@ export const ORGANISATION: Record<string, Command> = {
         action: 'organisation.namespaces',
         subject: listed(names),
       });
-      return { data: { organisation: organisation.id, namespaces: names }, lines: [`Charged to ${organisation.id}: ${listed(names)}.`] };
+      return { data: { organisation: organisation.id, namespaces: names }, lines: [`Namespaces of ${organisation.id}: ${listed(names)}.`] };
     },
   },
 };
@@ -154,8 +150,8 @@ function blocking(blocked: boolean, summary: string): Command {
     usage: 'ID',
     summary,
     async run(given, context) {
-      const { id } = await existing(context, argument(given, 0, 'The ID'));
-      noMore(given, 1);
+      const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
+      rejectExtra(given, 1);
       await context.stores.organisations.setBlocked(id, blocked);
       const action = blocked ? 'organisation.block' : 'organisation.unblock';
       await context.stores.organisations.record({ organisation: id, actor: ACTOR, action, subject: id });

@@ -1,4 +1,4 @@
-/** `curbcut-admin` from its arguments to its exit code. */
+/** Runs `curbcut-admin`: arguments in, exit code out. */
 import { parseArgs } from 'node:util';
 import { AlreadyExists, NamespaceTaken } from '../../stores/accounts/organisations.ts';
 import { CommandRefused, type Command, type AdminContext } from './command.ts';
@@ -15,31 +15,32 @@ export interface Streams {
 
 const usageOf = (group: string, name: string, { usage }: Command): string => `curbcut-admin ${group} ${name} ${usage}`.trimEnd();
 
-/** All commands, or those of one group. */
+/** The help of all commands, or of one group. */
 export function helpText(only?: string): string {
   const groups = Object.entries(GROUPS).filter(([group]) => only === undefined || group === only);
   const commands = groups.flatMap(([group, commands]) =>
     Object.entries(commands).map(([name, command]) => `  ${usageOf(group, name, command)}\n      ${command.summary}`),
   );
-  return `curbcut-admin: organisations, people and keys of a Curbcut service. Every change is recorded in the organisation's audit log.
+  return `curbcut-admin manages the organisations, users and keys of a Curbcut service. Every change is recorded in the organisation's audit log.
 
 Usage:
 ${commands.join('\n')}
 
   --json    prints the result as JSON
-  --help    this text, or a command's
+  --help    prints this text, or the usage of a command
 
 Environment:
   MONGODB_URL    the database of the service
 
-Exit codes: 0 done, 1 refused or failed, 2 wrong use.
+Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.
 `;
 }
 
 /**
  * Runs one command.
- * @param open connects to the stores; called only where a command needs them
- * @returns the exit code; errors that the caller can mend are said, others thrown
+ * @param open connects to the stores; not called if the arguments are wrong
+ * @returns the exit code
+ * @throws errors that the caller cannot fix; the others are printed
  */
 export async function run(args: readonly string[], streams: Streams, open: () => Promise<AdminContext>): Promise<number> {
   const [group, name, ...rest] = args;
@@ -48,14 +49,15 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     return group === undefined ? 2 : 0;
   }
   const commands = Object.hasOwn(GROUPS, group) ? GROUPS[group]! : null;
-  if (commands === null) return misused(streams, `There is no command ${group}; there are ${Object.keys(GROUPS).join(', ')}.`);
+  if (commands === null) return misused(streams, `Unknown command ${group}; the commands are ${Object.keys(GROUPS).join(', ')}.`);
   if (name === '--help' || name === '-h') {
     streams.out(helpText(group));
     return 0;
   }
-  const command = name !== undefined && Object.hasOwn(commands, name) ? commands[name]! : null;
-  if (name === undefined || command === null)
-    return misused(streams, `curbcut-admin ${group} what? There are ${Object.keys(commands).join(', ')}.`);
+  const names = Object.keys(commands).join(', ');
+  if (name === undefined) return misused(streams, `Missing command; the commands of curbcut-admin ${group} are ${names}.`);
+  const command = Object.hasOwn(commands, name) ? commands[name]! : null;
+  if (command === null) return misused(streams, `Unknown command ${group} ${name}; the commands are ${names}.`);
   const usage = `Usage: ${usageOf(group, name, command)}`;
   let given;
   try {
@@ -74,12 +76,12 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     return 0;
   }
   try {
-    const said = await command.run({ positionals: given.positionals, values }, await open());
-    streams.out(values.json === true ? `${JSON.stringify(said.data, null, 2)}\n` : `${said.lines.join('\n')}\n`);
+    const result = await command.run({ positionals: given.positionals, values }, await open());
+    streams.out(values.json === true ? `${JSON.stringify(result.data, null, 2)}\n` : `${result.lines.join('\n')}\n`);
     return 0;
   } catch (error) {
     if (error instanceof CommandRefused && error.usage) return misused(streams, error.message, usage);
-    // What the stores refuse is said in their words: a range, a name that is taken.
+    // Stores reject values with messages for the caller, such as a name that exists or a number out of range.
     if (!(
       error instanceof CommandRefused ||
       error instanceof AlreadyExists ||

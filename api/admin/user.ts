@@ -1,12 +1,12 @@
-/** `curbcut-admin user …`: people who may sign in for an organisation. */
+/** `curbcut-admin user …`: the users of an organisation, who can sign in. */
 import {
   ACTOR,
   CommandRefused,
   argument,
   columns,
-  existing,
-  needed,
-  noMore,
+  findOrganisation,
+  requiredOption,
+  rejectExtra,
   type Arguments,
   type Command,
   type AdminContext,
@@ -14,46 +14,46 @@ import {
 
 const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
-/** A password from standard input, or one that is made up and shown once: never an argument, which every process can read. */
+/** Reads the password from standard input, or generates one. It is never an argument, because all processes can read those. */
 async function passwordFor(given: Arguments, context: AdminContext): Promise<{ password: string; generated: boolean }> {
-  if (given.values['password-stdin'] !== true) return { password: context.randomWord(), generated: true };
+  if (given.values['password-stdin'] !== true) return { password: context.randomToken(), generated: true };
   const password = (await context.readInput()).replace(/\r?\n$/, '');
-  if (password === '') throw new CommandRefused('There is no password on standard input.');
+  if (password === '') throw new CommandRefused('Standard input contains no password.');
   return { password, generated: false };
 }
 
-const told = ({ password, generated }: { password: string; generated: boolean }): string[] =>
-  generated ? [`Password: ${password}`, 'It is shown only now.'] : [];
+const passwordLines = ({ password, generated }: { password: string; generated: boolean }): string[] =>
+  generated ? [`Password: ${password}`, 'Save the password now: it is not shown again.'] : [];
 
 export const USER: Record<string, Command> = {
   add: {
     usage: 'EMAIL --organisation ID [--password-stdin]',
-    summary: 'a new account; without --password-stdin its password is made up and shown once',
+    summary: 'adds a user; without --password-stdin, generates a password and shows it once',
     options: { organisation: { type: 'string' }, 'password-stdin': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      noMore(given, 1);
-      if (!EMAIL.test(email)) throw new CommandRefused(`${email} is no e-mail address.`);
-      const { id } = await existing(context, needed(given, 'organisation'));
+      rejectExtra(given, 1);
+      if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
+      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const secret = await passwordFor(given, context);
       const user = await context.stores.users.add({ email, organisation: id, password: secret.password });
       await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'user.add', subject: user.email });
       return {
         data: { ...user, ...(secret.generated && { password: secret.password }) },
-        lines: [`Added ${user.email} to ${id}.`, ...told(secret)],
+        lines: [`Added ${user.email} to ${id}.`, ...passwordLines(secret)],
       };
     },
   },
 
   'reset-password': {
     usage: 'EMAIL [--password-stdin]',
-    summary: 'a new password',
+    summary: 'sets a new password',
     options: { 'password-stdin': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      noMore(given, 1);
+      rejectExtra(given, 1);
       const user = await context.stores.users.find(email);
-      if (user === null) throw new CommandRefused(`Nobody has the address ${email}.`);
+      if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
       const secret = await passwordFor(given, context);
       await context.stores.users.resetPassword(user.email, secret.password);
       await context.stores.organisations.record({
@@ -64,19 +64,19 @@ export const USER: Record<string, Command> = {
       });
       return {
         data: { email: user.email, ...(secret.generated && { password: secret.password }) },
-        lines: [`${user.email} has a new password.`, ...told(secret)],
+        lines: [`${user.email} has a new password.`, ...passwordLines(secret)],
       };
     },
   },
 
   remove: {
     usage: 'EMAIL',
-    summary: 'takes an account away',
+    summary: 'removes a user',
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
-      noMore(given, 1);
+      rejectExtra(given, 1);
       const user = await context.stores.users.remove(email);
-      if (user === null) throw new CommandRefused(`Nobody has the address ${email}.`);
+      if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
       await context.stores.organisations.record({
         organisation: user.organisation,
         actor: ACTOR,
@@ -89,14 +89,14 @@ export const USER: Record<string, Command> = {
 
   list: {
     usage: '--organisation ID',
-    summary: "an organisation's people",
+    summary: "lists an organisation's users",
     options: { organisation: { type: 'string' } },
     async run(given, context) {
-      noMore(given, 0);
-      const { id } = await existing(context, needed(given, 'organisation'));
+      rejectExtra(given, 0);
+      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const users = await context.stores.users.list(id);
       const rows = users.map((user) => [user.email, user.createdAt.toISOString()]);
-      return { data: users, lines: users.length === 0 ? [`Nobody may sign in for ${id}.`] : columns([['EMAIL', 'CREATED'], ...rows]) };
+      return { data: users, lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'CREATED'], ...rows]) };
     },
   },
 };
