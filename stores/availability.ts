@@ -1,6 +1,6 @@
-/** Tells a dependency that is down from a fault of ours, so that the front door answers 503 for the one and 500 for the other. */
+/** Distinguishes a dependency that is down (the API responds with 503) from a bug (500). */
 
-/** Errors of the system, and undici's, that say "no connection" or "no answer". */
+/** Codes of the system and of undici for "no connection" or "no response". */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -19,7 +19,7 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-/** Error classes of the MongoDB driver, of the AWS SDK and of time-outs that say the same. */
+/** Names of such errors in the MongoDB driver and the AWS SDK, and of time-outs. */
 const NETWORK_NAMES: ReadonlySet<string> = new Set([
   'MongoNetworkError',
   'MongoNetworkTimeoutError',
@@ -37,15 +37,15 @@ const NETWORK_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Answers of a MongoDB server that cannot serve now: host unreachable and not found, network time-out, shutting down,
+ * Error codes of a MongoDB server that is unavailable: host unreachable and not found, network time-out, shutting down,
  * primary stepped down, closed socket, interrupted, not writable primary, no primary, write concern and lock time-outs.
  */
 const UNAVAILABLE_MONGO_CODES: ReadonlySet<number> = new Set([6, 7, 24, 64, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436]);
 
-/** Statuses of an HTTP dependency that is there but cannot serve now. */
+/** Whether an HTTP status means that the dependency is running but cannot serve requests now. */
 const unavailableStatus = (status: unknown): boolean => typeof status === 'number' && (status === 429 || status >= 500);
 
-interface Clues {
+interface ErrorFields {
   name?: unknown;
   code?: unknown;
   cause?: unknown;
@@ -54,17 +54,17 @@ interface Clues {
 }
 
 /**
- * True where the error means that MongoDB, the object store or the Kubernetes API is away or cannot serve now; false for
- * refusals and bugs, which a repeat would meet again. Looks into causes and aggregates.
+ * Returns true if the error means that MongoDB, the object store or the Kubernetes API is unavailable, and false for
+ * refusals and bugs, which a retry does not change. Also examines causes and aggregated errors.
  */
 export function dependencyIsDown(error: unknown): boolean {
   return isDown(error, 0);
 }
 
 function isDown(error: unknown, depth: number): boolean {
-  // Causes form short chains; the bound is for one that bites its own tail.
+  // The depth is limited because a chain of causes may be circular.
   if (!(error instanceof Error) || depth > 8) return false;
-  const { name, code, cause, errors, $metadata } = error as Clues;
+  const { name, code, cause, errors, $metadata } = error as ErrorFields;
   if (typeof name === 'string' && NETWORK_NAMES.has(name)) return true;
   if (typeof code === 'string' && NETWORK_CODES.has(code)) return true;
   if (name === 'KubernetesError' && unavailableStatus(code)) return true;

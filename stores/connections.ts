@@ -1,4 +1,4 @@
-/** Opens every connection that the API and the operator share. */
+/** Opens the connections that both the API and the operator need. */
 import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
@@ -13,7 +13,7 @@ import { createScanResources, type ScanResources } from './submissions/scan-reso
 
 type SharedSettings = typeof DatabaseSettings & typeof KubernetesSettings & typeof NatsSettings & typeof S3Settings;
 
-/** The shared settings, and those of one process: addresses as pods or callers reach them, and the key that signs credentials. */
+/** The shared settings, and those that only one process has: addresses for pods and callers, and the seed that signs credentials. */
 export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> & {
   readonly NATS_POD_URL?: string;
   readonly NATS_SIGNING_SEED?: string;
@@ -27,12 +27,12 @@ export interface Connections {
   reports: Reports;
   kubernetes: KubernetesConnection;
   scanResources: ScanResources;
-  /** One per server. NATS is checked only if it is configured, and never required: results do not depend on messages. */
+  /** One probe per server. NATS is checked only if it is configured, and it is optional, because results do not depend on it. */
   probes: Probes;
   close(): Promise<void>;
 }
 
-/** Opens everything in the background; a server that is down is found again. @throws if a setting or the kubeconfig is malformed */
+/** Connects in the background and reconnects to servers that were down. @throws if a setting or the kubeconfig is malformed */
 export async function openConnections(config: ConnectionConfiguration, options: StoreObservers & { logger: Logger }): Promise<Connections> {
   const { logger } = options;
   const database = openDatabase(config, options);
@@ -65,7 +65,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     scanResources,
     probes: {
       kubernetes: { required: true, check: () => scanResources.ping() },
-      // With the indexes: keys and namespaces are unique only by them.
+      // Includes the indexes, because the uniqueness of keys and namespaces depends on them.
       mongodb: { required: true, check: () => database.prepare() },
       objects: { required: true, check: () => reports.ping() },
       ...(config.NATS_URL && {

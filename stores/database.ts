@@ -1,16 +1,16 @@
-/** Opens MongoDB and every store over it. */
+/** Opens MongoDB and all stores in it. */
 import type { Logger } from '../platform/logger.ts';
 import { connectMongo, ensureIndexes } from './mongo.ts';
 import { openStores, type AllStores, type StoreObservers } from './stores.ts';
 
 export interface Database {
   stores: AllStores;
-  /** Creates missing indexes, once, and checks the connection. @throws if the database is unavailable */
+  /** Checks the connection. The first successful call also creates missing indexes. @throws if the database is unavailable */
   prepare(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Connects in the background: the database may start after this process. */
+/** Connects in the background, because the database may start after this process. */
 export function openDatabase(config: { MONGODB_URL: string }, options: StoreObservers & { logger: Logger }): Database {
   const mongo = connectMongo({ url: config.MONGODB_URL, logger: options.logger });
   let indexed = false;

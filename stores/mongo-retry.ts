@@ -1,18 +1,18 @@
-/** Repeats a single-document operation that lost a race which the database leaves to its clients. */
+/** Retries single-document operations that lost a race. */
 
-/** A unique key has the value already. Told by the code alone: not every engine fills in `keyPattern`. */
+/** Returns whether a unique key already has the value. Checks only the code, because not every engine sets `keyPattern`. */
 export function isDuplicate(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 11000;
 }
 
-/** Two writers met in one document, and the engine asks the later one to come again (MongoDB's WriteConflict). */
+/** Returns whether two writers changed one document at the same time, and this one must retry (MongoDB's WriteConflict). */
 function isWriteConflict(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 112;
 }
 
 /**
- * Runs an upsert or a guarded update again where it raced: two upserts of one `_id` may both try to insert, and the
- * loser then finds the winner's document. Only for operations that may be repeated.
+ * Retries an upsert or a guarded update that lost a race. Two upserts of one `_id` may both try to insert; on the retry,
+ * the loser finds the winner's document. Use it only for operations that may run twice.
  * @throws the operation's last error after `tries` attempts
  */
 export async function retryRace<T>(operation: () => Promise<T>, tries = 8): Promise<T> {

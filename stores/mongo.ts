@@ -1,21 +1,21 @@
-/** The connection to MongoDB (4.4 and later) or an engine that speaks its protocol, and the indexes that the stores rely on. */
+/** The connection to MongoDB (4.4 and later) or an engine with the same protocol, and the indexes of the stores. */
 import { MongoClient, type CreateIndexesOptions, type Db, type IndexSpecification } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
 
-/** The database if the URL names none. */
+/** The database if the URL does not name one. */
 const DEFAULT_DATABASE = 'curbcut';
 
 export interface MongoConnection {
   db: Db;
-  /** Answers if the database can be reached. @throws within a few seconds if not */
+  /** Checks the connection. @throws within a few seconds if the database is unavailable */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * Opens a connection in the background: the first operation waits for it, at most for the server-selection time-out.
- * A database that is down, or does not answer, makes an operation fail within 2 to 5 seconds, and is found again by itself.
- * @param url `mongodb://…` or `mongodb+srv://…`; the database is `curbcut` if it names none
+ * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
+ * database is down or does not respond, each operation fails within 2 to 5 seconds. The driver reconnects automatically.
+ * @param url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
  * @throws if the URL is malformed
  */
 export function connectMongo({ url, logger }: { url: string; logger: Logger }): MongoConnection {
@@ -24,11 +24,11 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
     serverSelectionTimeoutMS: 2_000,
     connectTimeoutMS: 2_000,
     waitQueueTimeoutMS: 2_000,
-    // A server that accepts the connection and then stays silent must not hold a request forever.
+    // A server that accepts the connection and never responds must not block a request forever.
     socketTimeoutMS: 5_000,
     heartbeatFrequencyMS: 2_000,
     maxPoolSize: 50,
-    // Otherwise a field that is undefined would be stored as null, and read back as a value.
+    // Otherwise an undefined field would be stored as null.
     ignoreUndefined: true,
   });
   let reachable = true;
@@ -52,16 +52,15 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
   };
 }
 
-/** Every index beside `_id`: collection, key, options. TTL indexes only tidy up; no answer depends on them. */
+/** Every index except `_id`: collection, key, options. TTL indexes only remove old documents; results do not depend on them. */
 const INDEXES: readonly [collection: string, key: IndexSpecification, options: CreateIndexesOptions][] = [
-  ['scans', { organisation: 1, createdAt: -1 }, {}],
   ['scans', { submission: 1, createdAt: 1 }, {}],
   ['scans', { phase: 1, updatedAt: 1 }, {}],
   ['scans', { phase: 1, finishedAt: 1 }, {}],
   ['ledger', { organisation: 1, at: -1, operation: -1 }, {}],
   ['keys', { hash: 1 }, { unique: true }],
   ['keys', { organisation: 1, createdAt: -1 }, {}],
-  // An organisation without namespaces has no such field, so that a sparse index leaves it out: two empty arrays would collide.
+  // Sparse, because organisations without namespaces do not have the field.
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1 }, {}],
   ['users', { organisation: 1 }, {}],
@@ -69,7 +68,7 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
 ];
 
-/** Makes the indexes that are missing. Idempotent; safe while other replicas do the same. */
+/** Creates missing indexes. Idempotent, and safe while other replicas do the same. */
 export async function ensureIndexes(db: Db): Promise<void> {
   for (const [collection, key, options] of INDEXES) await db.collection(collection).createIndex(key, options);
 }

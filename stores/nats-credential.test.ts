@@ -5,8 +5,8 @@ import { accountOf, createScanSigner } from './nats-credential.ts';
 
 const seedOf = (pair: { getSeed(): Uint8Array }): string => Buffer.from(pair.getSeed()).toString();
 
-describe('the NATS credential of one scan', () => {
-  it('is signed by the account and says what may be done', () => {
+describe('NATS credential of a scan', () => {
+  it('is signed by the account and contains the permissions', () => {
     const account = createAccount();
     const { jwt, seed } = createScanSigner(seedOf(account))('progress.one', new Date(1_900_000_000_400), null);
     const claims = decode<User>(jwt);
@@ -23,19 +23,19 @@ describe('the NATS credential of one scan', () => {
     expect(claims.nats).to.not.have.property('issuer_account');
   });
 
-  it('names the account where a signing key of it signs', () => {
+  it('names the account if one of its signing keys signs', () => {
     const [account, signingKey] = [createAccount(), createAccount()];
     const claims = decode<User>(createScanSigner(seedOf(signingKey))('progress.one', new Date(), account.getPublicKey()).jwt);
     expect(claims.iss).to.equal(signingKey.getPublicKey());
     expect(claims.nats.issuer_account).to.equal(account.getPublicKey());
   });
 
-  it('never has the same key twice', () => {
+  it('has a new key each time', () => {
     const sign = createScanSigner(seedOf(createAccount()));
     expect(sign('progress.one', new Date(), null).seed).to.not.equal(sign('progress.one', new Date(), null).seed);
   });
 
-  it('refuses a seed that is not an account’s', () => {
+  it('rejects a seed that does not belong to an account', () => {
     expect(() => createScanSigner(seedOf(createUser()))).to.throw(TypeError, 'account seed');
     expect(() => createScanSigner('SAnonsense')).to.throw();
   });

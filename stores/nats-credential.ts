@@ -1,6 +1,6 @@
 /**
- * Signs NATS user credentials for single scans (NATS' decentralised JWTs). Written out here, for the operator builds a
- * scan's Secret in one go and `@nats-io/jwt` only signs asynchronously.
+ * Signs NATS user credentials for single scans (NATS' decentralised JWTs). The code is here because the operator builds a
+ * scan's Secret synchronously, and `@nats-io/jwt` signs only asynchronously.
  */
 import { createHash } from 'node:crypto';
 import { createUser, fromSeed } from '@nats-io/nkeys';
@@ -10,12 +10,12 @@ const base64url = (value: object | Uint8Array): string =>
   Buffer.from(value instanceof Uint8Array ? value : JSON.stringify(value)).toString('base64url');
 
 /**
- * Signs a credential that may publish on one subject until a moment, and nothing else.
- * @param account the account's public key, where the signing seed may be that of a signing key of it
+ * Signs a credential that can only publish on one subject, until `expiresAt`.
+ * @param account the account's public key if the signing seed may belong to one of its signing keys, else null
  */
 export type ScanSigner = (subject: string, expiresAt: Date, account: string | null) => { jwt: string; seed: string };
 
-/** The public key of the account whose user a `.creds` file is for; null where it holds no user JWT. */
+/** Returns the public key of the account that a `.creds` file belongs to, or null if the file contains no user JWT. */
 export function accountOf(credentials: Uint8Array): string | null {
   const token = /-----BEGIN NATS USER JWT-----\s+[^.\s]+\.([^.\s]+)\./.exec(Buffer.from(credentials).toString())?.[1];
   if (token === undefined) return null;
@@ -24,8 +24,8 @@ export function accountOf(credentials: Uint8Array): string | null {
 }
 
 /**
- * @param signingSeed seed of the account that vouches, or of a signing key of it (`SA…`)
- * @throws where the seed is malformed or not an account's
+ * @param signingSeed the seed (`SA…`) of an account, or of one of its signing keys
+ * @throws if the seed is malformed or does not belong to an account
  */
 export function createScanSigner(signingSeed: string): ScanSigner {
   const issuer = fromSeed(Buffer.from(signingSeed));
@@ -35,7 +35,7 @@ export function createScanSigner(signingSeed: string): ScanSigner {
     const user = createUser();
     const claims = {
       aud: 'NATS',
-      // Seconds; rounded up, so that the credential is good to the last moment of the deadline.
+      // In seconds, rounded up so that the credential does not expire before the deadline.
       exp: Math.ceil(expiresAt.getTime() / 1000),
       iat: Math.floor(Date.now() / 1000),
       iss: issuerKey,

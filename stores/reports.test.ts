@@ -11,7 +11,7 @@ const configuration = {
   secretAccessKey: 'secret',
 };
 
-describe('links to report objects', () => {
+describe('report objects', () => {
   const reports = createReports(configuration);
   after(() => reports.close());
 
@@ -25,7 +25,7 @@ describe('links to report objects', () => {
     for (const key of Object.values(keys)) expect(key.startsWith(incomingPrefix('one'))).to.equal(true);
   });
 
-  it('gives pods a link that a plain PUT can use: the type is signed, no checksum is', async () => {
+  it('signs the content type but no checksum into an upload link, so that a plain PUT can use it', async () => {
     const link = new URL(await reports.uploadLink('scans/one/report.json', 'application/json', 600));
     expect(link.origin + link.pathname).to.equal('http://objects.curbcut:9000/curbcut/scans/one/report.json');
     expect(link.searchParams.get('X-Amz-SignedHeaders')).to.equal('content-type;host');
@@ -33,7 +33,7 @@ describe('links to report objects', () => {
     expect([...link.searchParams.keys()].filter((name) => /checksum|sdk-checksum/i.test(name))).to.deep.equal([]);
   });
 
-  it('gives people a link on the public address that names the file', async () => {
+  it('creates download links with the public address and the file name', async () => {
     const link = new URL(await reports.downloadLink('scans/one/report.pdf', 'report.pdf', 3600));
     expect(link.origin + link.pathname).to.equal('https://reports.example.com/curbcut/scans/one/report.pdf');
     expect(link.searchParams.get('response-content-disposition')).to.equal('attachment; filename=report.pdf');

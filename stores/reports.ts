@@ -1,8 +1,7 @@
 /**
  * Report objects on S3-compatible storage. A pod uploads to `incoming/` by presigned links; the operator verifies the
- * objects and copies them to their final keys, which no presigned upload link covers.
+ * objects and copies them to their final keys, for which no upload link is ever signed.
  */
-
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
@@ -30,12 +29,12 @@ export function reportKeys(scanId: string): ReportKeys {
   return keysIn(`scans/${scanId}/`);
 }
 
-/** Where the pod of one attempt at one shard uploads its reports. */
+/** The keys to which the pod of one attempt and shard uploads its reports. */
 export function incomingKeys(scanId: string, { attempt, shard }: { attempt: number; shard: number }): ReportKeys {
   return keysIn(`${incomingPrefix(scanId)}${attempt}/${shard}/`);
 }
 
-/** What the keys of everything that a scan's pods uploaded begin with. */
+/** The common prefix of all keys to which a scan's pods upload. */
 export function incomingPrefix(scanId: string): string {
   return `incoming/${scanId}/`;
 }
@@ -60,7 +59,7 @@ export interface Reports {
   remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
   removeAll(prefix: string): Promise<void>;
-  /** Checks that the bucket is reachable. @throws if it is not */
+  /** Checks that the bucket is reachable. @throws if it is unreachable */
   ping(): Promise<void>;
   close(): void;
 }
@@ -78,7 +77,7 @@ export interface ReportsConfiguration {
   secretAccessKey: string;
 }
 
-/** A store copies an object before it answers, so that the socket is silent for longer than in other requests. In milliseconds. */
+/** In milliseconds. Longer than for other requests, because the store copies the object before it responds. */
 const COPY_SOCKET_TIMEOUT_MS = 60_000;
 const SOCKET_TIMEOUT_MS = 5_000;
 
@@ -99,19 +98,19 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     });
   const store = clientFor(endpoint);
   const copier = clientFor(endpoint, COPY_SOCKET_TIMEOUT_MS);
-  // A link carries the host that it was signed for, so each audience has a client; these two only sign.
+  // A link contains the host that it was signed for, so pods and people need separate clients. These two only sign links.
   const forPeople = clientFor(publicEndpoint);
   const forPods = clientFor(podEndpoint);
 
   async function remove(keys: readonly string[]): Promise<void> {
-    // One by one: DeleteObjects needs a checksum that not every store accepts.
+    // One request per object, because DeleteObjects needs a checksum that not every store accepts.
     await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
   }
 
   return {
     uploadLink(key, contentType, expiresInSeconds) {
       const command = new PutObjectCommand({ Bucket: bucket, Key: key, ContentType: contentType });
-      // The type is signed too: a report must not be stored with a type that a browser executes.
+      // The content type is signed too, so that a pod cannot upload a type that a browser executes.
       return getSignedUrl(forPods, command, { expiresIn: expiresInSeconds, signableHeaders: new Set(['host', 'content-type']) });
     },
 
@@ -140,7 +139,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       }
       const chunks: Uint8Array[] = [];
       let bytes = 0;
-      // Counted while it arrives: the length that the store announces must not decide how much memory is used.
+      // Counts the bytes that arrive, because the announced length must not decide how much memory is used.
       for await (const chunk of answer.Body as AsyncIterable<Uint8Array>) {
         bytes += chunk.byteLength;
         if (bytes > maxBytes) return { ok: false, reason: 'too_large' };
@@ -155,7 +154,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
         Key: to,
         CopySource: `${bucket}/${from.split('/').map(encodeURIComponent).join('/')}`,
         CopySourceIfMatch: etag,
-        // Headers that an uploader may set without a signature, such as Content-Encoding, are not copied.
+        // Drops headers that an uploader can set without a signature, such as Content-Encoding.
         MetadataDirective: 'REPLACE',
         ContentType: contentType,
       });
@@ -192,7 +191,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
 
 const statusOf = (error: unknown): number | undefined => (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 
-/** A HEAD response has no body, so its error may have no name but its status. */
+/** Also checks the status, because a HEAD response has no body and its error may have no name. */
 function isMissing(error: unknown): boolean {
   const { name } = error as { name?: string };
   return name === 'NoSuchKey' || name === 'NotFound' || statusOf(error) === 404;

@@ -1,4 +1,4 @@
-/** Every store that keeps its data in MongoDB. */
+/** The stores in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
 import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
@@ -30,7 +30,7 @@ export interface StoreObservers {
   onCredits?: (move: CreditMove) => void;
 }
 
-/** Every store over one database. */
+/** Opens every store in one database. */
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
   return {
     scans: createScans(db),

@@ -10,7 +10,7 @@
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inSpan } from '../../platform/tracing.ts';
-import { DeadlinePassed } from '../../stores/credits/credits.ts';
+
 import { ScanGivenUp, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { DependencyDown } from '../dependency-outages.ts';
 import { bestEffort } from './best-effort.ts';
@@ -44,6 +44,8 @@ export function createCharge(deps: SubmissionDeps): Charge {
     if (created.submission === 'accepted') return { ok: true, row: created };
     try {
       const reservation = await step(deps, 'reserve credits', request, () => credits.reserve(reservationOf(attempt)));
+      if (!reservation.ok && reservation.reason === 'deadline_passed')
+        throw new NeverWritten(new Error('the deadline of the reservation passed'), 'mongodb');
       if (!reservation.ok) {
         await bestEffort('the row of a submission without credits remains for the sweeper', logger, () => scans.discard(scanId));
         return { ok: false, reason: 'insufficient_credits', balance: reservation.balance };
@@ -92,13 +94,13 @@ async function undo(deps: SubmissionDeps, { request, scanId, startedAt, logger }
   if (late && request.idempotency) return;
   await bestEffort('the credits of a failed submission stay held until the sweeper releases them', logger, async () => {
     await credits.settle(request.organisation, scanId, 0);
-    if (cause instanceof NeverWritten || cause instanceof DeadlinePassed) await scans.discard(scanId);
+    if (cause instanceof NeverWritten) await scans.discard(scanId);
   });
 }
 
 /** Reports an expired deadline or a discarded row as an outage: nothing was charged, and the caller may retry. */
 function asOutage(error: unknown): unknown {
-  return error instanceof DeadlinePassed || error instanceof ScanGivenUp ? new DependencyDown('mongodb', error) : error;
+  return error instanceof ScanGivenUp ? new DependencyDown('mongodb', error) : error;
 }
 
 function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<Scans['create']>[0] {

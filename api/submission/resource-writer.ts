@@ -11,8 +11,8 @@ const RETRY_AFTER_MS = [100, 400];
 
 /** The custom resource was not written and certainly does not exist. */
 export class NeverWritten extends DependencyDown {
-  constructor(cause: unknown) {
-    super('kubernetes', cause);
+  constructor(cause: unknown, dependency = 'kubernetes') {
+    super(dependency, cause);
     this.name = 'NeverWritten';
   }
 }

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { randomBytes } from 'node:crypto';
 import { hashOf, isWellFormed, KEY_PATTERN, makeKey } from './key-format.ts';
 
-describe('the form of API keys', () => {
-  it('makes keys that are well formed and never the same', () => {
+describe('API key format', () => {
+  it('generates unique, well-formed keys', () => {
     const keys = Array.from({ length: 200 }, () => makeKey(randomBytes));
     for (const key of keys) {
       expect(key).to.match(KEY_PATTERN);
@@ -13,13 +13,13 @@ describe('the form of API keys', () => {
     expect(new Set(keys).size).to.equal(200);
   });
 
-  it('keeps its form: keys that were given out stay good', () => {
-    // 32 zero bytes: 32 times `0`, whose CRC-32 is 2,700,251,856 by zlib.
+  it('still accepts keys that were issued earlier', () => {
+    // 32 zero bytes become 32 times `0`, whose CRC-32 according to zlib is 2,700,251,856.
     expect(makeKey((count) => new Uint8Array(count))).to.equal(`svc_live_${'0'.repeat(32)}2wjyrI`);
     expect(isWellFormed(`svc_live_${'0'.repeat(32)}2wjyrI`)).to.equal(true);
   });
 
-  it('refuses every key with one wrong character', () => {
+  it('rejects every key with one wrong character', () => {
     const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'];
     fc.assert(
       fc.property(fc.integer({ min: 9, max: 46 }), fc.constantFrom(...alphabet), (place, character) => {
@@ -30,7 +30,7 @@ describe('the form of API keys', () => {
     );
   });
 
-  it('refuses what has another prefix, length or alphabet', () => {
+  it('rejects another prefix, length or alphabet', () => {
     const key = makeKey(randomBytes);
     for (const wrong of [
       '',
@@ -45,13 +45,13 @@ describe('the form of API keys', () => {
       expect(isWellFormed(wrong), JSON.stringify(wrong)).to.equal(false);
   });
 
-  it('draws every character as often as another: bytes from 248 on are passed over', () => {
+  it('skips bytes of 248 and above, so that all characters are equally likely', () => {
     let calls = 0;
     const key = makeKey((count) => new Uint8Array(count).fill((calls += 1) === 1 ? 255 : 61));
     expect(key.slice(9, 41)).to.equal('z'.repeat(32));
   });
 
-  it('keeps SHA-256 in lower-case hexadecimal', () => {
+  it('hashes to SHA-256 in lower-case hexadecimal', () => {
     expect(hashOf('abc')).to.equal('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
 });

@@ -1,4 +1,7 @@
-/** The form of an API key: `svc_live_` + 32 base62 characters + their CRC-32 in 6, so that a typo or a fake is refused without a look-up. */
+/**
+ * The format of an API key: `svc_live_`, 32 base62 characters, and their CRC-32 in 6 base62 characters. The checksum rejects
+ * typos and random strings without a database query.
+ */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
@@ -6,10 +9,10 @@ export const KEY_PREFIX = 'svc_live_';
 const SECRET_LENGTH = 32;
 const CHECKSUM_LENGTH = 6;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-/** What a key looks like (decisions, "API keys"); secret scanners match it too. */
+/** The pattern of a key (decisions, "API keys"). Secret scanners use the same one. */
 export const KEY_PATTERN = /^svc_live_[0-9A-Za-z]{38}$/;
 
-/** CRC-32 of the secret characters, most significant digit first, padded with zeros. */
+/** The CRC-32 of the secret characters in base62, most significant digit first, padded with zeros. */
 function checksum(characters: string): string {
   let rest = crc32(characters);
   let digits = '';
@@ -21,8 +24,8 @@ function checksum(characters: string): string {
 }
 
 /**
- * A new key from a source of random bytes. Bytes of 248 and more are passed over: 256 is no multiple of 62, and the first
- * characters of the alphabet would come up more often.
+ * Creates a key from a source of random bytes. Bytes of 248 and above are skipped: 256 is not a multiple of 62, so they
+ * would make the first characters of the alphabet more likely.
  */
 export function makeKey(randomBytes: (count: number) => Uint8Array): string {
   let characters = '';
@@ -31,14 +34,14 @@ export function makeKey(randomBytes: (count: number) => Uint8Array): string {
   return KEY_PREFIX + characters + checksum(characters);
 }
 
-/** True if prefix, length, alphabet and checksum are right; says nothing of whether the key exists. */
+/** Checks prefix, length, alphabet and checksum. The key may still be unknown. */
 export function isWellFormed(key: string): boolean {
   if (!KEY_PATTERN.test(key)) return false;
   const body = key.slice(KEY_PREFIX.length);
   return checksum(body.slice(0, SECRET_LENGTH)) === body.slice(SECRET_LENGTH);
 }
 
-/** SHA-256 of a key in lower-case hexadecimal: all that is kept of it. A slow hash would add nothing to 190 random bits. */
+/** The SHA-256 of a key in lower-case hexadecimal. Only this hash is stored. A slow hash is unnecessary for 190 random bits. */
 export function hashOf(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }

@@ -1,4 +1,4 @@
-/** API keys: issued once in full, kept as SHA-256 only. `svc_live_` + 32 base62 characters + a 6-character base62 CRC-32. */
+/** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { ANONYMOUS } from '../../core/organisation.ts';
@@ -16,31 +16,31 @@ export interface ApiKey {
 }
 
 export interface Keys {
-  /** @returns the stored key and its secret, which nobody can ever read again */
+  /** Issues a key. @returns the stored key and its secret, which cannot be retrieved later */
   issue(request: { organisation: string; name: string; expiresAt: Date | null }): Promise<{ key: ApiKey; secret: string }>;
-  /** The live key of a secret; null if it is malformed (refused without a look-up), unknown, expired or revoked. */
+  /** Returns the live key of a secret, or null if it is malformed (checked without a query), unknown, expired or revoked. */
   recognise(secret: string): Promise<ApiKey | null>;
-  /** Keys of an organisation that are not revoked, newest first. */
+  /** Returns the keys of an organisation that are not revoked, newest first. */
   list(organisation: string): Promise<ApiKey[]>;
-  /** @returns false if the organisation has no such live key */
+  /** Revokes a key. @returns false if the organisation has no such live key */
   revoke(organisation: string, id: string): Promise<boolean>;
-  /** Notes that a key was used; at most one write a minute and key. Never throws. */
+  /** Records that a key was used, with at most one write per key and minute. Never throws. */
   touch(id: string): void;
 }
 
 type KeyDocument = Omit<ApiKey, 'id'> & { _id: string; hash: string };
 
-/** At most so often is it noted that a key was used. */
+/** The minimum interval between two writes of `lastUsedAt`. */
 const TOUCH_EVERY_MS = 60_000;
 
 function toKey({ _id, hash: _hash, ...rest }: KeyDocument): ApiKey {
   return { id: _id, ...rest };
 }
 
-/** API keys in MongoDB. Nothing is cached, so a key that was revoked is refused by every replica at once. */
+/** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
 export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
   const keys = db.collection<KeyDocument>('keys');
-  /** When each key's use was last written by this process. */
+  /** When this process last recorded the use of each key. */
   const touched = new Map<string, number>();
 
   return {
@@ -83,14 +83,14 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
       const at = now();
       const last = touched.get(id);
       if (last !== undefined && at.getTime() - last < TOUCH_EVERY_MS) return;
-      // Re-inserted last, so that the map is in the order of use and its front is what is out of date.
+      // Deleted and inserted again, so that the map is ordered by use and outdated entries come first.
       touched.delete(id);
       touched.set(id, at.getTime());
       for (const [key, time] of touched) {
         if (at.getTime() - time < TOUCH_EVERY_MS) break;
         touched.delete(key);
       }
-      // The other replicas keep a map of their own: the guard makes it one write a minute over all of them.
+      // Other replicas have their own maps. The filter limits the writes of all replicas together.
       const due = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(at.getTime() - TOUCH_EVERY_MS) } }] };
       keys.updateOne({ _id: id, ...due }, { $set: { lastUsedAt: at } }).catch(() => touched.delete(id));
     },

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { hashPassword, matchesPassword } from './passwords.ts';
 
 describe('passwords', () => {
-  it('matches the password that was hashed and no other', async () => {
+  it('matches only the password that was hashed', async () => {
     const hash = await hashPassword('correct horse');
     expect(await matchesPassword('correct horse', hash)).to.equal(true);
     expect(await matchesPassword('correct horsf', hash)).to.equal(false);
     expect(await matchesPassword('', hash)).to.equal(false);
   });
 
-  it('salts, and holds composed and decomposed characters for the same', async () => {
+  it('salts, and treats composed and decomposed characters as equal', async () => {
     expect(await hashPassword('Blåbær-pai')).to.not.equal(await hashPassword('Blåbær-pai'));
     expect(await matchesPassword('Blåbær-pai'.normalize('NFD'), await hashPassword('Blåbær-pai'.normalize('NFC')))).to.equal(true);
   });
@@ -29,7 +29,7 @@ describe('passwords', () => {
     expect(await matchesPassword('pleaseletmein', stored)).to.equal(true);
   });
 
-  it('refuses what is too short or too long to hash, and does not stretch a megabyte', async () => {
+  it('rejects passwords that are too short or too long, and does not hash a megabyte', async () => {
     for (const wrong of ['seven77', 'x'.repeat(1025)]) {
       const error = await hashPassword(wrong).catch((reason: unknown) => reason);
       expect(error).to.be.instanceOf(RangeError);

@@ -1,4 +1,4 @@
-/** People who may sign in for an organisation: e-mail and scrypt hash. */
+/** User accounts of organisations: e-mail address and password hash. */
 import type { Db } from 'mongodb';
 import { AlreadyExists } from './organisations.ts';
 import { hashPassword, matchesPassword } from './passwords.ts';
@@ -11,9 +11,9 @@ export interface User {
 }
 
 export interface Users {
-  /** @throws AlreadyExists where the address has an account */
+  /** @throws AlreadyExists if the address has an account */
   add(user: { email: string; organisation: string; password: string }): Promise<User>;
-  /** @returns the user if the password is right, else null; takes the same time for an unknown address */
+  /** Returns the user if the password is correct, else null. An unknown address takes the same time. */
   verify(email: string, password: string): Promise<User | null>;
   find(email: string): Promise<User | null>;
   resetPassword(email: string, password: string): Promise<boolean>;
@@ -23,18 +23,18 @@ export interface Users {
 
 type UserDocument = Omit<User, 'email'> & { _id: string; password: string };
 
-/** Addresses differ in case only by accident. */
+/** Addresses are compared case-insensitively. */
 const idOf = (email: string): string => email.trim().toLowerCase();
 
 function toUser({ _id, organisation, createdAt }: UserDocument): User {
   return { email: _id, organisation, createdAt };
 }
 
-/** People's accounts in MongoDB. */
+/** User accounts in MongoDB. */
 export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
   const users = db.collection<UserDocument>('users');
-  /** What an unknown address is checked against, so that it takes as long as a known one. */
-  let nobody: Promise<string> | undefined;
+  /** The hash to check if the address is unknown, so that the check takes as long as for a known address. */
+  let dummyHash: Promise<string> | undefined;
 
   return {
     async add({ email, organisation, password }) {
@@ -50,7 +50,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
 
     async verify(email, password) {
       const document = await users.findOne({ _id: idOf(email) });
-      const right = await matchesPassword(password, document?.password ?? (await (nobody ??= hashPassword('nobody at all'))));
+      const right = await matchesPassword(password, document?.password ?? (await (dummyHash ??= hashPassword('nobody at all'))));
       return document !== null && right ? toUser(document) : null;
     },
 

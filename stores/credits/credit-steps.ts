@@ -1,15 +1,16 @@
 /**
- * The guarded updates of an account: pure builders of MongoDB update pipelines. Each decides, moves and remembers in one
- * atomic step by the server's clock, and leaves what it decided in `answer`, which is read from the very same operation.
+ * The guarded updates of an account: pure builders of MongoDB update pipelines. Each pipeline decides, moves credits and
+ * records the operation in one atomic step, by the server's clock. It stores its decision in `answer`, which the caller
+ * reads from the result of the same operation.
  */
 import type { Document } from 'mongodb';
 
-/** How long the account itself remembers that a scan was settled; from then on the ledger does. */
+/** How long the account itself records that a scan was settled. Older settles are only in the ledger. */
 export const REMEMBERED_MS = 3 * 60_000;
-/** The farthest deadline that a reserve may have: a minute within the memory, for clocks that differ. */
+/** The farthest deadline of a reserve. It is a minute shorter than `REMEMBERED_MS`, because clocks may differ. */
 export const FARTHEST_DEADLINE_MS = 2 * 60_000;
 
-/** An operation as the account remembers it. */
+/** An operation as the account records it. */
 export interface Operation {
   id: string;
   operation: 'grant' | 'reserve' | 'settle';
@@ -17,53 +18,53 @@ export interface Operation {
   pages: number;
   released: number;
   at: Date;
-  /** True once it is in the ledger. */
+  /** True if it is in the ledger. */
   relayed: boolean;
 }
 
-/** What the last operation on an account decided. */
+/** The decision of the last operation on an account. */
 export interface Answer {
   outcome: 'done' | 'repeated' | 'settled' | 'late' | 'insufficient' | 'unknown';
   pages: number;
-  /** Of a settle: pages that were held and given back. */
+  /** For a settle: pages that were held and released. */
   released?: number;
 }
 
-/** One organisation's account. `available + Σheld + spent = granted`, always. */
+/** One organisation's account. Invariant: `available + Σheld + spent = granted`. */
 export interface Account {
   _id: string;
   granted: number;
   available: number;
   spent: number;
   held: Record<string, number>;
-  /** Every grant there ever was: an id is granted once, for ever. */
+  /** The ids of all grants ever made, because an id must never be granted twice. */
   grants: string[];
   ops: Operation[];
   answer?: Answer;
 }
 
-/** A new account. */
 export function emptyAccount(): Omit<Account, '_id'> {
   return { granted: 0, available: 0, spent: 0, held: {}, grants: [], ops: [] };
 }
 
-/** A scan id names a field of `held`, and must not reach into another. */
+/** Rejects a scan id that would address another field, because the id is a field name in `held`. @throws RangeError */
 export function checkScanId(scanId: string): void {
-  if (!/^[A-Za-z0-9-]{1,64}$/.test(scanId)) throw new RangeError(`a scan id is letters, digits and dashes, not ${JSON.stringify(scanId)}`);
+  if (!/^[A-Za-z0-9-]{1,64}$/.test(scanId))
+    throw new RangeError(`a scan id consists of letters, digits and dashes, not ${JSON.stringify(scanId)}`);
 }
 
-/** A number of pages is a whole number that MongoDB keeps exactly. */
+/** Rejects a number of pages that MongoDB does not store exactly. @throws RangeError */
 export function checkPages(pages: number, least: number): void {
   if (!Number.isSafeInteger(pages) || pages < least)
-    throw new RangeError(`a number of credits is a whole number from ${least}, not ${pages}`);
+    throw new RangeError(`the number of credits must be an integer of at least ${least}, not ${pages}`);
 }
 
 const DONE = { $eq: ['$answer.outcome', 'done'] };
 const ifDone = (then: unknown, otherwise: unknown): Document => ({ $cond: [DONE, then, otherwise] });
 
 /**
- * The operations still to be remembered. One that is in the ledger may be forgotten at once (a repeated reserve meets the
- * hold, a repeated grant its id), but for a settle: it is what refuses a reserve that was on its way meanwhile.
+ * The operations that the account keeps. A grant or reserve is removed as soon as it is in the ledger, because `grants` and
+ * `held` detect a repeat. A settle is kept for longer: it rejects a reserve of the same scan that is still in flight.
  */
 const KEPT = {
   $filter: {
@@ -78,7 +79,7 @@ const KEPT = {
   },
 };
 
-/** An operation to remember; `pages` and `released` are expressions. */
+/** An operation to record. `pages` and `released` are MongoDB expressions. */
 function entry(operation: Operation['operation'], key: string, pages: unknown, released: unknown): Document {
   return {
     id: { $literal: `${operation}:${key}` },
@@ -93,7 +94,7 @@ function entry(operation: Operation['operation'], key: string, pages: unknown, r
 
 const remember = (operation: Document): Document => ifDone({ $concatArrays: [KEPT, [operation]] }, KEPT);
 
-/** Adds `pages` once for each grant id. */
+/** Adds `pages` once per grant id. */
 export function grantStep(grantId: string, pages: number): Document[] {
   return [
     {
@@ -116,8 +117,8 @@ export function grantStep(grantId: string, pages: number): Document[] {
 }
 
 /**
- * Holds `pages` for a scan, or as many as there are. In this order: what was settled cannot be held again, a repeat gets
- * what is held, a late request nothing, and the rest what the balance allows.
+ * Holds `pages` for a scan; with `partial`, as many as are available. The checks run in this order: a settled scan is
+ * rejected, a repeat returns the existing hold, a late request is rejected, and otherwise the balance decides.
  */
 export function reserveStep(scanId: string, pages: number, partial: boolean, deadline: Date): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
@@ -154,7 +155,7 @@ export function reserveStep(scanId: string, pages: number, partial: boolean, dea
   ];
 }
 
-/** Spends at most `pages` of what a scan holds, and gives the rest back. */
+/** Spends at most `pages` of a scan's hold and releases the rest. */
 export function settleStep(scanId: string, pages: number): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
   const rest = { $subtract: [held, '$answer.pages'] };
@@ -180,7 +181,7 @@ export function settleStep(scanId: string, pages: number): Document[] {
   ];
 }
 
-/** Marks operations that are in the ledger now. */
+/** Marks operations as copied to the ledger. */
 export function relayedStep(ids: readonly string[]): Document[] {
   const marked = { $mergeObjects: ['$$op', { relayed: { $or: ['$$op.relayed', { $in: ['$$op.id', { $literal: ids }] }] } }] };
   return [{ $set: { ops: { $map: { input: '$ops', as: 'op', in: marked } } } }];

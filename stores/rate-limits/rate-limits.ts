@@ -17,7 +17,7 @@ import {
   type RateLimitState,
 } from './sliding-window.ts';
 
-/** The log of one policy and subject: the accepted requests of the last window, each with an id by which it can be removed. */
+/** The log of one policy and subject: the accepted requests of the last window, each with an id so that it can be removed. */
 interface LogDocument {
   _id: string;
   hits: { at: Date; id: string }[];
@@ -25,7 +25,7 @@ interface LogDocument {
   expiresAt: Date;
 }
 
-/** Removes what left the window, counts the request if there is room (and `take`), and reports the result in `answer`. */
+/** Removes requests that left the window, counts this one if `take` is set and the limit allows it, and stores the result in `answer`. */
 function countStep(rule: RateLimitRule, id: string, take: boolean): Document[] {
   const windowMs = rule.windowSeconds * 1000;
   const inWindow = { $gte: ['$$hit.at', { $subtract: ['$$NOW', windowMs] }] };
@@ -38,7 +38,7 @@ function countStep(rule: RateLimitRule, id: string, take: boolean): Document[] {
   ];
 }
 
-/** How long the store is not asked again after a failure: waiting for it would delay every request. */
+/** How long the store is not queried after a failure, because waiting for it would delay every request. In milliseconds. */
 const STORE_REST_MS = 1_000;
 
 /**

@@ -33,31 +33,31 @@ const row: ScanRow = {
   finishedAt: null,
 };
 
-describe('what a change changes of a scan', () => {
+describe('changedFields', () => {
   const table: [string, Partial<ScanRow>, ScanChange, ScanChange | null][] = [
-    ['a phase forwards', {}, { phase: 'generating' }, { phase: 'generating' }],
-    ['a phase backwards', {}, { phase: 'crawling' }, null],
-    ['the phase it is in', {}, { phase: 'scanning' }, null],
-    ['anything after the end', { phase: 'done' }, { phase: 'failed', message: 'late', passed: false }, null],
-    ['pages upwards', {}, { pages: { scanned: 3, failed: 1, total: 5 } }, { pages: { scanned: 3, failed: 1, total: 5 } }],
-    ['pages downwards', {}, { pages: { scanned: 1, failed: 0, total: 4 } }, null],
-    ['pages up and down', {}, { pages: { scanned: 1, failed: 1, total: 9 } }, { pages: { scanned: 2, failed: 1, total: 9 } }],
+    ['a later phase', {}, { phase: 'generating' }, { phase: 'generating' }],
+    ['an earlier phase', {}, { phase: 'crawling' }, null],
+    ['the current phase', {}, { phase: 'scanning' }, null],
+    ['any change in a terminal phase', { phase: 'done' }, { phase: 'failed', message: 'late', passed: false }, null],
+    ['higher page counts', {}, { pages: { scanned: 3, failed: 1, total: 5 } }, { pages: { scanned: 3, failed: 1, total: 5 } }],
+    ['lower page counts', {}, { pages: { scanned: 1, failed: 0, total: 4 } }, null],
+    ['higher and lower page counts', {}, { pages: { scanned: 1, failed: 1, total: 9 } }, { pages: { scanned: 2, failed: 1, total: 9 } }],
     [
-      'late progress with a page more',
+      'an earlier phase with a higher page count',
       {},
       { phase: 'crawling', pages: { scanned: 3, failed: 0, total: 5 } },
       { pages: { scanned: 3, failed: 0, total: 5 } },
     ],
-    ['what is so already', { message: 'as before' }, { message: 'as before', passed: null, finishedAt: null }, null],
-    ['nothing', {}, {}, null],
-    ['an absent value', {}, { message: undefined }, null],
-    ['the end of it all', {}, { phase: 'canceled', passed: false }, { phase: 'canceled', passed: false }],
+    ['current values', { message: 'as before' }, { message: 'as before', passed: null, finishedAt: null }, null],
+    ['an empty change', {}, {}, null],
+    ['an undefined value', {}, { message: undefined }, null],
+    ['a terminal phase', {}, { phase: 'canceled', passed: false }, { phase: 'canceled', passed: false }],
   ];
   for (const [what, now, change, expected] of table)
     it(`${what} → ${expected === null ? 'nothing' : Object.keys(expected).join(', ')}`, () =>
       expect(changedFields({ ...row, ...now }, change)).to.deep.equal(expected));
 
-  it('never moves a scan backwards, whatever comes in whatever order', () => {
+  it('never moves a scan backwards, in any sequence of changes', () => {
     const count = fc.nat({ max: 20 });
     const change = fc.record(
       {

@@ -1,4 +1,4 @@
-/** A row of the read model, and the rules by which it may change: pure, so that they are tested without a database. */
+/** A row of the read model, and the rules for its changes. Pure, so that tests need no database. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Outcome } from '../../core/scan/outcome.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
@@ -10,20 +10,20 @@ export interface ScanRow {
   /** Scan id, a UUID. */
   id: string;
   organisation: string;
-  /** `api`: submitted over HTTP, the resource is ours; `manifest`: applied by somebody's hands or GitOps. */
+  /** `api`: submitted over HTTP, so the API created the resource; `manifest`: applied with kubectl or GitOps. */
   origin: 'api' | 'manifest';
   resource: { namespace: string; name: string };
-  /** `pending` until its custom resource is known to exist. A pending row is swept when its submitter died. */
+  /** `pending` until its custom resource is known to exist. The sweeper handles pending rows whose submitter crashed. */
   submission: 'pending' | 'accepted';
   options: ScanOptions;
   pagesRequested: number;
-  /** Credits held for it; 0 until they are reserved. */
+  /** Credits reserved for it; 0 before the reservation. */
   pagesReserved: number;
   phase: Phase;
-  /** Grows by one with every change that a reader can see. */
+  /** Incremented by each change that a reader can see. */
   version: number;
   pages: PageProgress;
-  /** Present once the scan is done. */
+  /** Null until the scan is done. */
   outcome: Outcome | null;
   passed: boolean | null;
   message: string | null;
@@ -33,15 +33,14 @@ export interface ScanRow {
   finishedAt: Date | null;
 }
 
-/** What may change of a row. Absent: unchanged. */
+/** The fields of a row that may change. Absent fields stay unchanged. */
 export type ScanChange = Partial<
   Pick<ScanRow, 'phase' | 'pages' | 'outcome' | 'passed' | 'message' | 'reports' | 'finishedAt' | 'pagesReserved'>
 >;
 
 /**
- * The fields of a row that a change really changes: nothing of a row in a terminal phase, never a phase backwards, page
- * counts only upwards, and no field that holds the value already.
- * @returns null where nothing changes
+ * Returns the effective part of a change, or null if there is none. A row in a terminal phase does not change, a phase
+ * never moves backwards, page counts never decrease, and fields that already have the value are left out.
  */
 export function changedFields(row: ScanRow, change: ScanChange): ScanChange | null {
   if (isTerminal(row.phase)) return null;

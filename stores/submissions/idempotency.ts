@@ -10,7 +10,7 @@ export interface StoredAnswer {
 }
 
 export type Claim =
-  /** Pass `holder` to `complete` and `release`, so that they leave a claim alone that was taken over meanwhile. */
+  /** Pass `holder` to `complete` and `release`, so that they do not change a claim that another request has taken over. */
   | { ok: true; scanId: string; holder: string }
   | { ok: false; reason: 'in_progress' }
   | { ok: false; reason: 'answered'; answer: StoredAnswer }
@@ -19,25 +19,25 @@ export type Claim =
 
 export interface Idempotency {
   /**
-   * Claims a key for one request. A claim whose holder died can be taken over after `leaseSeconds`.
-   * @param fingerprint of the request's body
-   * @param scanId of the scan that the request would create; a claim that is taken over keeps the first one's
+   * Claims a key for one request. If the holder crashed, another request can take the claim over after `leaseSeconds`.
+   * @param fingerprint a hash of the request's body
+   * @param scanId the id of the scan that the request would create; a claim that is taken over keeps its first scan id
    */
   claim(request: { organisation: string; key: string; fingerprint: string; scanId: string; leaseSeconds: number }): Promise<Claim>;
   /** Stores the answer for repeats. */
   complete(organisation: string, key: string, answer: StoredAnswer, holder?: string): Promise<void>;
-  /** Releases a claim: the request was refused or failed, and may be sent again. */
+  /** Releases a claim after the request was refused or failed, so that it can be sent again. */
   release(organisation: string, key: string, holder?: string): Promise<void>;
 }
 
-/** How long a key is kept. */
+/** How long a key is kept, in milliseconds. */
 const KEPT_MS = 24 * 3600 * 1000;
 
 interface ClaimDocument {
   _id: string;
   fingerprint: string;
   scanId: string;
-  /** The last claim: each call of `claim` has a new id. */
+  /** The id of the last successful claim. Each call of `claim` has a new id. */
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
@@ -45,7 +45,7 @@ interface ClaimDocument {
   answer: string | null;
 }
 
-/** Takes a key that is new or expired, or whose holder died with the same body: one atomic step by the server's clock. */
+/** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
 function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs: number): Document[] {
   const expired = { $lte: [{ $ifNull: ['$expiresAt', new Date(0)] }, '$$NOW'] };
   const abandoned = {

@@ -1,5 +1,4 @@
-/** What the front door must know of the queue, mirrored by the operator so that no request asks the Kubernetes API. */
-
+/** The state of the queue for the API. The operator mirrors it to MongoDB, so that requests do not query the Kubernetes API. */
 import type { Db } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
 
@@ -11,12 +10,12 @@ export interface QueueState {
 }
 
 export interface QueueStates {
-  /** The last mirrored state; before the first, an open and empty queue. */
+  /** Returns the last mirrored state. Before the first, the queue counts as open and empty. */
   read(): Promise<QueueState>;
   write(state: Omit<QueueState, 'updatedAt'>): Promise<void>;
 }
 
-/** The queue's mirror: one document, for there is one queue. */
+/** Queue state in MongoDB: one document, because there is one queue. */
 export function createQueueStates(db: Db): QueueStates {
   const queues = db.collection<QueueState & { _id: string }>('queues');
   const _id = 'default';

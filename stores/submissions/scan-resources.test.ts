@@ -18,7 +18,7 @@ const row = {
   },
 } as unknown as ScanRow;
 
-/** A Kubernetes API that answers each request with what `answer` says, and remembers what it was asked. */
+/** A fake Kubernetes API that responds with the result of `answer`, and records the requests. */
 function connectionThat(answer: () => unknown): { connection: KubernetesConnection; asked: unknown[][] } {
   const asked: unknown[][] = [];
   const connection = {
@@ -35,8 +35,8 @@ const refusal = (code: number, reason: string) => () => {
   throw new KubernetesError(code, reason, reason);
 };
 
-describe('writing the custom resource of a scan', () => {
-  it('says in the resource what the row says', () => {
+describe('scan resources', () => {
+  it('builds the resource from the row', () => {
     expect(resourceOf(row)).to.deep.equal({
       apiVersion: 'curbcut.dev/v1',
       kind: 'AccessibilityScan',
@@ -50,14 +50,14 @@ describe('writing the custom resource of a scan', () => {
     });
   });
 
-  it('writes it to the row’s namespace, and is content where it exists already', async () => {
+  it('creates the resource in the row’s namespace, and accepts that it already exists', async () => {
     const fresh = connectionThat(() => ({}));
     await createScanResources(fresh.connection, { namespace: 'curbcut' }).submit(row);
     expect(fresh.asked).to.deep.equal([['POST', 'accessibilityscans/curbcut', resourceOf(row)]]);
     await createScanResources(connectionThat(refusal(409, 'AlreadyExists')).connection, { namespace: 'curbcut' }).submit(row);
   });
 
-  it('passes every other refusal on', async () => {
+  it('throws every other refusal', async () => {
     const { connection } = connectionThat(refusal(422, 'Invalid'));
     const error = await createScanResources(connection, { namespace: 'curbcut' })
       .submit(row)
@@ -65,7 +65,7 @@ describe('writing the custom resource of a scan', () => {
     expect(error).to.be.instanceOf(KubernetesError);
   });
 
-  it('tells a missing scan from a cluster that does not know scans', async () => {
+  it('distinguishes a missing scan from a missing custom resource definition', async () => {
     const existence = (answer: () => unknown) =>
       createScanResources(connectionThat(answer).connection, { namespace: 'curbcut' }).exists(row);
     expect(await existence(() => ({}))).to.equal(true);
@@ -74,7 +74,7 @@ describe('writing the custom resource of a scan', () => {
     expect(error).to.be.instanceOf(KubernetesError);
   });
 
-  it('asks for no more than one scan to learn whether the API answers', async () => {
+  it('requests at most one scan to check the connection', async () => {
     const { connection, asked } = connectionThat(() => ({}));
     await createScanResources(connection, { namespace: 'curbcut' }).ping();
     expect(asked).to.deep.equal([['GET', 'accessibilityscans/curbcut', { limit: 1 }]]);

@@ -1,4 +1,4 @@
-/** AccessibilityScan resources as the front door needs them: written, never read for a GET. */
+/** Writes AccessibilityScan resources for submissions. Responses to GET requests never read them. */
 import {
   API_VERSION,
   GROUP,
@@ -14,7 +14,7 @@ import {
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../scans/scans.ts';
 
-/** Where a submission came from; kept beside the scan for whoever follows it through logs. */
+/** The request that submitted a scan, stored in annotations to correlate logs and traces. */
 export interface Origin {
   requestId?: string;
   /** W3C Trace Context. */
@@ -23,22 +23,25 @@ export interface Origin {
 
 export interface ScanResources {
   /**
-   * Writes the custom resource of a row. The name is derived from the scan id, so a repeat finds the first one's work.
-   * @throws when the Kubernetes API refuses or cannot be reached; it is then unknown whether the resource exists
+   * Creates the custom resource of a row. Idempotent, because its name is derived from the scan id.
+   * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the resource exists
    */
   submit(row: ScanRow, origin?: Origin): Promise<void>;
-  /** True if the resource exists. @throws when the Kubernetes API cannot be reached */
+  /** Returns whether the resource exists. @throws if the Kubernetes API is unavailable */
   exists(row: Pick<ScanRow, 'resource'>): Promise<boolean>;
-  /** Answers if the Kubernetes API can be reached and knows our resources. @throws if not */
+  /** Checks the connection and that the custom resource definition exists. @throws if either check fails */
   ping(): Promise<void>;
 }
 
-/** An hour to look at it with kubectl; the result is kept elsewhere. A day of a busy front door would be more resources than a namespace bears (1,500, KEP-95). */
+/**
+ * Finished resources are kept for one hour so that people can inspect them with kubectl. The results are stored elsewhere.
+ * A busy API would exceed the limit of 1,500 resources per namespace (KEP-95) within a day.
+ */
 const TTL_SECONDS = 3_600;
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
-/** The custom resource of a row: the one place that says how a submission becomes a manifest. */
+/** Returns the custom resource of a row. */
 export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>, origin: Origin = {}): AccessibilityScan {
   return {
     apiVersion: API_VERSION,
@@ -58,18 +61,18 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
 }
 
 /**
- * Scan resources over a connection to the Kubernetes API.
- * @param options.namespace where the API's scans live; only for `ping`, a row names its own
+ * Scan resources in the Kubernetes API.
+ * @param options.namespace the namespace that `ping` checks; `submit` and `exists` use the namespace of the row
  */
 export function createScanResources(connection: KubernetesConnection, { namespace }: { namespace: string }): ScanResources {
-  /** A front door that waits longer than this would keep its caller waiting; it answers 503 instead. */
+  /** After this time the API responds with 503 instead of waiting for Kubernetes. */
   const timeoutMs = 5_000;
   return {
     async submit(row, origin) {
       try {
         await connection.request('POST', connection.path(SCANS, row.resource.namespace), { body: resourceOf(row, origin), timeoutMs });
       } catch (error) {
-        // The name is derived from the id, so what exists is this row's, written by a request whose answer was lost.
+        // The name is derived from the scan id, so the resource is this row's. The response to an earlier request was lost.
         if (!(error instanceof KubernetesError && error.reason === 'AlreadyExists')) throw error;
       }
     },
@@ -79,7 +82,7 @@ export function createScanResources(connection: KubernetesConnection, { namespac
         await connection.request('GET', connection.path(SCANS, resource.namespace, resource.name), { timeoutMs });
         return true;
       } catch (error) {
-        // By reason, not by status: where the definition itself is missing the answer is a 404 too, and says nothing of this scan.
+        // Compares the reason, because the status is also 404 if the custom resource definition is missing.
         if (error instanceof KubernetesError && error.reason === 'NotFound') return false;
         throw error;
       }

@@ -6,7 +6,7 @@ import {
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
-import { DeadlinePassed, type Credits } from '../../../stores/credits/credits.ts';
+import type { Credits } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
@@ -85,15 +85,14 @@ export function createPreflight(parts: PreflightDeps): Preflight {
   async function reserve(row: ScanRow): Promise<Vetted> {
     const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
     const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
-    try {
-      const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-      if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
-      const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
-      return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
-    } catch (error) {
-      if (error instanceof DeadlinePassed && row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
-      throw error;
+    const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
+    if (!held.ok && held.reason === 'deadline_passed') {
+      if (row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+      throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
     }
+    if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
+    const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
+    return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
   }
 
   function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
