@@ -1,4 +1,4 @@
-/** What the operator reads from its environment. */
+/** The operator's settings from environment variables. */
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
 import {
@@ -23,8 +23,8 @@ import type { OperatorSettings } from './settings.ts';
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
 const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';
 
-const whole = (from: number, to: number, fallback: number, of: string) =>
-  Type.Integer({ minimum: from, maximum: to, default: fallback, description: `${of}, from ${from} to ${to}` });
+const integer = (from: number, to: number, fallback: number, what: string) =>
+  Type.Integer({ minimum: from, maximum: to, default: fallback, description: `${what}, from ${from} to ${to}` });
 const quantity = (fallback: string, description: string) =>
   Type.String({ pattern: '^[0-9]+(\\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$', default: fallback, description });
 
@@ -35,65 +35,72 @@ export const Environment = Type.Object({
   WATCH_NAMESPACES: Type.String({
     pattern: `^(${NAMESPACE_PATTERN}(\\s*,\\s*${NAMESPACE_PATTERN})*)?$`,
     default: '',
-    description: 'a comma-separated list of the namespaces whose scans are run beside those of CURBCUT_NAMESPACE; empty means all',
+    description: 'a comma-separated list of namespaces to watch for scans, in addition to CURBCUT_NAMESPACE; empty watches all namespaces',
   }),
-  LEASE_SECONDS: whole(3, 300, 15, 'the seconds after which another replica takes over from one that is silent'),
+  LEASE_SECONDS: integer(3, 300, 15, 'the lease duration in seconds, after which another replica takes over'),
   ...DatabaseSettings,
   ...NatsSettings,
-  NATS_POD_URL: Type.Optional(natsUrl('the address of NATS as pods reach it')),
+  NATS_POD_URL: Type.Optional(natsUrl('the NATS address that scanner pods use')),
   NATS_SIGNING_SEED: Type.Optional(
-    Type.String({ pattern: '^SA[A-Z2-7]{56}$', ...secret, description: 'the seed (SA…) of the NATS account that vouches for scans' }),
+    Type.String({
+      pattern: '^SA[A-Z2-7]{56}$',
+      ...secret,
+      description: 'the seed (SA…) of the NATS account that signs the credentials of scanner pods',
+    }),
   ),
   ...S3Settings,
-  S3_POD_ENDPOINT: Type.Optional(httpUrl('the address of the object store as pods reach it, for upload links')),
+  S3_POD_ENDPOINT: Type.Optional(httpUrl('the address of the object store that scanner pods use for uploads')),
   ...TracingSettings,
   SCANNER_IMAGE: text('the name of the scanner image'),
   SCANNER_IMAGE_PULL_POLICY: choice(PULL_POLICIES, 'IfNotPresent'),
-  SCANNER_IMAGE_PULL_SECRETS: Type.String({ default: '', description: "a comma-separated list of Secrets in the scans' namespaces" }),
+  SCANNER_IMAGE_PULL_SECRETS: Type.String({
+    default: '',
+    description: "a comma-separated list of image pull Secrets, which must exist in the scans' namespaces",
+  }),
   SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
-    httpUrl('the address of the collector as pods reach it, which send no headers; absent, pods send no spans'),
+    httpUrl('the OTLP collector address that scanner pods use, without headers; if not set, pods send no spans'),
   ),
-  SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true where the nodes have no user namespaces, else false' }),
+  SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true if the nodes do not support user namespaces, else false' }),
   SCANNER_PRIORITY_CLASS: Type.Optional(
-    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the name of a PriorityClass for scans that name none' }),
+    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the PriorityClass of scans that do not set their own' }),
   ),
   SCANNER_RUNTIME_CLASS: Type.Optional(
-    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the name of a RuntimeClass, which then goes before that of a scan' }),
+    Type.String({ pattern: `^${SUBDOMAIN}$`, description: "the RuntimeClass of scanner pods, which overrides the scan's own" }),
   ),
   SCANNER_SECCOMP_PROFILE: Type.Optional(
     Type.String({
       pattern: '^[^/\\s][^\\s]*$',
-      description: "a file below the kubelet's folder of seccomp profiles, such as profiles/curbcut-scanner.json",
+      description: "a path relative to the kubelet's seccomp profile folder, such as profiles/curbcut-scanner.json",
     }),
   ),
-  SCANNER_CPU_REQUEST: quantity('500m', 'an amount of CPU such as 500m'),
-  SCANNER_MEMORY_REQUEST: quantity('768Mi', 'an amount of memory such as 768Mi'),
-  SCANNER_MEMORY_LIMIT: quantity('2Gi', 'an amount of memory such as 2Gi'),
-  SCANNER_RETRIES: whole(0, 10, 2, 'how often a crashed scanner is tried again'),
-  SCANNER_WORKERS: whole(1, 8, 2, 'the pages that one scanner tests side by side'),
-  SCANNER_JOB_TTL_SECONDS: whole(0, 604_800, 600, 'the seconds for which a finished Job and its log are kept'),
-  PAGE_BUDGET_SECONDS: whole(1, 600, 30, 'the seconds that one page may take'),
-  MAX_RUNNING_SCANS: whole(1, 10_000, 10, 'the scans that run at once where the ScanQueue does not say'),
-  MAX_PAGES_LIMIT: whole(1, 10_000, 500, 'the most pages of one scan'),
-  QUEUE_DEADLINE_SECONDS: whole(1, 2_592_000, 86_400, 'the seconds that a scan may wait for its turn'),
-  PENDING_DEADLINE_SECONDS: whole(1, 86_400, 300, 'the seconds within which a pod must start'),
-  SCAN_BASE_SECONDS: whole(1, 86_400, 300, 'the seconds that every scan gets beside those for its pages'),
-  SCAN_MAX_SECONDS: whole(1, 604_800, 14_400, 'the most seconds that a scan may run'),
-  STUCK_SECONDS: whole(1, 86_400, 300, 'the seconds of silence after which a scanner counts as stuck'),
-  EXPORT_MAX_MIB: whole(1, 256, 64, 'the largest export that is taken in, in MiB'),
-  REPORT_RETENTION_DAYS: whole(7, 36_500, 90, 'the days for which reports are kept'),
+  SCANNER_CPU_REQUEST: quantity('500m', 'a CPU quantity such as 500m'),
+  SCANNER_MEMORY_REQUEST: quantity('768Mi', 'a memory quantity such as 768Mi'),
+  SCANNER_MEMORY_LIMIT: quantity('2Gi', 'a memory quantity such as 2Gi'),
+  SCANNER_RETRIES: integer(0, 10, 2, 'the number of retries after a scanner crashes'),
+  SCANNER_WORKERS: integer(1, 8, 2, 'the number of pages that a scanner tests in parallel'),
+  SCANNER_JOB_TTL_SECONDS: integer(0, 604_800, 600, 'the seconds to keep a finished Job and its log'),
+  PAGE_BUDGET_SECONDS: integer(1, 600, 30, 'the maximum seconds per page'),
+  MAX_RUNNING_SCANS: integer(1, 10_000, 10, 'the maximum number of running scans if the ScanQueue does not set it'),
+  MAX_PAGES_LIMIT: integer(1, 10_000, 500, 'the maximum number of pages per scan'),
+  QUEUE_DEADLINE_SECONDS: integer(1, 2_592_000, 86_400, 'the maximum seconds that a scan waits in the queue'),
+  PENDING_DEADLINE_SECONDS: integer(1, 86_400, 300, 'the maximum seconds until a scanner pod starts'),
+  SCAN_BASE_SECONDS: integer(1, 86_400, 300, 'the run time in seconds that every scan gets in addition to the time for its pages'),
+  SCAN_MAX_SECONDS: integer(1, 604_800, 14_400, 'the maximum run time of a scan in seconds'),
+  STUCK_SECONDS: integer(1, 86_400, 300, 'the seconds without progress after which a scanner is considered stuck'),
+  EXPORT_MAX_MIB: integer(1, 256, 64, 'the maximum size of an export in MiB'),
+  REPORT_RETENTION_DAYS: integer(7, 36_500, 90, 'the number of days to keep reports'),
   ...TargetSettings,
 });
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
 
-/** @throws ConfigurationError with every mistake at once */
+/** @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
   const read = readConfiguration(Environment, environment, problems);
   return Object.freeze({ ...read, targets });
 }
 
-/** The configuration in the operator's own words. */
+/** Converts the environment to the operator's settings. */
 export function settingsOf(config: Configuration): OperatorSettings {
   const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
   return {
@@ -135,7 +142,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
       stuckMs: config.STUCK_SECONDS * 1000,
     },
-    // The text, its strings and about 130 bytes for each of the values that `isParseable` lets through: below ten times the size.
+    // Parsing needs the text, its strings and about 130 bytes for each value that `isParseable` allows: less than ten times the size.
     ingest: {
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
       pdfMaxBytes: Number.MAX_SAFE_INTEGER,

@@ -1,12 +1,12 @@
 /**
- * The operator's process: reads its configuration, opens its connections, campaigns for the lease, and shuts down gracefully.
+ * The operator process: reads the configuration, opens connections, runs the operator and shuts down gracefully.
  *
- * The permissions that it needs, and no more (rbac.authorization.k8s.io):
+ * It needs exactly these permissions (rbac.authorization.k8s.io):
  * - curbcut.dev: accessibilityscans get, list, watch, patch, delete; accessibilityscans/status patch;
  *   accessibilityscans/finalizers update (owner references that block deletion)
  * - curbcut.dev, in its own namespace: scanqueues get, list, watch, create; scanqueues/status patch
  * - batch: jobs get, list, watch, create, delete
- * - core: pods list, watch; pods/status patch (a pod on a dead node is declared failed); secrets create;
+ * - core: pods list, watch; pods/status patch (to mark a pod on a lost node as failed); secrets create;
  *   events list, create, patch
  * - coordination.k8s.io, in its own namespace: leases get, create, update
  */
@@ -24,7 +24,7 @@ import { serveProbes } from './probe-server.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
 import { runOperator } from './operator.ts';
 
-/** Reconciles that run when the signal arrives have 20 s to finish; the grace period of the pod is longer than this. */
+/** Longer than the 20 s that running reconciles have to finish, and shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 28_000;
 
 function configuration(): Configuration {
@@ -79,7 +79,7 @@ const finished = runOperator(
 );
 
 const closing = closeWithGrace(
-  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'running work was cut off') },
+  { delay: CLOSE_WITHIN_MS, logger: false, onTimeout: () => logger.warn({}, 'shutdown timed out') },
   async ({ signal, err }) => {
     if (err) logger.error({ err }, 'fatal');
     else logger.info({ signal }, 'closing');

@@ -1,4 +1,4 @@
-/** Counts what the operator does, for Prometheus. Labels are bounded: reasons and phases, never names or ids. */
+/** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never names or IDs. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import type { QueueLoad } from './queue/admission.ts';
@@ -13,19 +13,17 @@ export interface OperatorMetrics {
   registry: Registry;
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
-  /** A scan changed its phase. */
   phaseChanged(change: PhaseChange): void;
-  /** A scan ended. `passed` is its verdict, if thresholds were set. */
+  /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
-  /** The outcome of each page of a scan whose results were accepted. */
+  /** Called with the pages of each accepted result. */
   pagesVisited(visits: readonly PageVisit[]): void;
-  /** A pod's message arrived: `news`, `repeat`, `refused`, or `unknown` if no live scan has its id. */
+  /** `result` is `news`, `repeat`, `refused`, or `unknown` if no live scan has the ID. */
   podMessage(result: string): void;
   queue(load: QueueLoad): void;
-  /** A pod's results were verified. */
   ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
   swept(result: SweepResult | null): void;
-  /** This replica is no longer the leader: the next leader reports the scans. */
+  /** Resets the gauges, because the next leader reports them. */
   stoppedLeading(): void;
 }
 
@@ -40,45 +38,52 @@ export function createOperatorMetrics(): OperatorMetrics {
     new Histogram({ name: `${PREFIX}${name}`, help, buckets, labelNames, registers });
   const short = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 
-  const ended = counter('scans_ended_total', 'Scans that ended, by phase and reason.', ['phase', 'reason']);
+  const ended = counter('scans_ended_total', 'Number of ended scans, by phase and reason.', ['phase', 'reason']);
   const took = histogram(
     'scan_duration_seconds',
-    'From the creation of a scan to its end.',
+    'Time from the creation of a scan to its end.',
     [5, 10, 30, 60, 120, 300, 900, 3600, 14400],
     ['phase'],
   );
-  const verdicts = counter('scan_verdicts_total', 'Verdicts on scans that are done: `passed`, `failed`, or `none` without thresholds.', [
+  const verdicts = counter('scan_verdicts_total', 'Verdicts of completed scans: `passed`, `failed`, or `none` without thresholds.', [
     'verdict',
   ]);
-  const stages = gauge('scans', 'Scans that have not ended, by phase; `starting` is admitted and waits for its pod.', ['phase']);
+  const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', [
+    'phase',
+  ]);
   const stageTook = histogram(
     'scan_phase_duration_seconds',
-    'Time that scans spent in a phase, observed when they leave it.',
+    'Time that scans spend in a phase, observed when they leave it.',
     [0.5, 1, 2, 5, 10, 30, 60, 120, 300, 900, 3600, 14400],
     ['phase'],
   );
-  const pages = counter('pages_total', 'Pages of accepted results: `tested`, or the reason why not.', ['outcome']);
+  const pages = counter('pages_total', 'Pages of accepted results, by outcome: `tested`, or the reason why the page was not tested.', [
+    'outcome',
+  ]);
   const pageTook = histogram(
     'page_duration_seconds',
-    'Time per page, navigation and rules together; `outcome` is `tested` or `untested`.',
+    'Time per page, including navigation and rules; `outcome` is `tested` or `untested`.',
     [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60],
     ['outcome'],
   );
-  const podMessages = counter('pod_messages_total', 'Messages of scanner pods on the bus, by result.', ['result']);
-  const live = gauge('scans_live', 'Scans that have not ended.');
-  const running = gauge('scans_running', 'Scans that were admitted and have not ended.');
-  const queued = gauge('scans_queued', 'Scans that wait for admission.');
-  const oldest = gauge('queue_oldest_wait_seconds', 'How long the first waiting scan has waited.');
-  const paused = gauge('queue_paused', '1 while the queue is paused.');
-  const ingested = histogram('ingest_duration_seconds', 'Verification of the results that a pod stored.', short, ['result']);
-  const sweeps = counter('sweeps_total', 'Runs of the sweeper, by result.', ['result']);
-  const repaired = counter('swept_total', 'What the sweeper repaired or deleted.', ['what']);
-  const reconciles = histogram('reconcile_duration_seconds', 'Reconciles by controller and result.', short, ['controller', 'result']);
-  const depth = gauge('workqueue_depth', 'Keys that wait for a worker.', ['queue']);
-  const waited = histogram('workqueue_wait_seconds', 'Time from when a key was ready until a worker took it.', short, ['queue']);
-  const watches = counter('watch_restarts_total', 'Watches that ended, by reason.', ['resource', 'reason']);
-  const lists = histogram('list_duration_seconds', 'Complete lists of a resource.', short, ['resource']);
-  const leads = gauge('leader', '1 while this replica holds the lease.', ['lease']);
+  const podMessages = counter('pod_messages_total', 'Messages from scanner pods on the message bus, by result.', ['result']);
+  const live = gauge('scans_live', 'Number of scans that have not ended.');
+  const running = gauge('scans_running', 'Number of admitted scans that have not ended.');
+  const queued = gauge('scans_queued', 'Number of scans that wait for admission.');
+  const oldest = gauge('queue_oldest_wait_seconds', 'Waiting time of the first scan in the queue.');
+  const paused = gauge('queue_paused', '1 if the queue is paused, else 0.');
+  const ingested = histogram('ingest_duration_seconds', 'Time to verify the results of a pod.', short, ['result']);
+  const sweeps = counter('sweeps_total', 'Number of sweeper runs, by result.', ['result']);
+  const repaired = counter('swept_total', 'Repairs and deletions by the sweeper.', ['what']);
+  const reconciles = histogram('reconcile_duration_seconds', 'Time per reconcile, by controller and result.', short, [
+    'controller',
+    'result',
+  ]);
+  const depth = gauge('workqueue_depth', 'Number of keys that wait for a worker.', ['queue']);
+  const waited = histogram('workqueue_wait_seconds', 'Time that a key waits until a worker takes it.', short, ['queue']);
+  const watches = counter('watch_restarts_total', 'Number of ended watches, by reason.', ['resource', 'reason']);
+  const lists = histogram('list_duration_seconds', 'Time to list a resource completely.', short, ['resource']);
+  const leads = gauge('leader', '1 if this replica holds the lease, else 0.', ['lease']);
 
   return {
     registry,
@@ -126,7 +131,7 @@ export function createOperatorMetrics(): OperatorMetrics {
   };
 }
 
-/** Adds memory, event loop and garbage collection of the process. */
+/** Adds the default Node.js metrics: memory, event loop and garbage collection. */
 export function addProcessMetrics({ registry }: OperatorMetrics): void {
   collectDefaultMetrics({ register: registry, prefix: PREFIX });
 }

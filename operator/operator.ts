@@ -1,4 +1,4 @@
-/** Composes the operator: controllers and the sweeper, which run only while this replica holds the lease. */
+/** Composes the operator: the controllers and the sweeper, which run only while this replica holds the lease. */
 import type { Logger } from '../platform/logger.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { Tracer } from '../platform/tracing.ts';
@@ -27,9 +27,9 @@ export interface OperatorDeps {
   resolver: Resolver;
   settings: OperatorSettings;
   metrics: OperatorMetrics;
-  /** Absent: nothing is traced. */
+  /** Default: no tracing. */
   tracer?: Tracer;
-  /** The name of this replica in the Lease: unique among all replicas. */
+  /** The holder identity of this replica in the Lease, unique among all replicas. */
   identity: string;
   logger: Logger;
   clock?: Clock;
@@ -37,12 +37,12 @@ export interface OperatorDeps {
 
 const LEASE = 'curbcut-operator';
 const SWEEP_EVERY_MS = 60_000;
-/** A submission takes at most 60 s; a row that is still pending after this was abandoned. */
+/** A submission takes at most 60 s. A row that is still pending after this time was abandoned. */
 const PENDING_FOR_MS = 120_000;
-/** A live row that has not changed for so long is compared with its resource. */
+/** A live row that has not changed for this time is compared with its resource. */
 const STALE_FOR_MS = 300_000;
 
-/** Runs until the signal aborts: campaigns for the lease, and works while it holds it. */
+/** Runs until the signal aborts: campaigns for the lease, and reconciles while it holds it. */
 export function runOperator(deps: OperatorDeps, signal: AbortSignal): Promise<void> {
   const { connection, settings, metrics, identity, logger, clock = systemClock } = deps;
   const leaseDurationMs = settings.leaseSeconds * 1000;

@@ -1,4 +1,4 @@
-/** The operator's second port, for the cluster's probes and Prometheus: `/healthz`, `/readyz`, `/metrics`. */
+/** Serves the Kubernetes probes and Prometheus: `/healthz`, `/readyz`, `/metrics`. */
 import fastify from 'fastify';
 import type { AddressInfo } from 'node:net';
 import { checkReadiness, type Probes } from '../platform/readiness.ts';
@@ -11,7 +11,7 @@ export interface ProbeServer {
 
 export interface ProbeServerOptions {
   host: string;
-  /** 0: any free port. */
+  /** 0 selects any free port. */
   port: number;
   probes: Probes;
   metrics: { contentType: string; metrics(): Promise<string> };

@@ -12,7 +12,7 @@ export interface OperatorSettings {
   /** Empty: all namespaces. */
   watchNamespaces: readonly string[];
   leaseSeconds: number;
-  /** Scans that may run at once if the ScanQueue does not say. */
+  /** The maximum number of running scans if the ScanQueue does not set it. */
   maxRunning: number;
   maxPagesLimit: number;
   targets: TargetRules;

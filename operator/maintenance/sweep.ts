@@ -12,26 +12,26 @@ export interface SweepRequest {
   scans: Scans;
   credits: Credits;
   organisations: Organisations;
-  /** Whether a row's custom resource exists. @throws when that cannot be told: the row is then left for the next sweep */
+  /** Returns whether a row's custom resource exists. @throws if this is unknown; the next sweep checks the row again */
   exists: (row: ScanRow) => Promise<boolean>;
-  /** Rows that are still pending and older than this were given up by their submitter: some minutes, well past any reserve's deadline. */
+  /** Pending rows created before this time were abandoned. It must be well past the deadline of any reservation. */
   pendingBefore: Date;
-  /** The most pending rows that one sweep looks at. */
+  /** The maximum number of pending rows per sweep. */
   limit: number;
 }
 
 export interface Swept {
-  /** Pending rows whose resource exists after all. */
+  /** Pending rows whose resource exists. */
   accepted: number;
   /** Pending rows without a resource. */
   discarded: number;
-  /** Holds whose scan has ended or never came to be. */
+  /** Holds whose scan has ended or was discarded. */
   settled: number;
   /** Operations copied to the ledger. */
   relayed: number;
 }
 
-/** Sweeps once. @throws the first error of a store; what was repaired until then stays repaired */
+/** Sweeps once. @throws the first error of a store; earlier repairs remain */
 export async function sweep({ scans, credits, organisations, exists, pendingBefore, limit }: SweepRequest): Promise<Swept> {
   const swept: Swept = { accepted: 0, discarded: 0, settled: 0, relayed: 0 };
   for (const row of await scans.abandoned(pendingBefore, limit)) {
@@ -40,14 +40,14 @@ export async function sweep({ scans, credits, organisations, exists, pendingBefo
       swept.accepted += 1;
       continue;
     }
-    // The credits first: without its row nobody would know what the hold was for until the step below.
+    // Credits first: after a crash between the two, the row still identifies the hold.
     if (await credits.settle(row.organisation, row.id, 0)) swept.settled += 1;
     if (await scans.discard(row.id)) swept.discarded += 1;
   }
   for (const { id: organisation } of await organisations.list()) {
     for (const { scanId } of await credits.holds(organisation)) {
       const row = await scans.find(scanId);
-      // No row: it was discarded, for credits are never reserved before the row exists.
+      // A hold without a row belongs to a discarded row, because the row is created before the reservation.
       if (row !== null && !isTerminal(row.phase)) continue;
       if (await credits.settle(organisation, scanId, row === null ? 0 : pagesToCharge(row.phase, row.outcome?.pages))) swept.settled += 1;
     }

@@ -1,4 +1,4 @@
-/** Repairs what crashes left behind, and deletes what has been kept long enough. Every step may be repeated. */
+/** Repairs the leftovers of crashes and deletes expired reports. Every step is idempotent. */
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -21,12 +21,12 @@ export interface SweeperDeps {
   organisations: Organisations;
   reports: Pick<Reports, 'remove' | 'removeAll'>;
   mirror: Pick<Mirror, 'change'>;
-  /** Reconciles a scan again and writes its row. */
+  /** Reconciles a scan again and rewrites its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
   apiNamespace: string;
-  /** How long the reports of an ended scan are kept, in days. */
+  /** Days to keep the reports of an ended scan. */
   retentionDays: number;
-  /** The age at which a row that is still pending was abandoned by its submitter, in milliseconds. */
+  /** The age at which a pending row counts as abandoned, in milliseconds. */
   pendingForMs: number;
   /** The time without a change after which a live row is compared with its resource, in milliseconds. */
   staleForMs: number;
@@ -34,7 +34,7 @@ export interface SweeperDeps {
   now: () => Date;
 }
 
-/** What one sweep repaired. */
+/** The number of repairs of one sweep. */
 export interface SweepResult {
   accepted: number;
   discarded: number;
@@ -42,15 +42,15 @@ export interface SweepResult {
   relayed: number;
   /** Live rows whose resource is gone. */
   orphaned: number;
-  /** Ended scans whose reports were kept long enough. */
+  /** Ended scans whose retention has expired. */
   expired: number;
 }
 
-/** More than the limit of live scans: rows that only wait for admission must not hide the others. */
+/** Higher than the limit of live scans, so that rows that wait for admission do not hide other rows. */
 const STALE_MAX = 10_000;
 const BATCH = 200;
 
-/** One sweep. @throws the first error of a store; what was repaired until then stays repaired */
+/** Returns a function that sweeps once. It throws the first error of a store; earlier repairs remain. */
 export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
   const { scanClient, connection, scans, credits, mirror, now } = deps;
 
@@ -65,7 +65,7 @@ export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
       const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name));
       return isOf(row)(scan) ? scan : null;
     } catch (error) {
-      // By reason: if the custom resource definition is missing, the answer is also a 404, which says nothing about this scan.
+      // Check the reason and the name: a missing custom resource definition also causes a 404.
       if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
       throw error;
     }
@@ -80,7 +80,7 @@ export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
         deps.reconcileAgain(scan);
         continue;
       }
-      // Its finalizer was removed by force, or the cluster was lost.
+      // Someone removed the finalizer by force, or the cluster was lost.
       await credits.settle(row.organisation, row.id, 0);
       await mirror.change(row.id, {
         phase: 'failed',
@@ -98,9 +98,9 @@ export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
     let expired = 0;
     for (let rows = await scans.expired(before, BATCH); rows.length > 0; rows = await scans.expired(before, BATCH)) {
       for (const row of rows) {
-        // The objects first: without the row no one could find them.
+        // Objects first: without the row they could not be found again.
         await deps.reports.remove(Object.values(reportKeys(row.id)));
-        // Usually nothing: an upload that ended after its scan did.
+        // An upload may have finished after its scan ended.
         await deps.reports.removeAll(incomingPrefix(row.id));
         await scans.forget(row.id);
         expired += 1;

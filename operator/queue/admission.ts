@@ -1,21 +1,21 @@
-/** Decides which scans are admitted, and what those that wait report: first come, first served. Pure. */
+/** Decides which scans to admit, first come, first served, and the condition of those that keep waiting. Pure. */
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 
 export interface QueueLoad {
-  /** Scans that wait. */
+  /** The number of waiting scans. */
   queued: number;
-  /** Scans that were admitted and have not ended. */
+  /** The number of admitted scans that have not ended. */
   running: number;
-  /** How long the first waiting scan has waited. */
+  /** The waiting time of the first scan in the queue. */
   oldestWaitSeconds: number;
-  /** Scans that have not ended, those included that were not vetted yet. The API compares it with its limit. */
+  /** The number of scans that have not ended, including those not vetted yet. The API compares it with its limit. */
   live: number;
   paused: boolean;
 }
 
-/** `queued`, `running` and `oldestWaitSeconds` are as they will be after the admissions. */
+/** `queued`, `running` and `oldestWaitSeconds` are the values after the admissions. */
 export interface QueueDecision extends QueueLoad {
   /** The scans to admit, in order. */
   admit: AccessibilityScan[];
@@ -29,15 +29,15 @@ export interface Waiting {
   message: string;
 }
 
-/** A scan waits if it was vetted, is not admitted, and is not being ended. */
+/** A scan waits if it was vetted, is not admitted, and is not being canceled or deleted. */
 export function isWaiting(scan: AccessibilityScan): boolean {
   const ending = scan.spec.cancel === true || scan.metadata.deletionTimestamp !== undefined;
   return scan.status?.phase !== undefined && !hasEnded(scan) && !isAdmitted(scan) && !ending;
 }
 
 /**
- * @param scans all scans, with the operator's own writes: a place that was just given must not be given again
- * @param queue null if there is none: the queue is then open and has the default size
+ * @param scans all scans, including the operator's own writes, so that capacity is not given away twice
+ * @param queue null if it does not exist; the queue is then open and has the default size
  */
 export function decideAdmission(
   scans: readonly AccessibilityScan[],
@@ -80,7 +80,7 @@ function whyWaiting(ahead: number): { reason: string; message: string } {
 
 const createdAt = (scan: AccessibilityScan): number => Date.parse(scan.metadata.creationTimestamp!);
 
-/** Creation times are whole seconds; the uid orders scans of the same second, always in the same way. */
+/** Creation times are whole seconds. The uid gives scans of the same second a stable order. */
 function byCreation(a: AccessibilityScan, b: AccessibilityScan): number {
   return createdAt(a) - createdAt(b) || a.metadata.uid!.localeCompare(b.metadata.uid!);
 }

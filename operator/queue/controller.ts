@@ -1,4 +1,4 @@
-/** The controller of the ScanQueue: admits scans, reports to those that wait, and mirrors the queue's state for the API. */
+/** The ScanQueue controller: admits scans, updates the status of waiting ones, and mirrors the queue state for the API. */
 import { API_VERSION, DEFAULT_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
@@ -24,9 +24,9 @@ export interface QueueControllerDeps {
   clock: Clock;
 }
 
-/** There is one queue. Its one key also keeps two workers from admitting at the same time. */
+/** There is only one queue. A single key also prevents two workers from admitting at the same time. */
 const KEY = DEFAULT_QUEUE;
-/** The API does not trust a queue state that is older than a few of these. */
+/** The API rejects a queue state that is older than a few of these intervals. */
 const EVERY_MS = 10_000;
 const CONFLICT_RETRY_MS = 200;
 
@@ -43,7 +43,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
     maxBackOffMs: 5_000,
     sources: [
       (enqueue) => {
-        // A queue that does not exist yet causes no event.
+        // A queue that does not exist yet emits no event.
         enqueue(KEY);
         return () => undefined;
       },
@@ -65,7 +65,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
         signal.throwIfAborted();
         const written = await skipConflict(() => act(action, facts, signal));
         if (action.do === 'mirror') mirrored = { state: action.state, at: facts.now };
-        // A scan that waits is explained at the next plan.
+        // The next plan updates the status of the waiting scan.
         if (!written && action.do !== 'explainWait') conflict = true;
       }
       return { requeueAfterMs: conflict ? CONFLICT_RETRY_MS : (wakeAfterMs ?? EVERY_MS) };
@@ -105,7 +105,7 @@ function createQueueActions(
   };
 }
 
-/** Runs a write. @returns false if the object has changed, is gone or exists already: the next plan sees how */
+/** Runs a write. @returns false if the object has changed, is gone or exists already; the next plan handles the new state */
 async function skipConflict(write: () => Promise<void>): Promise<boolean> {
   try {
     await write();

@@ -1,4 +1,4 @@
-/** Plans the writes of the queue: one pure function from the scans and the ScanQueue to a list of actions. */
+/** Plans the queue's writes: a pure function from the scans and the ScanQueue to a list of actions. */
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { conditionOf } from '../runtime/conditions.ts';
@@ -7,19 +7,19 @@ import { decideAdmission, type QueueDecision, type QueueLoad, type Waiting } fro
 
 export interface QueueFacts {
   scans: readonly AccessibilityScan[];
-  /** Null: the cache holds no ScanQueue. */
+  /** Null if the cache holds no ScanQueue. */
   queue: ScanQueue | null;
-  /** The size of a queue whose spec states none. */
+  /** The limit if the ScanQueue does not set `maxRunning`. */
   defaultMaxRunning: number;
-  /** What this operator last wrote to the read model, and when; null if it has not written. */
+  /** The last write of this operator to the read model; null before the first write. */
   mirrored: { state: Omit<QueueState, 'updatedAt'>; at: Date } | null;
-  /** How often the queue is planned although nothing happens, in milliseconds. */
+  /** The interval of plans without events, in milliseconds. */
   everyMs: number;
   now: Date;
 }
 
 export type QueueAction =
-  /** Create the ScanQueue, so that there is something to pause. */
+  /** Create the ScanQueue, so that it can be paused. */
   | { do: 'create' }
   /** Write the state to the read model, where the API reads it. */
   | { do: 'mirror'; state: Omit<QueueState, 'updatedAt'> }
@@ -29,9 +29,9 @@ export type QueueAction =
   | { do: 'writeStatus'; queue: ScanQueue; status: NonNullable<ScanQueue['status']> }
   | { do: 'measure'; load: QueueLoad };
 
-/** Explanations per plan: admission must not wait for thousands of them. */
+/** The maximum number of explanations per plan, so that thousands of them do not delay admission. */
 const EXPLANATIONS_MAX = 50;
-/** The pause before explaining to the rest. */
+/** The delay before the remaining explanations. */
 const MORE_AFTER_MS = 200;
 
 export function planQueue(facts: QueueFacts): Plan<QueueAction> {
@@ -39,10 +39,10 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const decision = decideAdmission(facts.scans, queue, facts.defaultMaxRunning, now);
   const actions: QueueAction[] = [];
   if (queue === null) actions.push({ do: 'create' });
-  // First, because a pause must hold at the API even if a later action fails.
+  // First, so that the API sees a pause even if a later action fails.
   if (mirrorIsDue(facts, decision)) actions.push({ do: 'mirror', state: { paused: decision.paused, live: decision.live } });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
-  const unexplained = decision.waiting.filter(isNews);
+  const unexplained = decision.waiting.filter(hasNewExplanation);
   for (const waiting of unexplained.slice(0, EXPLANATIONS_MAX)) actions.push({ do: 'explainWait', waiting });
   const status = queue && statusChange(queue, decision, everyMs);
   if (queue !== null && status !== null) actions.push({ do: 'writeStatus', queue, status });
@@ -52,22 +52,22 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
 
 function mirrorIsDue({ mirrored, now, everyMs }: QueueFacts, { paused, live }: QueueDecision): boolean {
   if (mirrored === null || mirrored.state.paused !== paused || mirrored.state.live !== live) return true;
-  // The API does not trust a state that is too old.
+  // The API rejects an outdated state.
   return now.getTime() - mirrored.at.getTime() >= everyMs;
 }
 
-function isNews({ scan, reason, message }: Waiting): boolean {
+function hasNewExplanation({ scan, reason, message }: Waiting): boolean {
   const current = conditionOf(scan.status?.conditions, 'Admitted');
   return current?.reason !== reason || current.message !== message;
 }
 
-/** The status to write; null if the present one is good enough. */
+/** Returns the status to write, or null if the current one is recent enough. */
 function statusChange(queue: ScanQueue, load: QueueLoad, everyMs: number): NonNullable<ScanQueue['status']> | null {
   const { queued, running, oldestWaitSeconds } = load;
   const current = queue.status;
   const status = { queued, running, oldestWaitSeconds, observedGeneration: queue.metadata.generation };
   const same = current?.queued === queued && current.running === running && current.observedGeneration === status.observedGeneration;
-  // The wait grows all the time; alone it is written only as often as the queue is planned anyway.
+  // The waiting time always grows. If nothing else changes, it is written once per interval.
   const waitIsRecent = Math.abs((current?.oldestWaitSeconds ?? 0) - oldestWaitSeconds) * 1000 < everyMs;
   return same && waitIsRecent ? null : status;
 }

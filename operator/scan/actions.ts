@@ -1,4 +1,4 @@
-/** Executes the actions of a plan, one after the other. Each may be repeated: the operator may die between any two lines. */
+/** Executes the actions of a plan in order. Each action is idempotent, because the operator may crash at any point. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { uploadSlotOf, type PodStored } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
@@ -21,7 +21,7 @@ import type { ScanTraces } from './traces.ts';
 
 export interface ActionDeps {
   scanClient: ScanClient;
-  children: Pick<Children, 'giveUpPod' | 'removeJob'>;
+  children: Pick<Children, 'failLostPod' | 'removeJob'>;
   preflight: Preflight;
   launch: Launcher;
   ingestion: Ingestion;
@@ -29,23 +29,23 @@ export interface ActionDeps {
   states: ReconcileStates;
   reports: Pick<Reports, 'removeAll'>;
   recorder: Recorder;
-  /** How often a crashed scanner is retried. */
+  /** The number of retries after crashes. */
   retries: number;
   traces: ScanTraces;
-  /** Called for each scan that ends, usually once. */
+  /** Called at least once for each scan that ends. */
   onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
 }
 
 export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
 
-/** What an action works on: the scan is as the previous action left it. */
+/** The input of an action. `scan` includes the writes of the previous actions. */
 interface Step {
   facts: Facts;
   scan: AccessibilityScan;
   signal: AbortSignal;
 }
 
-/** Executes one action. @returns the scan as the action left it */
+/** Executes one action. @returns the scan after the action's writes */
 type Handlers = { [Name in Action['do']]: (action: Extract<Action, { do: Name }>, step: Step) => Promise<AccessibilityScan> };
 
 export function createActions(deps: ActionDeps): RunActions {
@@ -62,7 +62,7 @@ export function createActions(deps: ActionDeps): RunActions {
   };
 }
 
-/** The attempts and the Job: a scan may end before any of it was written. */
+/** The attempts and the Job name, which may not be in the status yet when a scan ends. */
 function workSoFar({ facts: { job, pods }, scan }: Step): StatusPatch {
   return { ...attemptsSoFar(scan.status, pods), ...(job !== null && { jobName: job.metadata.name }) };
 }
@@ -82,7 +82,7 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
   deps.onEnd(phase, reason, Math.max(0, took / 1000), passed);
 }
 
-/** From a new resource to its Job. */
+/** Handlers for a scan before its Job runs. */
 function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch'> {
   const { scanClient, preflight, states } = deps;
   return {
@@ -106,14 +106,14 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
   };
 }
 
-/** While the scan runs. */
-function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'ingest' | 'giveUpPod'> {
+/** Handlers for a running scan. */
+function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'ingest' | 'failLostPod'> {
   const { scanClient, children, mirror, states, recorder, traces } = deps;
   return {
     async observe(action, { facts, scan, signal }) {
       const written = await scanClient.patchStatus(scan, action.status, signal);
       states.of(scan.metadata.uid!).statusAt = facts.now;
-      // Not when the Job is created: the response to that may be lost although the Job exists.
+      // Recorded here because the response to the creation of the Job may be lost.
       if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
       return written;
     },
@@ -127,8 +127,8 @@ function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'i
     ingest(action, step) {
       return traces.during('ingest', step.scan, step.facts.scanId, () => ingest(deps, action.stored, step));
     },
-    async giveUpPod(action, { facts, scan, signal }) {
-      await children.giveUpPod(action.pod, facts.now, signal);
+    async failLostPod(action, { facts, scan, signal }) {
+      await children.failLostPod(action.pod, facts.now, signal);
       return scan;
     },
   };
@@ -137,7 +137,7 @@ function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'i
 async function ingest(deps: ActionDeps, stored: PodStored, step: Step): Promise<AccessibilityScan> {
   const { facts, scan, signal } = step;
   const options = withDefaults(scan.spec);
-  // The slots are those of the Job's launch; the setting may have changed since then.
+  // Use the retries of the Job: the setting may have changed since the launch.
   const slots = uploadSlots(facts.job?.spec?.backoffLimitPerIndex ?? deps.retries);
   const ingested = await deps.ingestion.ingest(stored, uploadSlotOf(slots, stored)!, {
     scanId: facts.scanId,
@@ -160,7 +160,7 @@ async function ingest(deps: ActionDeps, stored: PodStored, step: Step): Promise<
   return written;
 }
 
-/** At the end and after it. */
+/** Handlers for the end of a scan and afterwards. */
 function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
   const { scanClient, children, mirror, states, traces, reports } = deps;
   return {
@@ -177,8 +177,8 @@ function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'fi
     async release(_, { facts, scan, signal }) {
       const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
       const released = await scanClient.patchMetadata(scan, { finalizers }, signal);
-      // Only now: an operator that dies before the end is written verifies the uploads again. Nothing waits for this, and
-      // if it fails, the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
+      // Only now, because an operator that restarts before the end is written verifies the uploads again. If the removal fails,
+      // the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
       if (scan.status?.jobName !== undefined) void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
       return released;
     },

@@ -1,14 +1,14 @@
-/** Tracks since when the message bus has been connected: silence of a pod proves nothing while messages cannot arrive. */
+/** Tracks how long the message bus has been connected, because a pod is not stuck while its messages cannot arrive. */
 import type { Bus } from '../../stores/nats.ts';
 
 export interface BusUptime {
-  /** Starts to check the connection. @returns how to end it */
+  /** Starts to check the connection. @returns a function that stops it */
   start(): () => void;
-  /** Since when the bus has been connected without interruption; null while it is disconnected. */
+  /** The start of the current connection; null while disconnected. */
   since(): Date | null;
 }
 
-/** An interruption shorter than this costs at most one message. */
+/** A shorter interruption loses at most one message. */
 const CHECK_EVERY_MS = 1_000;
 
 export function createBusUptime(bus: Pick<Bus, 'connected'>, now: () => Date): BusUptime {

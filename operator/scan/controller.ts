@@ -1,4 +1,4 @@
-/** The controller of AccessibilityScans: what it watches, and how it gathers, plans and acts. */
+/** The AccessibilityScan controller: its sources, and its gather, plan and execute steps. */
 import { SCAN_ID_LABEL, jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
@@ -45,7 +45,7 @@ export interface ScanControllerDeps {
   recorder: Recorder;
   settings: OperatorSettings;
   metrics: OperatorMetrics;
-  /** Absent: nothing is traced. */
+  /** Default: no tracing. */
   tracer?: Tracer;
   logger: Logger;
   clock: Clock;
@@ -56,18 +56,18 @@ export interface ScanController extends ControllerDefinition<Facts, Action> {
   forgetMirrored(scan: AccessibilityScan): void;
 }
 
-/** Scans that are reconciled at the same time. */
+/** The number of scans reconciled concurrently. */
 const WORKERS = 8;
 
 const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
   lostPodMs: 60_000,
   lingerMs: 60_000,
-  lateNewsMs: 5_000,
+  jobEndGraceMs: 5_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
 };
 
-/** What the parts of the controller share. */
+/** State shared by the sources, the gatherer and the executor. */
 interface Shared {
   jobs: Watched<Job>;
   pods: Watched<Pod>;
@@ -115,7 +115,7 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
   };
 }
 
-/** Jobs and pods of scans; pods are indexed by the uid of their Job. */
+/** Watches the Jobs and pods of scans. Pods are indexed by the uid of their Job. */
 function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): { jobs: Watched<Job>; pods: Watched<Pod> } {
   const owner = ({ metadata }: Pod) => metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
   return {
@@ -128,7 +128,7 @@ function scanKeysOf(child: KubernetesObject, scanClient: ScanClient): string[] {
   return scanClient.byIndex('id', child.metadata.labels?.[SCAN_ID_LABEL] ?? '').map(keyOf);
 }
 
-/** Follows each scan for the phase metrics, and drops what is remembered of deleted scans. */
+/** Updates the phase metrics of each scan and drops the state of deleted scans. */
 function trackChanges({ scanClient, metrics, settings }: ScanControllerDeps, { states, podMessages, now }: Shared): void {
   const phases = createPhaseTracker({ now, onChange: metrics.phaseChanged });
   scanClient.onChange(({ type, object }) => {
@@ -139,7 +139,7 @@ function trackChanges({ scanClient, metrics, settings }: ScanControllerDeps, { s
   });
 }
 
-/** Messages of scanner pods on the bus enqueue their scan. */
+/** Enqueues a scan for each new message of its pods on the bus. */
 function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDeps, { jobs, pods, podMessages, now }: Shared): Source {
   return (enqueue) =>
     bus.followProgress((scanId, payload) => {

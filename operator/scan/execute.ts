@@ -1,4 +1,4 @@
-/** Executes what the plan decided for a scan, logs it, and says whether the scan is planned again at once. */
+/** Executes and logs a scan's plan, and decides whether to plan again at once. */
 import { requestOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { conditionOf } from '../runtime/conditions.ts';
@@ -17,7 +17,7 @@ export interface ExecuteDeps {
   logger: Logger;
 }
 
-/** Actions that happen many times in a scan's life and say little about it. */
+/** Frequent actions, logged at debug level. */
 const FREQUENT: ReadonlySet<Action['do']> = new Set(['mirror', 'observe']);
 
 export function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execute'] {
@@ -46,7 +46,7 @@ export function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execut
   };
 }
 
-/** The cache still holds a scan for a moment after this operator let it go; it must not be planned again meanwhile. */
+/** The cache holds a released scan until the deletion event arrives. It must not be planned again in that time. */
 function nextOf(names: readonly Action['do'][], beingDeleted: boolean): Next {
   const gone = names.includes('expire') || (beingDeleted && names.includes('release'));
   return gone ? {} : 'again';

@@ -1,7 +1,7 @@
-/** Gathers the facts about a scan: from the caches, from its pods' messages, and from the server if a cache may be behind. */
+/** Gathers the facts about a scan from the caches, its pods' messages, and the API server if a cache may lag behind. */
 import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Children } from './launch/children.ts';
-import { isOver, isOwnedBy, type Job, type Pod } from './kube-types.ts';
+import { isPodTerminal, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import type { ReconcileStates, ReconcileState } from './reconcile-state.ts';
 import { byAttempt } from './policy/pod-identity.ts';
 import type { Facts } from './policy/plan.ts';
@@ -10,12 +10,12 @@ import { hasEnded } from './policy/status.ts';
 
 export interface GatherDeps {
   jobs: { get(namespace: string, name: string): Job | undefined };
-  /** Indexed by the uid of their owner as `owner`. */
+  /** Has the index `owner`, by the uid of the owner. */
   pods: { byIndex(name: string, value: string): Pod[] };
   children: Children;
   states: ReconcileStates;
   podMessages: PodMessageLog;
-  /** Since when the bus has been connected without interruption; null while it is disconnected. */
+  /** The start of the current bus connection; null while disconnected. */
   busSince: () => Date | null;
   apiNamespace: string;
   now: () => Date;
@@ -23,7 +23,7 @@ export interface GatherDeps {
 
 export type Gather = (scan: AccessibilityScan) => Promise<Facts>;
 
-/** A younger Job may have no pod because the Job controller has only just seen it, in milliseconds. */
+/** The age after which a Job should have a pod, in milliseconds. */
 const POD_DUE_MS = 3_000;
 
 export function createGather(deps: GatherDeps): Gather {
@@ -37,7 +37,7 @@ export function createGather(deps: GatherDeps): Gather {
       return leaves && hasEnded(scan) ? null : cached;
     }
     if (state.job !== null) return state.job.metadata.uid === state.removedJob ? null : state.job;
-    // The status names a Job that the cache does not hold: it is gone, or the cache is behind. Only the server knows.
+    // The status names a Job that the cache does not hold: it is gone, or the cache lags behind. Ask the API server.
     return scan.status?.jobName !== undefined && !hasEnded(scan) ? children.readJob(scan, scanId) : null;
   }
 
@@ -47,7 +47,7 @@ export function createGather(deps: GatherDeps): Gather {
     const state = states.of(scan.metadata.uid!);
     const job = await jobOf(scan, scanId, state);
     const own = job === null ? [] : byAttempt(pods.byIndex('owner', job.metadata.uid!));
-    const alive = own.some((pod) => !isOver(pod));
+    const alive = own.some((pod) => !isPodTerminal(pod));
     state.noPodSince = job === null || alive ? null : (state.noPodSince ?? now);
     const overdue = job !== null && own.length === 0 && now.getTime() - Date.parse(job.metadata.creationTimestamp!) > POD_DUE_MS;
     return {
@@ -56,7 +56,7 @@ export function createGather(deps: GatherDeps): Gather {
       now,
       job,
       pods: own,
-      trouble: overdue && !hasEnded(scan) ? await children.trouble(job) : null,
+      podCreationError: overdue && !hasEnded(scan) ? await children.podCreationError(job) : null,
       podMessages: podMessages.of(scanId),
       busSince: deps.busSince(),
       state,

@@ -3,13 +3,13 @@ import { describePodEnd, diagnosePendingPod } from './policy/pod-diagnostics.ts'
 import {
   essentialJob,
   essentialPod,
-  isOver,
+  isPodTerminal,
   isOwnedBy,
   isPending,
   jobEnd,
   scannerImage,
   scannerState,
-  withoutFieldOwners,
+  withoutManagedFields,
 } from './kube-types.ts';
 import type { Job, Pod } from './kube-types.ts';
 import { identityOf } from './policy/pod-identity.ts';
@@ -76,7 +76,8 @@ describe('cached Jobs and pods', () => {
     expect(isOwnedBy(held, 'uid-of-s')).to.equal(true);
     for (const pod of pods) {
       const slim = essentialPod(pod);
-      for (const read of [isOver, isPending, scannerState, scannerImage, describePodEnd]) expect(read(slim)).to.deep.equal(read(pod));
+      for (const read of [isPodTerminal, isPending, scannerState, scannerImage, describePodEnd])
+        expect(read(slim)).to.deep.equal(read(pod));
       expect(diagnosePendingPod(slim, scanWith())).to.deep.equal(diagnosePendingPod(pod, scanWith()));
       expect(isOwnedBy(slim, 'uid-of-s')).to.equal(true);
       expect(identityOf(slim)).to.deep.equal({ attempt: 1, shard: 0 });
@@ -95,6 +96,6 @@ describe('cached Jobs and pods', () => {
 
   it('drop all other fields', () => {
     expect(JSON.stringify([essentialJob(job), ...pods.map(essentialPod)])).to.not.match(/template|managedFields|note|imageID|hostIP/);
-    expect(JSON.stringify(withoutFieldOwners({ ...scanWith(), metadata: meta('scan') }))).to.not.contain('managedFields');
+    expect(JSON.stringify(withoutManagedFields({ ...scanWith(), metadata: meta('scan') }))).to.not.contain('managedFields');
   });
 });

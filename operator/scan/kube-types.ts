@@ -1,4 +1,4 @@
-/** The Kubernetes resources that the operator works with, and the questions that it asks of Jobs, pods and scans. */
+/** The Kubernetes resources that the operator uses, and predicates for Jobs, pods and scans. */
 import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
@@ -14,7 +14,7 @@ export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
 export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
-/** batch/v1 Job: the fields that a scan needs, which are all that the caches hold. */
+/** batch/v1 Job, reduced to the fields that the caches hold. */
 export interface Job extends KubernetesObject {
   spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex'>;
   status?: Pick<Wire<V1JobStatus>, 'conditions'>;
@@ -22,14 +22,14 @@ export interface Job extends KubernetesObject {
 
 type ContainerStatus = Pick<Wire<V1ContainerStatus>, 'name' | 'image' | 'state'>;
 
-/** core/v1 Pod, likewise. */
+/** core/v1 Pod, reduced to the fields that the caches hold. */
 export interface Pod extends KubernetesObject {
   status?: Pick<Wire<V1PodStatus>, 'phase' | 'reason' | 'message' | 'conditions'> & { containerStatuses?: ContainerStatus[] };
 }
 
 /**
- * The fields of a Job that the caches hold. With a thousand scans, the others would be most of the operator's memory.
- * Never write such an object back.
+ * Reduces a Job to the fields that the operator reads. With a thousand scans, the other fields would dominate the operator's
+ * memory. Never write such an object back.
  */
 export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job): Job {
   return {
@@ -43,7 +43,7 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
 
 const IDENTITY: ReadonlySet<string> = new Set(Object.values(POD_IDENTITY_ANNOTATIONS));
 
-/** The fields of a pod that the caches hold, and the annotations that identify its attempt. */
+/** Reduces a pod to the fields that the operator reads, including the annotations that identify its attempt. */
 export function essentialPod({ apiVersion, kind, metadata: whole, status }: Pod): Pod {
   const annotations = Object.entries(whole.annotations ?? {}).filter(([name]) => IDENTITY.has(name));
   const metadata = { ...essentialMeta(whole), ...(annotations.length > 0 && { annotations: Object.fromEntries(annotations) }) };
@@ -67,21 +67,21 @@ function essentialMeta(metadata: ObjectMeta): ObjectMeta {
   };
 }
 
-/** A scan without `managedFields`, which are as long as the rest of it. */
-export function withoutFieldOwners(scan: AccessibilityScan): AccessibilityScan {
+/** Removes `managedFields`, which are as large as the rest of the scan. */
+export function withoutManagedFields(scan: AccessibilityScan): AccessibilityScan {
   const { managedFields: _, ...metadata } = scan.metadata as ObjectMeta & { managedFields?: unknown };
   return { ...scan, metadata };
 }
 
-/** The name of the one container of a scanner pod. */
+/** The name of the container in a scanner pod. */
 export const CONTAINER = 'scanner';
 
-/** Whether the object with this uid is the controller of the given one. */
+/** Returns whether the owner with this uid is the object's controller. */
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
 }
 
-/** How a Job ended; null while it runs. `active == 0` does not mean that it ended: a Job between two pods has none. */
+/** Returns how a Job ended, or null while it runs. Do not rely on `active`: it is 0 between two pods. */
 export function jobEnd(job: Job): { succeeded: boolean; reason: string; message: string; at: Date | null } | null {
   for (const type of ['Complete', 'Failed'] as const) {
     const condition = conditionOf(job.status?.conditions, type);
@@ -92,22 +92,21 @@ export function jobEnd(job: Job): { succeeded: boolean; reason: string; message:
   return null;
 }
 
-/** Whether a pod has ended, successfully or not. */
-export function isOver(pod: Pod): boolean {
+export function isPodTerminal(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 }
 
-/** Whether a pod exists but does not run yet: it waits for its node, image or volumes. */
+/** Returns whether a pod has not started yet: it waits for its node, image or volumes. */
 export function isPending(pod: Pod): boolean {
-  return !isOver(pod) && pod.status?.phase !== 'Running';
+  return !isPodTerminal(pod) && pod.status?.phase !== 'Running';
 }
 
-/** The state of the scanner container; empty if it has none yet. */
+/** The state of the scanner container; empty if it is not known yet. */
 export function scannerState(pod: Pod): Wire<V1ContainerState> {
   return scannerOf(pod)?.state ?? {};
 }
 
-/** The image of the scanner container; undefined before a node has the pod. */
+/** The image of the scanner container; undefined before the pod is scheduled. */
 export function scannerImage(pod: Pod): string | undefined {
   return scannerOf(pod)?.image || undefined;
 }
@@ -116,12 +115,11 @@ function scannerOf(pod: Pod): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.name === CONTAINER);
 }
 
-/** Whether the queue has admitted the scan. */
 export function isAdmitted(scan: AccessibilityScan): boolean {
   return admitted(scan)?.status === 'True';
 }
 
-/** When the queue admitted the scan; null if it has not. */
+/** The admission time; null if the scan is not admitted. */
 export function admittedAt(scan: AccessibilityScan): Date | null {
   const condition = admitted(scan);
   return condition?.status === 'True' ? new Date(condition.lastTransitionTime) : null;

@@ -1,4 +1,4 @@
-/** What follows from a scan's end: settles its credits, updates its row, and publishes it. Every step may be repeated. */
+/** Mirrors a scan to its row and the message bus, and settles its credits at the end. Every step is idempotent. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
@@ -11,7 +11,7 @@ import { phaseOf } from './policy/status.ts';
 export interface Mirror {
   /** Changes a row and publishes the change. @returns the row; null if there is none */
   change(scanId: string, change: ScanChange): Promise<ScanRow | null>;
-  /** Settles, mirrors and publishes the end that the status of a scan states. */
+  /** Settles, mirrors and publishes the end of a scan, as stated by its status. */
   finish(scan: AccessibilityScan, scanId: string): Promise<void>;
 }
 
@@ -36,16 +36,16 @@ export function createMirror({
     change,
     async finish(scan, scanId) {
       const row = await scans.find(scanId);
-      // The row with this id belongs to another resource: this scan must not settle it.
+      // If the row belongs to another resource, this scan must not settle it.
       if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
-      // Credits first: a client that sees the end of the scan must see the right balance.
+      // Credits first, so that a client that sees the end of the scan also sees the right balance.
       await credits.settle(row.organisation, scanId, pagesToCharge(phaseOf(scan), scan.status?.pages));
       await change(scanId, endOf(scan, scanId));
     },
   };
 }
 
-/** The end of a scan as its row shows it, from its status alone. */
+/** Derives the end of a scan for its row from the status alone. */
 export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
   const status = scan.status ?? {};
   const phase = phaseOf(scan);

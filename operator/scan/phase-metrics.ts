@@ -1,4 +1,4 @@
-/** Follows every scan from phase to phase, to count the scans in each phase and measure how long each takes. */
+/** Tracks the phase of every scan, to count scans per phase and measure the time in each phase. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { LivePhase } from '../../core/scan/phases.ts';
 import { admittedAt, isAdmitted } from './kube-types.ts';
@@ -10,9 +10,9 @@ export type Stage = LivePhase | 'starting';
 export interface PhaseChange {
   /** Null if the scan was not known. */
   from: Stage | null;
-  /** Null if the scan has ended or is gone. */
+  /** Null if the scan has ended or was deleted. */
   to: Stage | null;
-  /** How long it was in `from`; null if the start was not seen. */
+  /** Time spent in `from`; null if its start was not seen. */
   seconds: number | null;
 }
 
@@ -27,7 +27,7 @@ function stageOf(scan: AccessibilityScan): Stage | null {
   return phase === 'queued' && isAdmitted(scan) ? 'starting' : phase;
 }
 
-/** When a scan that is seen for the first time entered its phase; null if its status does not say. */
+/** The time at which a newly seen scan entered its phase; null if its status does not state it. */
 function sinceOf(scan: AccessibilityScan, stage: Stage): Date | null {
   if (stage === 'queued') return new Date(scan.metadata.creationTimestamp!);
   return stage === 'starting' ? admittedAt(scan) : null;

@@ -1,26 +1,26 @@
-/** What this operator remembers of each live scan besides the cluster and the stores. Losing it costs work, never correctness. */
+/** In-memory state per live scan. Losing it, as after a restart, causes extra work but no wrong results. */
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Phase } from '../../core/scan/phases.ts';
 import type { Job } from './kube-types.ts';
 
 export interface ReconcileState {
-  /** The Job as the create request returned it, until the cache holds it. */
+  /** The Job from the create response, until the cache holds it. */
   job: Job | null;
-  /** The uid of the deleted Job, until the cache has seen the deletion. */
+  /** The uid of the deleted Job, until the cache has processed the deletion. */
   removedJob: string | null;
-  /** Since when this operator sees a Job without a live pod. */
+  /** The time since which the Job has had no live pod. */
   noPodSince: Date | null;
-  /** Results that were verified and refused: the reason, by attempt. */
+  /** The reasons why results were refused, by attempt. */
   refused: Map<string, string>;
-  /** What this operator last wrote to the read model; null if it has not written. */
+  /** The last write to the read model; null before the first write. */
   mirrored: { phase: Phase; pages: PageProgress } | null;
   mirroredAt: Date | null;
-  /** When this operator last wrote page counts to the status. */
+  /** The time of the last write of page counts to the status. */
   statusAt: Date | null;
 }
 
 export interface ReconcileStates {
-  /** The state of a scan, by its uid. The caller changes it in place. */
+  /** Returns the state of a scan by its uid. Callers mutate it. */
   of(uid: string): ReconcileState;
   forget(uid: string): void;
 }

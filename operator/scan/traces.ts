@@ -1,6 +1,6 @@
 /**
- * The operator's part of a scan's trace. Spans derive from the scan's status, and their ids from the scan's id, so that the
- * replica that sees the end produces the same spans as the one that saw the beginning.
+ * The operator's spans of a scan's trace. They derive from the scan's status and their IDs from the scan's ID, so that every
+ * replica produces the same spans.
  */
 import { createHash } from 'node:crypto';
 import { traceOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
@@ -9,18 +9,18 @@ import { inSpan, type Tracer } from '../../platform/tracing.ts';
 import { admittedAt } from './kube-types.ts';
 
 export interface ScanTraces {
-  /** The scan's Job was created: its wait is over. @returns the parent of the pod's spans, if the scan is traced */
+  /** Ends the queue span. @returns the parent of the pod's spans, if the scan is traced */
   launched(scan: AccessibilityScan, scanId: string): string | undefined;
-  /** The scan has ended. */
+  /** Emits the run span. */
   ended(scan: AccessibilityScan, scanId: string, reason: string): void;
-  /** Runs `work` in a span of the scan's run. */
+  /** Runs `work` in a child span of the run span. */
   during<T>(name: string, scan: AccessibilityScan, scanId: string, work: () => Promise<T>): Promise<T>;
 }
 
 const idOf = (what: 'queue' | 'run', scanId: string): string => createHash('sha256').update(`${what}:${scanId}`).digest('hex').slice(0, 16);
 
 export function createScanTraces(tracer: Tracer): ScanTraces {
-  /** The run's span, before it is ended, for what is part of it. */
+  /** The traceparent of the run span, which is emitted only at the end. */
   function runOf(scan: AccessibilityScan, scanId: string): string | undefined {
     const above = readTraceparent(traceOf(scan));
     return above === null ? undefined : writeTraceparent({ ...above, spanId: idOf('run', scanId) });

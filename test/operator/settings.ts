@@ -31,7 +31,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
       stuckMs: 600_000,
       lostPodMs: 500,
       lingerMs: 600_000,
-      lateNewsMs: 300,
+      jobEndGraceMs: 300,
       statusEveryMs: 200,
       mirrorEveryMs: 50,
     },

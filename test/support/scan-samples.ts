@@ -25,7 +25,7 @@ export const TIMEOUTS: Timeouts = {
   stuckMs: 120_000,
   lostPodMs: 60_000,
   lingerMs: 60_000,
-  lateNewsMs: 5_000,
+  jobEndGraceMs: 5_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
 };
@@ -179,7 +179,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     now: NOW,
     job: null,
     pods: [],
-    trouble: null,
+    podCreationError: null,
     podMessages: new Map(),
     busSince: null,
     ...more,

@@ -1,4 +1,4 @@
-/** Creates, reads and deletes what a scan owns: its Job, its Secret, its pods. Each step may be repeated. */
+/** Creates, reads and deletes a scan's Job, Secret and pods. Each step is idempotent. */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
@@ -9,7 +9,7 @@ import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
 
-/** The cluster rejected an object permanently: a foreign object has its name (`taken`), or the request was refused. */
+/** The API server rejected an object permanently: a foreign object has its name (`taken`), or the request was refused. */
 export class ChildRefused extends Error {
   readonly kind: 'taken' | 'refused';
   constructor(kind: 'taken' | 'refused', message: string) {
@@ -20,18 +20,18 @@ export class ChildRefused extends Error {
 }
 
 export interface Children {
-  /** Reads the scan's Job from the server; null if it has none. */
+  /** Reads the scan's Job from the API server. Returns null if it has none. */
   readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
-  /** Creates the Secret. An existing one is this scan's, created before a crash. @throws ChildRefused */
+  /** Creates the Secret. Accepts an existing one, which was created before a crash. @throws ChildRefused */
   createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
   /** Creates the Job, or returns the existing one. @throws ChildRefused */
   createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
   /** Deletes a Job and its pods. No error if it does not exist. */
   removeJob(job: Job, signal: AbortSignal): Promise<void>;
   /** Marks a pod on a lost node as failed, as the pod garbage collector does when a node is deleted. */
-  giveUpPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
-  /** Why the Job controller could not create a pod, as its latest Event states; null if there is no such Event. Never throws. */
-  trouble(job: Job): Promise<string | null>;
+  failLostPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
+  /** Returns the message of the Job controller's latest FailedCreate Event, or null. Never throws. */
+  podCreationError(job: Job): Promise<string | null>;
 }
 
 const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
@@ -75,7 +75,7 @@ export function createChildren(connection: KubernetesConnection): Children {
 
     async removeJob(job, signal) {
       const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
-      // The default policy for Jobs leaves their pods running.
+      // The default policy for Jobs would not delete their pods.
       const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
       try {
         await connection.request('DELETE', path, { body, signal });
@@ -84,7 +84,7 @@ export function createChildren(connection: KubernetesConnection): Children {
       }
     },
 
-    async giveUpPod(pod, now, signal) {
+    async failLostPod(pod, now, signal) {
       const path = connection.path(PODS, pod.metadata.namespace, pod.metadata.name, 'status');
       const kept = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
       const disrupted = {
@@ -105,7 +105,7 @@ export function createChildren(connection: KubernetesConnection): Children {
       }
     },
 
-    async trouble(job) {
+    async podCreationError(job) {
       try {
         const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
         const { items } = await connection.request<{ items: Wire<CoreV1Event>[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
@@ -115,7 +115,7 @@ export function createChildren(connection: KubernetesConnection): Children {
         const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
         return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
       } catch {
-        // Only the message is less precise without it.
+        // Without it, only the scan's message is less precise.
         return null;
       }
     },

@@ -16,7 +16,7 @@ import { CONTAINER } from '../kube-types.ts';
 import { SHARDS } from '../policy/pod-identity.ts';
 import { JOB_MARGIN_SECONDS } from '../policy/run-time.ts';
 
-/** How this installation runs its scanners. */
+/** The installation's settings for scanner pods. */
 export interface ScannerSettings {
   image: string;
   imagePullPolicy: string;
@@ -24,26 +24,26 @@ export interface ScannerSettings {
   imagePullSecrets: readonly string[];
   /** False: pods use user namespaces, which map container root to an unprivileged host UID. */
   hostUsers: boolean;
-  /** For scans that name none. Lower than the service's own, so that pending scanners do not keep the service from being scheduled. */
+  /** For scans that do not set their own. Must be lower than the service's, so that pending scanners do not block the service. */
   priorityClassName?: string;
-  /** A runtime with stronger isolation (gVisor, Kata). It overrides the scan's own. */
+  /** A runtime with stronger isolation, such as gVisor or Kata. It overrides the scan's own. */
   runtimeClassName?: string;
   /** A seccomp profile in the kubelet's profile folder that lets Chromium create its sandbox. Default: RuntimeDefault. */
   seccompProfile?: string;
   requests: Readonly<Record<string, string>>;
   limits: Readonly<Record<string, string>>;
-  /** How often a crashed scanner is retried. */
+  /** The number of retries after crashes. */
   retries: number;
-  /** How long a finished Job is kept, so that its log can be read, in seconds. */
+  /** Seconds to keep a finished Job, so that its log can be read. */
   jobTtlSeconds: number;
 }
 
-/** The scan that the Job and the Secret are for. */
+/** The scan for which the Job and the Secret are built. */
 export interface Launch {
   scan: AccessibilityScan;
   scanId: string;
   organisation: string;
-  /** Seconds from admission until the pod must have ended. */
+  /** Seconds from admission to the pod's deadline. */
   seconds: number;
 }
 
@@ -107,7 +107,7 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
     env: [
       { name: 'SCAN_INPUT', value: POD_INPUT_PATH },
       ...(auth ? [{ name: 'SCAN_AUTH', value: POD_AUTH_PATH }] : []),
-      // Stated here, because Kubernetes adds only the first of them by itself.
+      // Set explicitly, because Kubernetes adds only the first of them by default.
       ...Object.entries(POD_IDENTITY_ANNOTATIONS).map(([name, annotation]) => ({
         name,
         valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.annotations['${annotation}']` } },
@@ -180,14 +180,14 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
     kind: 'Job',
     metadata: { ...ownedMeta(launch, jobNameOf(scanId)), annotations: { [SCAN_ID_ANNOTATION]: scanId } },
     spec: {
-      // The index is the shard, and the failures that are counted per index number the attempts.
+      // The index is the shard, and the failures per index number the attempts.
       completionMode: 'Indexed',
       completions: SHARDS,
       parallelism: SHARDS,
       backoffLimitPerIndex: settings.retries,
       activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
       ttlSecondsAfterFinished: settings.jobTtlSeconds,
-      // Two pods of one shard at once would test the same pages.
+      // Prevents two pods of one shard from testing the same pages at the same time.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [

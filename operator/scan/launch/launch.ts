@@ -1,4 +1,4 @@
-/** Launches a scan: issues what its pod may do, and creates its Secret and its Job. May be repeated. */
+/** Launches a scan: issues the pod's grants and creates the Secret and the Job. Idempotent. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { Bus } from '../../../stores/nats.ts';
@@ -27,10 +27,10 @@ export interface LauncherDeps {
 
 export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
 
-/** @throws if the launch may succeed later */
+/** @throws if a retry may succeed */
 export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, signal: AbortSignal) => Promise<Launched>;
 
-/** How long upload links outlive the pod's deadline, because an upload may be in progress. In seconds. */
+/** Seconds for which upload links stay valid after the pod's deadline, because an upload may be in progress. */
 const UPLOAD_MARGIN_SECONDS = 60;
 
 export function createLauncher(deps: LauncherDeps): Launcher {
@@ -63,12 +63,12 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       traceparent: traces.launched(scan, scanId),
     };
     try {
-      // The Secret first: a pod without it waits for its volume.
+      // Secret first: a pod without it waits for its volume.
       await children.createSecret(buildSecret(launch, podInput(launch, deps.pod, grants)), signal);
       return { ok: true, job: await children.createJob(scan, buildJob(launch, scanner), signal) };
     } catch (error) {
       if (!(error instanceof ChildRefused)) throw error;
-      // Other Jobs may end soon and free the quota: worth as long a wait as a pod that does not start.
+      // Other Jobs may end and free the quota, so retry until the pending deadline.
       const waited = now.getTime() - admitted.getTime();
       if (/exceeded quota/i.test(error.message) && waited < runTime.pendingDeadlineSeconds * 1000) throw error;
       return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };

@@ -1,4 +1,4 @@
-/** Checks a new scan: who is charged, whether it may run, and its credits. Every step may be repeated. */
+/** Checks a new scan: the organisation to charge, permission to run, and credits. Every step is idempotent. */
 import {
   ORGANISATION_LABEL,
   SCAN_ID_ANNOTATION,
@@ -15,7 +15,7 @@ import type { EndReason } from '../policy/condition-reasons.ts';
 
 /** A reservation of credits must complete within this time. */
 const RESERVE_WITHIN_MS = 30_000;
-/** How long after its creation a scan waits for name servers that do not answer. */
+/** The age up to which a scan waits for name servers that do not answer. */
 const RESOLVE_WITHIN_MS = 120_000;
 
 export interface PreflightDeps {
@@ -29,7 +29,7 @@ export interface PreflightDeps {
   now: () => Date;
 }
 
-/** What a scan may use, or why it ends here. */
+/** The row with the reserved pages, or the reason why the scan ends. */
 export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
 
 export interface Preflight {
@@ -45,11 +45,11 @@ export function createPreflight(parts: PreflightDeps): Preflight {
   const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
     metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 
-  /** A scan that the API submitted: its row exists already. */
+  /** Vets a scan that the API submitted and whose row already exists. */
   async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const row = await scans.find(scanId);
     if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
-    // Whoever may create scans in this namespace can claim a foreign scan ID.
+    // A client that may create scans in this namespace can claim a foreign scan ID.
     if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace)
       return { ok: false, end: reasons.SCAN_ID_TAKEN };
     if (row.submission === 'pending') await scans.accept(scanId);
@@ -69,7 +69,7 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     return judged.ok ? reserve(row) : { ok: false, end: reasons.targetRefused(judged.message) };
   }
 
-  /** @throws Error if name servers do not answer: the scan is looked at again, but not forever */
+  /** @throws Error if name servers do not answer and the scan is young enough to retry */
   async function judgeUrlOf(row: ScanRow): ReturnType<typeof judgeScanUrl> {
     const judged = await judgeScanUrl(row.options.url, parts.targets, parts.resolver);
     const ageMs = parts.now().getTime() - row.createdAt.getTime();

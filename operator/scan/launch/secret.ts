@@ -9,7 +9,7 @@ import { reservedPages } from '../policy/run-time.ts';
 
 export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
 
-/** How this installation's scanners run. */
+/** The installation's settings in the pod input. */
 export interface PodSettings {
   allowTargets: readonly string[];
   denyTargets: readonly string[];
@@ -19,13 +19,13 @@ export interface PodSettings {
   otlpEndpoint?: string;
 }
 
-/** What is granted to one scan. */
+/** The grants of one scan. */
 export interface Grants {
   uploads: PodInput['uploads'];
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
-  /** When the pod must have ended. */
+  /** The time by which the pod must end. */
   deadline: Date;
 }
 
@@ -54,7 +54,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
 
 const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
 
-/** The Secret. It is immutable, so that the input never changes and the kubelet need not watch it. */
+/** Builds the Secret. It is immutable, so that the input never changes and the kubelet does not watch it. */
 export function buildSecret(launch: Launch, input: PodInput): InputSecret {
   return {
     apiVersion: 'v1',

@@ -1,7 +1,7 @@
-/** Why a scan ends without a result: a condition reason each, and a message that the caller can act on. */
+/** The reasons why scans end without a result: a condition reason and an actionable message for each. */
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 
-/** The longest message in a status, in characters. A status must stay far below the size limit of Kubernetes objects. */
+/** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
 
 /** The end of a scan without a result. */
@@ -12,9 +12,9 @@ export interface EndReason {
   message: string;
 }
 
-const FREE = 'Nothing was charged.';
+const NOT_CHARGED = 'Nothing was charged.';
 
-/** The condition reason for each failure of a pod, and the message if the pod gives none. */
+/** The condition reason for each failure of a pod, and the message if the pod does not send one. */
 const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: string }>> = {
   target_unreachable: {
     reason: 'TargetUnreachable',
@@ -31,106 +31,112 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: 
   },
 };
 
-/** Returns text of foreign origin as one line without control characters, cut to the longest message. */
-export function tidy(text: string): string {
+/** Reduces untrusted text to one line without control characters, truncated to the maximum length. */
+export function sanitize(text: string): string {
   // Control characters, line ends and direction marks, which terminals and log viewers interpret.
   const line = text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim();
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
-const failed = (reason: string, message: string): EndReason => ({ phase: 'failed', reason, message: tidy(message) });
+const failed = (reason: string, message: string): EndReason => ({ phase: 'failed', reason, message: sanitize(message) });
 
-/** The pod failed permanently. Its own message is used if it has one. */
-export function failedPermanently(said: PodFailed): EndReason {
-  const known = POD_REASONS[said.reason];
-  const own = tidy(said.message);
-  return failed(known.reason, `${own === '' ? known.message : own} ${FREE}`);
+/** The pod failed permanently. Uses the pod's message if it sent one. */
+export function failedPermanently(failure: PodFailed): EndReason {
+  const known = POD_REASONS[failure.reason];
+  const message = sanitize(failure.message);
+  return failed(known.reason, `${message === '' ? known.message : message} ${NOT_CHARGED}`);
 }
 
-export const CANCELED: EndReason = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${FREE}` };
-export const DELETED: EndReason = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${FREE}` };
+export const CANCELED: EndReason = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${NOT_CHARGED}` };
+export const DELETED: EndReason = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${NOT_CHARGED}` };
 
 export const SUBMISSION_ABANDONED = failed(
   'SubmissionAbandoned',
-  `The submission that created this scan was not completed; submit it again. ${FREE}`,
+  `The submission that created this scan was not completed; submit it again. ${NOT_CHARGED}`,
 );
 
 export const SCAN_ID_TAKEN = failed(
   'ScanIdTaken',
-  `Another resource already has this scan ID. Apply the scan without the scan-id annotation. ${FREE}`,
+  `Another resource already has this scan ID. Apply the scan without the scan-id annotation. ${NOT_CHARGED}`,
 );
 
-/** No organisation is charged for scans in this namespace. */
+/** The namespace belongs to no organisation. */
 export function noOrganisation(namespace: string): EndReason {
   return failed(
     'NoOrganisation',
-    `No organisation is charged for namespace ${namespace}. Have an administrator add the namespace to one (curbcut-admin organisation), then apply the scan again.`,
+    `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an organisation (curbcut-admin organisation), then apply the scan again.`,
   );
 }
 
 export function organisationBlocked(organisation: string): EndReason {
-  return failed('OrganisationBlocked', `The organisation ${organisation} is blocked; ask the administrator of this installation. ${FREE}`);
+  return failed(
+    'OrganisationBlocked',
+    `The organisation ${organisation} is blocked; ask the administrator of this installation. ${NOT_CHARGED}`,
+  );
 }
 
 export function tooManyPages(asked: number, allowed: number): EndReason {
-  return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${FREE}`);
+  return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${NOT_CHARGED}`);
 }
 
 export function insufficientCredits(needed: number, balance: number): EndReason {
   return failed(
     'InsufficientCredits',
-    `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${FREE}`,
+    `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${NOT_CHARGED}`,
   );
 }
 
 export function targetRefused(message: string): EndReason {
-  return failed('TargetRefused', `${message} ${FREE}`);
+  return failed('TargetRefused', `${message} ${NOT_CHARGED}`);
 }
 
 export function queuedTooLong(hours: number): EndReason {
   return failed(
     'QueueDeadline',
-    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later. ${FREE}`,
+    `The scan waited ${hours === 1 ? 'an hour' : `${Number(hours.toFixed(1))} hours`} in the queue; submit it again later. ${NOT_CHARGED}`,
   );
 }
 
 export function timedOut(seconds: number): EndReason {
-  return failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages. ${FREE}`);
+  return failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages. ${NOT_CHARGED}`);
 }
 
 export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): EndReason {
-  return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${FREE}`);
+  return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${NOT_CHARGED}`);
 }
 
 export function stuck(seconds: number): EndReason {
-  return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${FREE}`);
+  return failed('Stuck', `The scanner made no progress for ${seconds} s and was stopped; submit the scan again. ${NOT_CHARGED}`);
 }
 
-export const JOB_LOST = failed('JobLost', `The scan's Job was deleted before it finished; submit the scan again. ${FREE}`);
+export const JOB_LOST = failed('JobLost', `The scan's Job was deleted before it finished; submit the scan again. ${NOT_CHARGED}`);
 
 /** A foreign Job has the name of the scan's Job. */
 export function nameTaken(name: string): EndReason {
-  return failed('NameTaken', `A Job named ${name} exists and does not belong to this scan; delete it and apply the scan again. ${FREE}`);
+  return failed(
+    'NameTaken',
+    `A Job named ${name} exists and does not belong to this scan; delete it and apply the scan again. ${NOT_CHARGED}`,
+  );
 }
 
-/** The API server rejected the scan's Job or Secret: a quota, an admission webhook, or a malformed podTemplate. */
+/** The API server rejected the scan's Job or Secret because of a quota, an admission webhook, or a malformed podTemplate. */
 export function launchRefused(reason: string): EndReason {
-  return failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason} ${FREE}`);
+  return failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason} ${NOT_CHARGED}`);
 }
 
 export function resultsRefused(reason: string): EndReason {
-  return failed('ResultsRefused', `The scanner's results were refused: ${reason} ${FREE}`);
+  return failed('ResultsRefused', `The scanner's results were refused: ${reason} ${NOT_CHARGED}`);
 }
 
-export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${FREE}`);
+export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${NOT_CHARGED}`);
 
 export function crashed(attempts: number, last: string): EndReason {
   return failed(
     'Crashed',
-    `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources). ${FREE}`,
+    `The scanner stopped unexpectedly ${attempts === 1 ? 'once' : `${attempts} times`} (last: ${last}). Try fewer pages or more memory (podTemplate.resources). ${NOT_CHARGED}`,
   );
 }
 
-export const FAILED_WITHOUT_REASON = failed('GaveUp', `The scanner failed without giving a reason; submit the scan again. ${FREE}`);
+export const FAILED_WITHOUT_REASON = failed('GaveUp', `The scanner failed without giving a reason; submit the scan again. ${NOT_CHARGED}`);
 
-export const RESOURCE_GONE = `The scan's Kubernetes resource was deleted before the scan ended. ${FREE}`;
+export const RESOURCE_GONE = `The scan's Kubernetes resource was deleted before the scan ended. ${NOT_CHARGED}`;

@@ -61,7 +61,7 @@ describe('plan, for arbitrary facts', () => {
     now: fc.constant(NOW),
     job: fc.constantFrom(null, jobWith(), jobWith({ type: 'Complete' }), jobWith({ type: 'Failed', reason: 'FailedIndexes' })),
     pods: fc.uniqueArray(pod, { selector: (one) => one.metadata.name, maxLength: 3 }),
-    trouble: fc.constantFrom(null, 'exceeded quota'),
+    podCreationError: fc.constantFrom(null, 'exceeded quota'),
     podMessages: fc
       .record({
         progress: fc.option(
@@ -124,7 +124,7 @@ describe('plan, for arbitrary facts', () => {
       fc.property(facts, (known) => {
         const names = plan(known, TIMEOUTS)
           .actions.map(({ do: what }) => what)
-          .filter((what) => what !== 'giveUpPod');
+          .filter((what) => what !== 'failLostPod');
         if (new Set(names).size !== names.length) return false;
         if (names.includes('end') && names.length > 1) return false;
         return !names.includes('release') || names.indexOf('finish') === names.indexOf('release') - 1;
@@ -146,7 +146,7 @@ describe('plan, for arbitrary facts', () => {
           scan: { ...known.scan, status: clean },
           state: { ...known.state, mirrored: mirror ? { phase: mirror.phase, pages: mirror.pages } : known.state.mirrored },
         } as Facts;
-        return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'giveUpPod');
+        return plan(after, TIMEOUTS).actions.every(({ do: what }) => what === 'failLostPod');
       }),
       { numRuns: 2000 },
     );

@@ -171,7 +171,7 @@ describe('plan', () => {
       'no pod because of a quota',
       runningFacts({
         pods: [],
-        trouble: 'pods "x" is forbidden: exceeded quota: tight',
+        podCreationError: 'pods "x" is forbidden: exceeded quota: tight',
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
       }),
       ['QuotaExceeded'],
@@ -180,7 +180,7 @@ describe('plan', () => {
       'no pod because of Pod Security',
       runningFacts({
         pods: [],
-        trouble: 'pods "x" is forbidden: violates PodSecurity "restricted:latest"',
+        podCreationError: 'pods "x" is forbidden: violates PodSecurity "restricted:latest"',
         job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(300) } },
       }),
       ['PodForbidden'],
@@ -243,7 +243,7 @@ describe('plan', () => {
     [
       'pod terminating beyond the grace period',
       runningFacts({ pods: [runningPod(0, 50, { deletionTimestamp: ago(60) })] }),
-      ['giveUpPod', 'observe', 'mirror'],
+      ['failLostPod', 'observe', 'mirror'],
     ],
   ];
   for (const [what, facts, actions] of table)

@@ -1,6 +1,6 @@
 /**
- * Decides what to do about a scan: a pure function from facts to a list of actions. It asks its questions in a fixed order
- * (Tekton's): deleted, done, cancelled, timed out, failed permanently, stored, pending too long, running.
+ * Decides what to do about a scan: a pure function from facts to a list of actions. It checks in a fixed
+ * order (that of Tekton): deleted, done, canceled, timed out, failed permanently, stored, pending too long, running.
  */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
@@ -10,7 +10,7 @@ import type { Phase } from '../../../core/scan/phases.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
-import { admittedAt, isOver, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
+import { admittedAt, isPodTerminal, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
 import type { ReconcileState } from '../reconcile-state.ts';
 import { identityKey, identityOf } from './pod-identity.ts';
 import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
@@ -18,7 +18,7 @@ import { JOB_MARGIN_SECONDS, OPERATOR_MARGIN_SECONDS } from './run-time.ts';
 import { terminationMessage, type PodMessages, type FinalMessage } from '../results/pod-message-log.ts';
 import { hasEnded, type StatusPatch } from './status.ts';
 
-/** How long each state may last, in milliseconds. */
+/** The time limit of each state, in milliseconds. */
 export interface Timeouts {
   /** From the scan's creation to its admission. */
   queueMs: number;
@@ -28,31 +28,30 @@ export interface Timeouts {
   stuckMs: number;
   /** From the end of a deleted pod's grace period until its node is considered lost. */
   lostPodMs: number;
-  /** From the scan's end to the deletion of its Job, if the pod announced its results and should exit by itself. */
+  /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
   lingerMs: number;
-  /** From the end of a Job without results until the scan fails: its pod's status arrives by another watch. */
-  lateNewsMs: number;
+  /** From the end of a Job without results until the scan fails, because the pod's status arrives by another watch. */
+  jobEndGraceMs: number;
   /** Between two writes of page counts to the status. */
   statusEveryMs: number;
   /** Between two writes of page counts to the read model. */
   mirrorEveryMs: number;
 }
 
-/** Everything that is known about a scan. */
+/** The input of the plan. */
 export interface Facts {
   scan: AccessibilityScan;
   scanId: string;
   now: Date;
-  /** Null only if there is none: the server was asked if the status names one. */
+  /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
   job: Job | null;
-  /** The Job's pods, by attempt. */
+  /** The Job's pods, ordered by attempt. */
   pods: readonly Pod[];
-  /** Why the Job controller could not create a pod, as its Events state. */
-  trouble: string | null;
+  /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
+  podCreationError: string | null;
   podMessages: PodMessages;
-  /** Since when the bus has been connected without a break; null while it is not. */
+  /** The start of the current bus connection; null while disconnected. */
   busSince: Date | null;
-  /** What this operator remembers of the scan. */
   state: Readonly<ReconcileState>;
 }
 
@@ -65,12 +64,12 @@ export type Action =
   | { do: 'launch' }
   | { do: 'observe'; status: StatusPatch }
   | { do: 'mirror'; phase: Phase; pages: PageProgress }
-  /** Verify what the pod stored, and write the result. */
+  /** Verify the pod's results and write the outcome. */
   | { do: 'ingest'; stored: PodStored }
   /** End the scan without a result. */
   | { do: 'end'; end: EndReason }
   /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */
-  | { do: 'giveUpPod'; pod: Pod }
+  | { do: 'failLostPod'; pod: Pod }
   | { do: 'removeJob' }
   /** Settle credits, and mirror and publish the end. */
   | { do: 'finish' }
@@ -81,19 +80,19 @@ export type Action =
 
 export interface Plan {
   actions: Action[];
-  /** When to plan again if nothing changes. */
+  /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
   wakeAfterMs: number | null;
 }
 
-/** Attempts whose results are verified. */
+/** The maximum number of attempts whose results are verified. */
 const VERIFICATIONS_MAX = 3;
-/** How often a Job without a pod is checked, in milliseconds: the reason is in its Events, which are not watched. */
-const NO_POD_LOOK_MS = 10_000;
+/** The interval of checks of a Job without a pod, in milliseconds, because its Events are not watched. */
+const NO_POD_CHECK_MS = 10_000;
 
 const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
 const end = (why: EndReason): Plan => act({ do: 'end', end: why });
 
-/** Plans the next actions, in order. Each may be repeated. */
+/** Plans the next actions, in order. Each action is idempotent. */
 export function plan(facts: Facts, timeouts: Timeouts): Plan {
   const { scan, now } = facts;
   const claimed = scan.metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;
@@ -109,12 +108,12 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (facts.job === null) return scan.status.jobName === undefined ? act({ do: 'launch' }) : end(reasons.JOB_LOST);
 
   return (
-    timedOut(facts, admitted) ?? failedForGood(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
+    timedOut(facts, admitted) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
   );
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
-  // Without our finalizer no credits are reserved, and other finalizers are not ours to handle.
+  // Without the settle finalizer no credits are reserved. Other controllers handle other finalizers.
   if (!claimed) return act();
   if (!hasEnded(facts.scan)) return end(reasons.DELETED);
   return act(...(facts.job ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
@@ -125,7 +124,7 @@ function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
   if (job !== null && jobEnd(job) === null) {
-    // A pod that announced its results gets a moment to exit by itself.
+    // Give a pod that announced its results time to exit by itself.
     const lingers = scan.status?.phase === 'done' ? ended + timeouts.lingerMs - now.getTime() : 0;
     if (lingers > 0) wakes.push(lingers);
     else actions.push({ do: 'removeJob' });
@@ -145,7 +144,7 @@ function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
   return left > 0 ? { actions: [], wakeAfterMs: left } : end(reasons.queuedTooLong(timeouts.queueMs / 3_600_000));
 }
 
-/** When the operator gives up, whatever the Job's status, in milliseconds since the epoch. The Job states the deadline of its launch. */
+/** The operator's own deadline for the scan, in milliseconds since the epoch, based on the deadline in the Job. */
 function giveUpAt({ job }: Facts, admitted: Date): number {
   const seconds = job?.spec?.activeDeadlineSeconds;
   return seconds === undefined ? Number.POSITIVE_INFINITY : admitted.getTime() + (seconds + OPERATOR_MARGIN_SECONDS) * 1000;
@@ -153,12 +152,12 @@ function giveUpAt({ job }: Facts, admitted: Date): number {
 
 function timedOut(facts: Facts, admitted: Date): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts, admitted)) return null;
-  // Results that were stored in time count, however late the operator sees them.
+  // Accept results that were stored in time, even if the operator sees them late.
   if (storedMessages(facts).length > 0) return null;
   return end(reasons.timedOut(facts.job!.spec!.activeDeadlineSeconds! - JOB_MARGIN_SECONDS));
 }
 
-/** The final messages of the scan's pods, the latest last: from the bus, then from terminated pods. */
+/** The final messages of the scan's pods, latest last: from the bus, then from terminated pods. */
 function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
   return [...[...podMessages.values()].flatMap(({ final }) => final), ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
 }
@@ -167,11 +166,11 @@ function storedMessages(facts: Facts): PodStored[] {
   return finalMessages(facts).filter((message): message is PodStored => message.kind === 'stored');
 }
 
-function failedForGood(facts: Facts): Plan | null {
+function failedPermanently(facts: Facts): Plan | null {
   const gaveUp = finalMessages(facts).findLast((message) => message.kind === 'failed');
   if (gaveUp?.kind === 'failed') return end(reasons.failedPermanently(gaveUp));
   const last = facts.pods.at(-1);
-  if (last !== undefined && isOver(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT)
+  if (last !== undefined && isPodTerminal(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT)
     return end(reasons.FAILED_WITHOUT_REASON);
   return null;
 }
@@ -179,23 +178,23 @@ function failedForGood(facts: Facts): Plan | null {
 function stored(facts: Facts): Plan | null {
   const { state, pods } = facts;
   const messages = storedMessages(facts);
-  // Verification costs a download; a pod that announces results again and again must not keep the operator busy.
+  // Verification costs a download. Limit it, so that a pod cannot keep the operator busy with repeated announcements.
   if (state.refused.size >= VERIFICATIONS_MAX) return end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
   const unverified = messages.findLast((message) => !state.refused.has(identityKey(message)));
   if (unverified !== undefined) return act({ do: 'ingest', stored: unverified });
   const last = messages.at(-1);
   if (last === undefined) return null;
-  // A later attempt is still running: its own results count.
+  // If a later attempt is still running, wait for its results.
   const newest = pods.at(-1);
-  const isSuperseded = newest !== undefined && !isOver(newest) && identityOf(newest).attempt > last.attempt;
+  const isSuperseded = newest !== undefined && !isPodTerminal(newest) && identityOf(newest).attempt > last.attempt;
   return isSuperseded ? null : end(reasons.resultsRefused(state.refused.get(identityKey(last))!));
 }
 
 function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   const over = facts.job && jobEnd(facts.job);
   if (!over) return null;
-  // The Job's end may be known before its pod's: they arrive by different watches.
-  const left = (over.at?.getTime() ?? 0) + timeouts.lateNewsMs - facts.now.getTime();
+  // The Job's end may arrive before its pod's, because they come by different watches.
+  const left = (over.at?.getTime() ?? 0) + timeouts.jobEndGraceMs - facts.now.getTime();
   if (left > 0) return { actions: [], wakeAfterMs: left };
   if (over.succeeded) return end(reasons.NO_RESULTS);
   if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
@@ -203,46 +202,46 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
 }
 
-/** Why the scan has not started, and since when; null while a pod runs. */
+/** Returns why the scan has not started, and since when, or null while a pod runs. */
 function notStarted(facts: Facts): { since: number; problem: PodProblem } | null {
-  const { pods, scan, job, trouble } = facts;
+  const { pods, scan, job, podCreationError } = facts;
   const { noPodSince } = facts.state;
   const newest = pods.at(-1);
-  // The Job's status follows.
+  // The Job's status will follow.
   if (newest?.status?.phase === 'Succeeded') return null;
-  if (newest !== undefined && !isOver(newest))
+  if (newest !== undefined && !isPodTerminal(newest))
     return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan) } : null;
   const since =
     newest === undefined && (scan.status?.attempts ?? 0) === 0
       ? Date.parse(job!.metadata.creationTimestamp!)
       : (noPodSince?.getTime() ?? facts.now.getTime());
-  return { since, problem: diagnoseMissingPod(trouble) };
+  return { since, problem: diagnoseMissingPod(podCreationError) };
 }
 
 function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
-  const { now, scan, job, pods, podMessages, trouble, state } = facts;
+  const { now, scan, job, pods, podMessages, podCreationError, state } = facts;
   const wakes = [giveUpAt(facts, admitted) - now.getTime()];
 
   const waits = notStarted(facts);
   if (waits !== null) {
     const left = waits.since + timeouts.pendingMs - now.getTime();
     if (left <= 0) return end(reasons.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.problem));
-    wakes.push(left, ...(pods.length === 0 ? [NO_POD_LOOK_MS] : []));
+    wakes.push(left, ...(pods.length === 0 ? [NO_POD_CHECK_MS] : []));
   }
-  const silent = silenceLeft(facts, timeouts);
-  if (silent !== null) {
-    if (silent <= 0) return end(reasons.stuck(Math.round(timeouts.stuckMs / 1000)));
-    wakes.push(silent);
+  const stuckLeft = stuckIn(facts, timeouts);
+  if (stuckLeft !== null) {
+    if (stuckLeft <= 0) return end(reasons.stuck(Math.round(timeouts.stuckMs / 1000)));
+    wakes.push(stuckLeft);
   }
 
   const actions: Action[] = [];
   for (const pod of pods) {
     const left = lostIn(pod, now, timeouts);
     if (left === null) continue;
-    if (left <= 0) actions.push({ do: 'giveUpPod', pod });
+    if (left <= 0) actions.push({ do: 'failLostPod', pod });
     else wakes.push(left);
   }
-  const seen = progressOf(scan, pods, podMessages, trouble);
+  const seen = progressOf(scan, pods, podMessages, podCreationError);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
     const left = change.urgent ? 0 : dueIn(state.statusAt, timeouts.statusEveryMs, now);
@@ -258,20 +257,20 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
-/** Milliseconds until a silent pod counts as stuck; null if silence proves nothing (bus disconnected, or no message ever). */
-function silenceLeft({ podMessages, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
+/** Milliseconds until a pod without messages counts as stuck; null if the bus is disconnected or the attempt never sent one. */
+function stuckIn({ podMessages, busSince, pods, now }: Facts, timeouts: Timeouts): number | null {
   const newest = pods.at(-1);
-  if (busSince === null || newest === undefined || isOver(newest) || isPending(newest)) return null;
+  if (busSince === null || newest === undefined || isPodTerminal(newest) || isPending(newest)) return null;
   const { attempt, shard } = identityOf(newest);
   const messages = podMessages.get(shard);
   if (!messages?.at || messages.progress?.attempt !== attempt) return null;
   return Math.max(messages.at.getTime(), busSince.getTime()) + timeouts.stuckMs - now.getTime();
 }
 
-/** Milliseconds until a deleted pod that does not end is considered lost; null if it is not being deleted. */
+/** Milliseconds until a terminating pod is considered lost; null if it is not being deleted. */
 function lostIn(pod: Pod, now: Date, timeouts: Timeouts): number | null {
-  // A pod's deletionTimestamp is when its grace period ends.
-  if (pod.metadata.deletionTimestamp === undefined || isOver(pod)) return null;
+  // A pod's deletionTimestamp is the end of its grace period.
+  if (pod.metadata.deletionTimestamp === undefined || isPodTerminal(pod)) return null;
   return Date.parse(pod.metadata.deletionTimestamp) + timeouts.lostPodMs - now.getTime();
 }
 

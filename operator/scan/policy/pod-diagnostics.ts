@@ -1,7 +1,7 @@
 /** Diagnoses why a scan's pod does not start, and how its last pod ended. Pure. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
-import { isOver, scannerImage, scannerState, type Pod } from '../kube-types.ts';
+import { isPodTerminal, scannerImage, scannerState, type Pod } from '../kube-types.ts';
 
 /** A condition reason, and the end of the sentence "The scanner could not start …: ". */
 export interface PodProblem {
@@ -22,7 +22,7 @@ const CONTAINER_CONFIG = new Set(['CreateContainerConfigError', 'CreateContainer
 
 const sentence = (text: string | undefined): string => (text ?? '').trim().replace(/\.?$/, '.');
 
-/** Why an existing pod does not run yet. */
+/** Returns why an existing pod does not run yet. */
 export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): PodProblem {
   const { waiting } = scannerState(pod);
   const reason = waiting?.reason ?? '';
@@ -45,7 +45,7 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): PodProble
   const secret = scan.spec.auth?.secretRef.name;
   const hint = secret === undefined ? '' : ` Check that the Secret ${secret} exists in namespace ${scan.metadata.namespace}.`;
   const image = scannerImage(pod);
-  // A pull that hangs looks like this until the deadline.
+  // A hanging image pull looks the same until the deadline.
   const pull = image === undefined ? '' : `; the node may be pulling the image ${image}`;
   return {
     reason: 'PodPending',
@@ -54,20 +54,21 @@ export function diagnosePendingPod(pod: Pod, scan: AccessibilityScan): PodProble
 }
 
 /**
- * Why the pod does not exist.
- * @param trouble the message of the Job controller's last FailedCreate Event, if any
+ * Returns why the pod does not exist.
+ * @param podCreationError the message of the Job controller's last FailedCreate Event, if any
  */
-export function diagnoseMissingPod(trouble: string | null): PodProblem {
-  if (trouble === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
-  if (/exceeded quota/i.test(trouble)) return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(trouble)})` };
-  if (/PodSecurity|forbidden/i.test(trouble))
-    return { reason: 'PodForbidden', message: `pod forbidden in this namespace (${sentence(trouble)})` };
-  return { reason: 'PodNotCreated', message: `pod creation failed (${sentence(trouble)})` };
+export function diagnoseMissingPod(podCreationError: string | null): PodProblem {
+  if (podCreationError === null) return { reason: 'PodNotCreated', message: 'the Job controller created no pod.' };
+  if (/exceeded quota/i.test(podCreationError))
+    return { reason: 'QuotaExceeded', message: `quota exceeded (${sentence(podCreationError)})` };
+  if (/PodSecurity|forbidden/i.test(podCreationError))
+    return { reason: 'PodForbidden', message: `pod forbidden in this namespace (${sentence(podCreationError)})` };
+  return { reason: 'PodNotCreated', message: `pod creation failed (${sentence(podCreationError)})` };
 }
 
-/** How a pod ended, in a few words: `exit code 137, out of memory`. */
+/** Describes how a pod ended, such as `exit code 137, out of memory`. */
 export function describePodEnd(pod: Pod | undefined): string {
-  if (pod === undefined || !isOver(pod)) return 'pod deleted';
+  if (pod === undefined || !isPodTerminal(pod)) return 'pod deleted';
   const { terminated } = scannerState(pod);
   const disrupted = conditionOf(pod.status?.conditions, 'DisruptionTarget');
   if (disrupted?.status === 'True') return `pod disrupted: ${disrupted.reason ?? 'unknown reason'}`;

@@ -1,13 +1,13 @@
-/** Which attempt and shard a pod is, as its annotations state; and what follows from that for messages and uploads. Pure. */
+/** Identifies pods by attempt and shard, as their annotations state, and derives their upload slots. Pure. */
 import { POD_IDENTITY_ANNOTATIONS, podIdentity, type PodIdentity } from '../../../core/protocol/pod-messages.ts';
 import type { Pod } from '../kube-types.ts';
 
-/** Parts of a scan that run side by side, each in a pod of its own. */
+/** The number of parallel parts of a scan, each in its own pod. */
 export const SHARDS = 1;
 
 /**
- * Evictions and lost nodes that upload slots are made for, besides the retries after crashes. Kubernetes does not limit
- * disruptions; a scan that meets more than three is rare, and its later attempts share the last slot.
+ * The number of evictions and lost nodes that have upload slots, in addition to the retries after crashes. Kubernetes does
+ * not limit disruptions. More than three per scan are rare; later attempts share the last slot.
  */
 const DISRUPTIONS = 3;
 
@@ -20,7 +20,7 @@ export function identityOf(pod: Pod): PodIdentity {
   });
 }
 
-/** Orders pods from the first attempt to the last. */
+/** Sorts pods by attempt, first attempt first. */
 export function byAttempt(pods: readonly Pod[]): Pod[] {
   const age = ({ metadata }: Pod) => metadata.creationTimestamp ?? '';
   return pods.toSorted((a, b) => identityOf(a).attempt - identityOf(b).attempt || age(a).localeCompare(age(b)));
@@ -28,18 +28,18 @@ export function byAttempt(pods: readonly Pod[]): Pod[] {
 
 /**
  * Returns whether a pod of this attempt and shard exists or existed. Attempts have no gaps, so a pod of a later attempt
- * proves the earlier ones, whose pods may be deleted. An attempt that no pod has had yet cannot have said or stored anything.
+ * proves the earlier ones, whose pods may be deleted. An attempt without a pod cannot have sent or stored anything.
  */
 export function hadPod(pods: readonly Pod[], said: PodIdentity): boolean {
   return pods.map(identityOf).some(({ attempt, shard }) => shard === said.shard && attempt >= said.attempt);
 }
 
-/** An identity as the key of a Map. */
+/** Converts an identity to the key of a Map. */
 export function identityKey({ attempt, shard }: PodIdentity): string {
   return `${attempt}/${shard}`;
 }
 
-/** The attempts that get upload links at launch, ordered by attempt. @param retries after a crash */
+/** The identities that get upload links at launch, ordered by attempt. @param retries after crashes */
 export function uploadSlots(retries: number): PodIdentity[] {
   return Array.from({ length: retries + DISRUPTIONS + 1 }, (_, attempt) =>
     Array.from({ length: SHARDS }, (_, shard) => ({ attempt, shard })),

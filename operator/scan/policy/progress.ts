@@ -4,15 +4,15 @@ import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/p
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { PodProgress } from '../../../core/protocol/pod-messages.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-diagnostics.ts';
-import { isOver, isPending, type Job, type Pod } from '../kube-types.ts';
+import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { withConditions } from '../../runtime/conditions.ts';
 import { identityOf } from './pod-identity.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
-import { tidy } from './condition-reasons.ts';
+import { sanitize } from './condition-reasons.ts';
 
-/** The most failed or known pages that are plausible; progress with more is ignored. */
+/** The plausible maximum of failed and of known pages. Progress with more is ignored. */
 const PAGES_MAX = 100_000;
 
 /** The status that a running scan should have. */
@@ -24,12 +24,12 @@ export interface Progress {
   state: { reason: string; message: string };
 }
 
-/** Returns whether a pod may have come as far as it says. */
+/** Returns whether the page counts of a pod are plausible. */
 export function isPlausible({ pages }: Pick<PodProgress, 'pages'>, reserved: number): boolean {
   return pages.scanned <= reserved && pages.failed <= PAGES_MAX && pages.total <= PAGES_MAX;
 }
 
-/** The progress of a scan over all shards: pages add up, and the scan is as far as its slowest shard. Null if there is none. */
+/** The progress over all shards: the sum of the pages and the phase of the slowest shard. Null if no shard has reported. */
 function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'pages'> | null {
   const shards = [...messages.values()].flatMap(({ progress }) => progress ?? []);
   if (shards.length === 0) return null;
@@ -47,24 +47,29 @@ function mergeProgress(messages: PodMessages): Pick<PodProgress, 'phase' | 'page
 }
 
 /**
- * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt that starts again
- * leaves both unchanged until it has overtaken the previous one.
- * @param pods the Job's, by attempt
- * @param trouble why the Job controller could not create a pod, if it could not
+ * The progress of a running scan. The phase never moves backwards and counts never fall: a new attempt leaves both
+ * unchanged until it overtakes the previous one.
+ * @param pods the Job's pods, ordered by attempt
+ * @param podCreationError why the Job controller could not create a pod, if it could not
  */
-export function progressOf(scan: AccessibilityScan, pods: readonly Pod[], messages: PodMessages, trouble: string | null): Progress {
+export function progressOf(
+  scan: AccessibilityScan,
+  pods: readonly Pod[],
+  messages: PodMessages,
+  podCreationError: string | null,
+): Progress {
   const pod = pods.at(-1);
   const merged = mergeProgress(messages);
-  const believed = merged !== null && isPlausible(merged, scan.status?.pages?.reserved ?? 0) ? merged : null;
-  const phase = [believed?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
+  const plausible = merged !== null && isPlausible(merged, scan.status?.pages?.reserved ?? 0) ? merged : null;
+  const phase = [plausible?.phase, pod !== undefined && !isPending(pod) ? ('crawling' as const) : undefined].reduce<Phase>(
     (now, next) => (next !== undefined && mayMove(now, next) ? next : now),
     phaseOf(scan),
   );
   return {
     phase,
-    pages: pagesSoFar(scan.status, believed?.pages),
+    pages: pagesSoFar(scan.status, plausible?.pages),
     ...attemptsSoFar(scan.status, pods),
-    state: stateOf(scan, pods, phase, trouble),
+    state: stateOf(scan, pods, phase, podCreationError),
   };
 }
 
@@ -74,7 +79,7 @@ function pagesSoFar(status: AccessibilityScanStatus | undefined, said: PageProgr
   return { scanned, failed, total: Math.max(scanned + failed, said?.total ?? 0) };
 }
 
-/** The attempts so far, and the pod of the last one. The pods of earlier attempts may be deleted; the numbers go on. */
+/** The number of attempts and the pod of the last one. The pods of earlier attempts may be deleted. */
 export function attemptsSoFar(
   status: AccessibilityScanStatus | undefined,
   pods: readonly Pod[],
@@ -84,29 +89,29 @@ export function attemptsSoFar(
   return { attempts: Math.max(attempts, status?.attempts ?? 0), podName: newest?.metadata.name ?? status?.podName ?? null };
 }
 
-function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, trouble: string | null): Progress['state'] {
+function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, podCreationError: string | null): Progress['state'] {
   const pod = pods.at(-1);
   if (pod === undefined) {
     if ((scan.status?.attempts ?? 0) > 0) return { reason: 'Retrying', message: 'The pod was deleted; waiting for the next attempt.' };
-    if (trouble === null) return { reason: 'Launching', message: 'Waiting for the Job controller to create the pod.' };
-    const cause = diagnoseMissingPod(trouble);
-    return { reason: cause.reason, message: tidy(`Waiting for the Job controller to create the pod: ${cause.message}`) };
+    if (podCreationError === null) return { reason: 'Launching', message: 'Waiting for the Job controller to create the pod.' };
+    const cause = diagnoseMissingPod(podCreationError);
+    return { reason: cause.reason, message: sanitize(`Waiting for the Job controller to create the pod: ${cause.message}`) };
   }
-  if (isOver(pod))
+  if (isPodTerminal(pod))
     return pod.status?.phase === 'Failed'
       ? {
           reason: 'Retrying',
-          message: tidy(`Attempt ${identityOf(pod).attempt + 1} failed (${describePodEnd(pod)}); waiting for the next attempt.`),
+          message: sanitize(`Attempt ${identityOf(pod).attempt + 1} failed (${describePodEnd(pod)}); waiting for the next attempt.`),
         }
       : { reason: 'Ending', message: 'The pod has finished.' };
   if (isPending(pod)) {
     const cause = diagnosePendingPod(pod, scan);
-    return { reason: cause.reason, message: tidy(`The scanner has not started yet: ${cause.message}`) };
+    return { reason: cause.reason, message: sanitize(`The scanner has not started yet: ${cause.message}`) };
   }
   return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
 }
 
-/** The part of the progress that is not in the status yet; null if there is none. `urgent` changes are written at once. */
+/** The part of the progress that is not in the status yet, or null. `urgent` changes are written at once. */
 export function statusChange(scan: AccessibilityScan, seen: Progress, job: Job, now: Date): { patch: StatusPatch; urgent: boolean } | null {
   const status = scan.status ?? {};
   const succeeded = status.conditions?.find(({ type }) => type === 'Succeeded');

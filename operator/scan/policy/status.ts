@@ -1,4 +1,4 @@
-/** Builds the status of a scan: conditions with their transition times, and what each step of its life writes. Pure. */
+/** Builds the status patch for each step of a scan's life. Pure. */
 import type { AccessibilityScan, AccessibilityScanStatus } from '../../../core/protocol/custom-resources.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
@@ -10,17 +10,16 @@ import type { EndReason } from './condition-reasons.ts';
 /** A merge patch of a status: null deletes a field. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
 
-/** The phase; `queued` for a scan without a status. */
+/** Returns the phase; `queued` for a scan without a status. */
 export function phaseOf(scan: AccessibilityScan): Phase {
   return scan.status?.phase ?? 'queued';
 }
 
-/** True once a scan has reached its end. */
 export function hasEnded(scan: AccessibilityScan): boolean {
   return isTerminal(phaseOf(scan));
 }
 
-/** The scan has its credits and waits for admission. */
+/** The status after the credits are reserved. */
 export function queuedStatus(scan: AccessibilityScan, pages: { requested: number; reserved: number }, now: Date): StatusPatch {
   const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
     ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
@@ -43,7 +42,7 @@ export function queuedStatus(scan: AccessibilityScan, pages: { requested: number
   };
 }
 
-/** The scan still waits, and why. */
+/** The status of a waiting scan, with the reason. */
 export function waitingStatus(scan: AccessibilityScan, why: { reason: string; message: string }, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
@@ -59,7 +58,7 @@ export function waitingStatus(scan: AccessibilityScan, why: { reason: string; me
   };
 }
 
-/** The queue has admitted the scan. */
+/** The status after admission. */
 export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
@@ -75,26 +74,26 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
   };
 }
 
-/** The scan ended without a result. */
+/** The status of a scan that ended without a result. */
 export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
-  const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
+  const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
   if (passed === false)
-    stated.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
-  // It was never admitted, and no longer waits.
+    updates.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
+  // The scan was never admitted and no longer waits.
   if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True')
-    stated.push({ type: 'Admitted', status: 'False', reason: end.reason, message: end.message });
+    updates.push({ type: 'Admitted', status: 'False', reason: end.reason, message: end.message });
   return {
     phase: end.phase,
     observedGeneration: scan.metadata.generation,
     completionTime: timestamp(now),
     message: end.message,
     passed,
-    conditions: withConditions(scan, stated, now),
+    conditions: withConditions(scan, updates, now),
   };
 }
 
-/** What was found in a scan's stored results, after they were checked. */
+/** The verified results of a scan. */
 export interface VerifiedResult {
   outcome: Outcome;
   verdict: Verdict;
@@ -102,18 +101,18 @@ export interface VerifiedResult {
   pdf: { bytes: number; sha256: string };
 }
 
-/** It is done. */
+/** The status of a completed scan. */
 export function doneStatus(scan: AccessibilityScan, scanId: string, found: VerifiedResult, now: Date): StatusPatch {
   const { outcome } = found;
   const { passed, message } = found.verdict;
   const { score, violations } = outcome;
   const { scanned } = outcome.pages;
   const { requested, reserved } = scan.status?.pages ?? { requested: scanned, reserved: scanned };
-  const told = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
+  const summary = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
   const stored = toOutcomeStatus(outcome);
-  const stated: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: told }];
-  if (passed === true) stated.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
-  if (passed === false) stated.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
+  const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: summary }];
+  if (passed === true) updates.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
+  if (passed === false) updates.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
   return {
     phase: 'done',
     observedGeneration: scan.metadata.generation,
@@ -128,6 +127,6 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
       json: `/v1/scans/${scanId}/report/json`,
       stored: { export: found.export, pdf: found.pdf },
     },
-    conditions: withConditions(scan, stated, now),
+    conditions: withConditions(scan, updates, now),
   };
 }

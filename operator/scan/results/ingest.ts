@@ -1,4 +1,4 @@
-/** Ingests what a pod stored: verifies both objects, and copies them to the final keys, which only the operator writes. */
+/** Ingests a pod's results: verifies both objects and copies them to their final keys, which only the operator writes. */
 import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
@@ -10,7 +10,7 @@ import type { VerifiedResult } from '../policy/status.ts';
 /** `reason` is the end of the sentence "The scanner's results were refused: …". */
 export type Ingested = { ok: true; result: VerifiedResult } | { ok: false; reason: string };
 
-/** The largest export and PDF, in bytes, and the heap that verifying an export may use, in MiB: more than `isParseable` ever lets it need. */
+/** The maximum size of export and PDF, in bytes, and the heap limit for verification, in MiB, which exceeds the need of any `isParseable` text. */
 export interface IngestBounds {
   exportMaxBytes: number;
   pdfMaxBytes: number;
@@ -21,7 +21,7 @@ export interface Ingestion {
   /**
    * Verifies and publishes the results that a pod announced.
    * @param slot the upload slot that the pod was given
-   * @throws if the object store is unavailable, which says nothing about the results
+   * @throws if the object store is unavailable; a retry may succeed
    */
   ingest(stored: PodStored, slot: PodIdentity, expected: Expectation): Promise<Ingested>;
 }
@@ -38,12 +38,12 @@ type Fetched = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reas
 const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
 
 export function createIngestion({ reports, bounds, onPages }: IngestionDeps): Ingestion {
-  let turn: Promise<unknown> = Promise.resolve();
+  let previous: Promise<unknown> = Promise.resolve();
 
-  /** One at a time: two large exports at once would need twice the memory. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const result = turn.then(work);
-    turn = result.catch(() => undefined);
+  /** Runs ingestions one at a time, to limit the memory for large exports. */
+  function serialize<T>(work: () => Promise<T>): Promise<T> {
+    const result = previous.then(work);
+    previous = result.catch(() => undefined);
     return result;
   }
 
@@ -67,7 +67,7 @@ export function createIngestion({ reports, bounds, onPages }: IngestionDeps): In
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
     const export_ = await fetch('export', from.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
     if (!export_.ok) return export_;
-    const { judgement, visits } = await verifyApart(export_.bytes, expected, bounds.memoryMib);
+    const { judgement, visits } = await verifyInWorker(export_.bytes, expected, bounds.memoryMib);
     if (!judgement.ok) return judgement;
 
     const to = reportKeys(stored.scanId);
@@ -83,10 +83,10 @@ export function createIngestion({ reports, bounds, onPages }: IngestionDeps): In
     return { ok: true, result: { outcome, verdict, export: stored.export, pdf: stored.pdf } };
   }
 
-  return { ingest: (stored, slot, expected) => inTurn(() => ingest(stored, slot, expected)) };
+  return { ingest: (stored, slot, expected) => serialize(() => ingest(stored, slot, expected)) };
 }
 
-/** The longest time that verifying an export may take, in milliseconds. */
+/** The time limit for the verification of an export, in milliseconds. */
 const VERIFY_TIMEOUT_MS = 60_000;
 
 interface Verified {
@@ -94,8 +94,8 @@ interface Verified {
   visits: PageVisit[];
 }
 
-/** Verifies an export in a thread of its own: the operator keeps working, and can end a thread that takes too long. */
-function verifyApart(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Verified> {
+/** Verifies an export in a worker thread, so that the operator stays responsive and can terminate a slow verification. */
+function verifyInWorker(bytes: Uint8Array, expected: Expectation, memoryMib: number): Promise<Verified> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./verify-worker.ts', import.meta.url), {
       workerData: { bytes, expected },
@@ -110,7 +110,7 @@ function verifyApart(bytes: Uint8Array, expected: Expectation, memoryMib: number
     worker.once('error', reject);
     worker.once('exit', () => {
       clearTimeout(late);
-      reject(new Error('the thread that verifies an export ended early'));
+      reject(new Error('the verification worker exited without a result'));
     });
   });
 }

@@ -16,7 +16,7 @@ const COMMA = 0x2c;
 const OPEN = new Set([0x5b, 0x7b]);
 const CLOSE = new Set([0x5d, 0x7d]);
 
-/** Measures a text; of one that is not JSON, the result means nothing. Every value but the first follows a comma or begins a container. */
+/** Measures a JSON text. Every value but the first follows a comma or begins a container. For other text the result is meaningless. */
 export function shapeOf(bytes: Uint8Array): JsonShape {
   let values = 1;
   let depth = 0;
@@ -36,14 +36,14 @@ export function shapeOf(bytes: Uint8Array): JsonShape {
   return { values, depth: deepest };
 }
 
-/** An export nests eight deep. */
+/** The nesting depth of an export is eight. */
 const DEPTH_MAX = 32;
-/** The least bytes per value of an export: a node has about eighty, including its HTML and selector. */
+/** The minimum number of bytes per value. A node of an export has about eighty, including its HTML and selector. */
 const BYTES_PER_VALUE = 32;
-/** Small exports of many short values are harmless. */
+/** The number of values that is always allowed, because small exports are harmless. */
 const VALUES_MIN = 200_000;
 
-/** Whether a text can be parsed in memory proportional to its size: about 130 bytes per value at most (measured), besides strings. */
+/** Returns whether a text can be parsed with memory proportional to its size: at most about 130 bytes per value (measured), plus strings. */
 export function isParseable(bytes: Uint8Array): boolean {
   const { values, depth } = shapeOf(bytes);
   return depth <= DEPTH_MAX && values <= Math.max(VALUES_MIN, bytes.byteLength / BYTES_PER_VALUE);

@@ -2,12 +2,12 @@
 import type { ReportPage } from '../../../core/report/schema.ts';
 
 export interface PageVisit {
-  /** `tested`, or the reason why not. */
+  /** `tested`, or the reason why the page was not tested. */
   outcome: string;
   seconds: number;
 }
 
-/** No page takes this long: a pod that invents durations must not distort the sums. */
+/** Longer than any page takes. The cap keeps forged durations from distorting the sums. */
 const SECONDS_MAX = 3600;
 
 export function pageVisits(pages: readonly ReportPage[]): PageVisit[] {

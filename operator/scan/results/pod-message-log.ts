@@ -1,4 +1,4 @@
-/** Reads pod messages. They come from a hostile place: size, schema, scan and attempt are checked before anything is believed. */
+/** Reads pod messages. They are untrusted: size, schema, scan and attempt are checked. */
 import { Compile } from 'typebox/compile';
 import {
   EXIT_PERMANENT,
@@ -29,18 +29,18 @@ export function readPodMessage(payload: Uint8Array | string, scanId: string): Po
   return schema.Check(message) && message.scanId === scanId && message.shard < SHARDS ? message : null;
 }
 
-/** Returns a pod's termination message, or null unless it is the final message of this very pod. */
+/** Returns a pod's termination message, or null if it is not the final message of this pod. */
 export function terminationMessage(pod: Pod, scanId: string): FinalMessage | null {
   const text = scannerState(pod).terminated?.message;
   if (text === undefined) return null;
   const message = readPodMessage(text, scanId);
   if (message === null || message.kind === 'progress' || identityKey(message) !== identityKey(identityOf(pod))) return null;
-  // Kubernetes retries a pod that was killed after it had written its failure; only the exit code makes a failure final.
+  // Kubernetes retries a pod that was killed after writing its failure. Only the exit code makes a failure final.
   if (message.kind === 'failed' && scannerState(pod).terminated?.exitCode !== EXIT_PERMANENT) return null;
   return message;
 }
 
-/** What the pods of one shard have published so far. */
+/** The messages of the pods of one shard. */
 export interface ShardMessages {
   /** The newest progress of the latest attempt that published. */
   progress: PodProgress | null;
@@ -50,20 +50,20 @@ export interface ShardMessages {
   final: readonly FinalMessage[];
 }
 
-/** What a scan's pods have published so far, by shard. Any of it may be missing. */
+/** The messages of a scan's pods, by shard. Any message may be missing. */
 export type PodMessages = ReadonlyMap<number, ShardMessages>;
 
-const SILENCE: ShardMessages = { progress: null, at: null, final: [] };
+const NO_MESSAGES: ShardMessages = { progress: null, at: null, final: [] };
 
-/** Final messages that are kept per shard: one for each of the latest attempts. */
+/** The number of final messages kept per shard, one for each of the latest attempts. */
 const FINAL_MAX = 4;
 
-/** Keeps what pods publish on the message bus, for as long as their scans live. */
+/** Keeps the messages that pods publish on the bus while their scans are live. */
 export interface PodMessageLog {
   /**
-   * Takes in a raw message.
-   * @param pods the scan's, as far as they are known
-   * @returns `news` if the scan must be reconciled, `repeat` if it adds nothing, `refused` if it cannot be believed
+   * Processes a raw message.
+   * @param pods the known pods of the scan
+   * @returns `news` if the scan must be reconciled, `repeat` if it adds nothing, `refused` if it is invalid
    */
   take(scanId: string, payload: Uint8Array, pods: readonly Pod[], now: Date): 'news' | 'repeat' | 'refused';
   of(scanId: string): PodMessages;
@@ -76,10 +76,10 @@ export function createPodMessageLog(): PodMessageLog {
   return {
     take(scanId, payload, pods, now) {
       const message = readPodMessage(payload, scanId);
-      // A pod may publish under any attempt. One that no pod has had yet must not take the place of the real one.
+      // A pod can publish for any attempt. Refuse attempts without a pod, so that a forged message cannot replace the real one.
       if (message === null || !hadPod(pods, message)) return 'refused';
       const shards = scans.get(scanId) ?? new Map<number, ShardMessages>();
-      const before = shards.get(message.shard) ?? SILENCE;
+      const before = shards.get(message.shard) ?? NO_MESSAGES;
       const after = withMessage(before, message, now);
       if (after === before) return 'repeat';
       scans.set(scanId, shards.set(message.shard, after));
@@ -90,7 +90,7 @@ export function createPodMessageLog(): PodMessageLog {
   };
 }
 
-/** Returns `before` itself if the message adds nothing. Messages may be repeated or overtake each other. */
+/** Returns `before` itself if the message adds nothing. Messages may be repeated or arrive out of order. */
 function withMessage(before: ShardMessages, message: PodMessage, now: Date): ShardMessages {
   if (message.kind !== 'progress') {
     const isKnown = before.final.some(({ kind, attempt }) => kind === message.kind && attempt === message.attempt);

@@ -1,4 +1,4 @@
-/** Verifies one export in a thread of its own, so that the operator can renew its lease meanwhile. */
+/** Verifies one export in a worker thread, so that the operator can renew its lease at the same time. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { verifyExport, type Expectation } from './verify.ts';
 import { pageVisits, type PageVisit } from './page-visits.ts';

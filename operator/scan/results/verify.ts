@@ -1,6 +1,5 @@
 /**
- * Verifies the export that a pod stored. It comes from the process that opened hostile pages, so everything that can be
- * recomputed is recomputed. Pure.
+ * Verifies a pod's export. The pod has opened hostile pages, so the operator recomputes everything that it can. Pure.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
@@ -15,7 +14,7 @@ import { isParseable } from './json-shape.ts';
 
 const schema = Compile(Report);
 
-/** What an export must be about. */
+/** The expected content of an export. */
 export interface Expectation {
   scanId: string;
   options: ScanOptions;
@@ -54,7 +53,7 @@ export function verifyExport(bytes: Uint8Array, expected: Expectation, onPages?:
   return judgement;
 }
 
-/** The export must be about the scan that was submitted. */
+/** Checks that the export is about the submitted scan. */
 function mismatch({ scan }: Report, { scanId, options, reserved, pagesRequested }: Expectation): Judgement | null {
   if (scan.id !== scanId) return refuse('the export is about another scan.');
   if (scan.url !== options.url) return refuse('the export is about another URL.');
@@ -63,7 +62,7 @@ function mismatch({ scan }: Report, { scanId, options, reserved, pagesRequested 
   return isDeepStrictEqual(scan.thresholds, submitted.thresholds) ? null : refuse('the export was made with other thresholds.');
 }
 
-/** Derives everything that follows from the pages again. */
+/** Recomputes everything that follows from the pages. */
 function recompute(report: Report, { options, reserved, announced }: Expectation): Judgement {
   const { pages, score, scan } = report;
   const tested = testedPages(pages);
