@@ -1,5 +1,5 @@
-/** The read model of scans: one row a scan, mirrored from the custom resource; all that a GET ever reads. */
-import type { Db } from 'mongodb';
+/** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
+import type { Collection, Db } from 'mongodb';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
@@ -9,47 +9,47 @@ export type { ScanChange, ScanRow } from './scan-row.ts';
 export interface Scans {
   /** Stores a new row (version 1). Storing the same id again changes nothing and returns the stored row. */
   create(row: Omit<ScanRow, 'version' | 'updatedAt'>): Promise<ScanRow>;
-  /** The scan's custom resource exists. Idempotent. @throws ScanGivenUp where the row was discarded meanwhile */
+  /** Records that the scan's custom resource exists. Idempotent. @throws ScanGivenUp if the row was discarded in the meantime */
   accept(id: string): Promise<void>;
-  /** Takes back a `pending` row whose submission did not succeed; an accepted row stays. True if it is gone. */
+  /** Deletes a `pending` row whose submission failed; keeps an accepted row. @returns true if the row no longer exists */
   discard(id: string): Promise<boolean>;
-  /** The row, or null; with `organisation`, null also where it is another's. */
+  /** Returns the row, or null if it does not exist or belongs to an organisation other than `organisation`. */
   find(id: string, organisation?: string): Promise<ScanRow | null>;
   /**
-   * Applies a change in one guarded operation: a row in a terminal phase never changes, a phase never moves backwards
-   * (core/scan/phases.ts), page counts never fall. A change that changes nothing does not raise the version.
-   * @returns the row as it is now, and whether this call changed it; null if there is no such row
+   * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
+   * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
+   * @returns the current row, and whether this call changed it; null if there is no such row
    */
   mirror(id: string, change: ScanChange): Promise<{ row: ScanRow; changed: boolean } | null>;
-  /** Rows still `pending` that were made before `before`, at most `limit`: what a crash between row and resource left. */
+  /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
   abandoned(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Accepted rows not terminal, last changed before `before`, at most `limit`: to be compared with the resources that exist. */
+  /** Returns at most `limit` live, accepted rows that last changed before `before`, to be compared with existing resources. */
   stale(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Terminal rows whose reports have outlived `before`, at most `limit`. */
+  /** Returns at most `limit` terminal rows that finished before `before`. */
   expired(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Forgets a terminal row and all that hangs on it in this store. */
+  /** Deletes a terminal row. Keeps a live one. */
   forget(id: string): Promise<void>;
 }
 
-/** A submission was so slow that its row was swept: whoever still works on it must stop. */
+/** A submission was so slow that the sweeper discarded its row. The submission must stop. */
 export class ScanGivenUp extends Error {
   constructor(id: string) {
-    super(`scan ${id} was given up: its submission took too long`);
+    super(`scan ${id} was discarded because its submission took too long`);
     this.name = 'ScanGivenUp';
   }
 }
 
-/** A row as it is stored: its id is the document's. */
+/** A row as it is stored, with its id as the document's id. */
 type ScanDocument = Omit<ScanRow, 'id'> & { _id: string };
 
-/** How often a change is tried again against other writers of the same row; there are two or three at most. */
+/** How often a change is tried while other processes change the same row. There are at most two or three. */
 const MAX_CONFLICTS = 50;
 
 function toRow({ _id, ...rest }: ScanDocument): ScanRow {
   return { id: _id, ...rest };
 }
 
-/** The read model in a MongoDB collection. */
+/** The read model in MongoDB. */
 export function createScans(db: Db): Scans {
   const scans = db.collection<ScanDocument>('scans');
 
@@ -62,7 +62,7 @@ export function createScans(db: Db): Scans {
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         const stored = await scans.findOne({ _id: id });
-        // Discarded between our insert and our look: whoever discarded it gave this scan up.
+        // The sweeper discarded the row between the insert and this read.
         if (stored === null) throw new ScanGivenUp(id);
         return toRow(stored);
       }
@@ -83,23 +83,7 @@ export function createScans(db: Db): Scans {
       return document && toRow(document);
     },
 
-    async mirror(id, change) {
-      for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-        const document = await scans.findOne({ _id: id });
-        if (document === null) return null;
-        const row = toRow(document);
-        const fields = changedFields(row, change);
-        if (fields === null) return { row, changed: false };
-        // The version is the guard: it grows with every change, so that a row that moved meanwhile is read again.
-        const after = await scans.findOneAndUpdate(
-          { _id: id, version: row.version },
-          { $set: { ...fields, version: row.version + 1 }, $currentDate: { updatedAt: true } },
-          { returnDocument: 'after' },
-        );
-        if (after !== null) return { row: toRow(after), changed: true };
-      }
-      throw new Error(`scan ${id} changes faster than it can be mirrored`);
-    },
+    mirror: (id, change) => mirrorChange(scans, id, change),
 
     async abandoned(before, limit) {
       const rows = scans.find({ submission: 'pending', createdAt: { $lt: before } }).sort({ createdAt: 1 });
@@ -120,4 +104,22 @@ export function createScans(db: Db): Scans {
       await scans.deleteOne({ _id: id, phase: { $in: TERMINAL_PHASES } });
     },
   };
+}
+
+async function mirrorChange(scans: Collection<ScanDocument>, id: string, change: ScanChange): ReturnType<Scans['mirror']> {
+  for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
+    const document = await scans.findOne({ _id: id });
+    if (document === null) return null;
+    const row = toRow(document);
+    const fields = changedFields(row, change);
+    if (fields === null) return { row, changed: false };
+    // Every change raises the version, so this filter detects that another process changed the row after the read.
+    const after = await scans.findOneAndUpdate(
+      { _id: id, version: row.version },
+      { $set: { ...fields, version: row.version + 1 }, $currentDate: { updatedAt: true } },
+      { returnDocument: 'after' },
+    );
+    if (after !== null) return { row: toRow(after), changed: true };
+  }
+  throw new Error(`scan ${id} still conflicts with other writers after ${MAX_CONFLICTS} attempts`);
 }

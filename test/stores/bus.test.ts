@@ -12,11 +12,11 @@ const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 const other = '00000000-3d3c-4f0e-9d55-5d0f4a1b2c3d';
 const pages = { scanned: 1, failed: 0, total: 2 };
 
-/** Polls until it is so. @throws after ten seconds */
+/** Polls until a condition holds. @throws after ten seconds */
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting for ${what}`);
     await new Promise((next) => setTimeout(next, 10));
   }
 }
@@ -29,7 +29,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-describe('the message bus', () => {
+describe('message bus', () => {
   let folder: string;
   let messages: Messages;
   let bus: Bus;
@@ -54,7 +54,7 @@ describe('the message bus', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Connects as a scan's pod does, and gathers what the server refuses. */
+  /** Connects like a scan's pod, and collects the errors of the server. */
   async function asPod(id: string, expiresAt: Date): Promise<{ pod: NatsConnection; refusals: string[] }> {
     const credential = bus.issueScanCredential(id, expiresAt)!;
     const authenticator = jwtAuthenticator(credential.jwt, Buffer.from(credential.seed));
@@ -68,7 +68,7 @@ describe('the message bus', () => {
   }
   const inAnHour = (): Date => new Date(Date.now() + 3_600_000);
 
-  it('carries the changes of one scan to those who follow it, and only to them', async () => {
+  it('delivers the changes of a scan only to its followers', async () => {
     const replica = busOf(messages);
     await until('a connection', () => replica.connected);
     const seen: unknown[] = [];
@@ -92,18 +92,18 @@ describe('the message bus', () => {
       bus.publishStatus('acme', { scanId: other, version: 99, phase: 'scanning', pages });
       return sentinel.length > 1;
     });
-    // Messages that were on their way when it stopped may still have come, none that was sent afterwards.
+    // Messages that were in flight may still arrive, but no message that was sent after the stop.
     expect(seen.slice(before).every((message) => (message as { version: number }).version < 99)).to.equal(true);
   });
 
-  it('says which address, subject and credential a pod has', () => {
+  it('issues the address, subject and credential of a pod', () => {
     const credential = bus.issueScanCredential(scanId, inAnHour())!;
     expect(credential).to.deep.include({ url: 'nats://pods.example:4222', subject: `progress.${scanId}` });
     expect(credential.jwt.split('.')).to.have.length(3);
     expect(credential.seed).to.match(/^SU/);
   });
 
-  it('hears a pod on its own scan’s subject, and drops what is too long', async () => {
+  it('receives messages of a pod on its own subject, and drops oversized ones', async () => {
     const heard: [string, number][] = [];
     const stop = bus.followProgress((id, payload) => heard.push([id, payload.byteLength]));
     const { pod } = await asPod(scanId, inAnHour());
@@ -119,7 +119,7 @@ describe('the message bus', () => {
     expect(heard.filter(([id]) => id === scanId).every(([, bytes]) => bytes === 4096)).to.equal(true);
     stop();
 
-    /** A credential of the account that may do anything: what the service itself has. */
+    /** The credential of the service itself, which has all permissions. */
     function serviceCredential(): [string, Uint8Array] {
       const [jwt, seed] = [...readFileSync(messages.credentialsFile, 'utf8').matchAll(/-----BEGIN [^\n]*\n([^\n]+)\n/g)].map(
         (match) => match[1]!,
@@ -128,7 +128,7 @@ describe('the message bus', () => {
     }
   });
 
-  it('refuses a pod on every other subject, for speaking and for listening', async () => {
+  it('denies a pod every other subject, to publish and to subscribe', async () => {
     const heard: string[] = [];
     const stop = bus.followProgress((id) => heard.push(id));
     const { pod, refusals } = await asPod(scanId, inAnHour());
@@ -146,25 +146,25 @@ describe('the message bus', () => {
     stop();
   });
 
-  it('does not let a pod speak more than a message may be long', async () => {
+  it('enforces the maximum message size of a pod', async () => {
     const { pod } = await asPod(scanId, inAnHour());
     expect(pod.info!.max_payload).to.equal(4096);
     expect(() => pod.publish(`progress.${scanId}`, 'x'.repeat(4097))).to.throw('max_payload');
-    // A client that does not care what the server said is cut off.
+    // The server closes the connection of a client that ignores the announced limit.
     pod.info!.max_payload = 65_536;
     pod.publish(`progress.${scanId}`, 'x'.repeat(4097));
     await pod.closed();
     expect(pod.isClosed()).to.equal(true);
   });
 
-  it('cuts a pod off when its credential expires, and does not let it in again', async () => {
+  it('disconnects a pod when its credential expires, and rejects it afterwards', async () => {
     const expiresAt = new Date(Date.now() + 1_000);
     const credential = bus.issueScanCredential(scanId, expiresAt)!;
     const authenticator = jwtAuthenticator(credential.jwt, Buffer.from(credential.seed));
     const pod = await connect({ servers: messages.url, authenticator, reconnect: false });
     await pod.closed();
     expect(Date.now()).to.be.at.least(expiresAt.getTime());
-    // In the very second of its expiry the server still lets it in, and cuts it off at once.
+    // Within the second of the expiry, the server accepts the connection and closes it immediately.
     await until('a refusal', async () => {
       const again = await connect({ servers: messages.url, authenticator, reconnect: false }).catch(() => null);
       await again?.closed();
@@ -172,17 +172,17 @@ describe('the message bus', () => {
     });
   });
 
-  it('vouches for no scan without a signing seed', async () => {
+  it('issues no credentials without a signing seed', async () => {
     const { url, credentialsFile } = messages;
-    const mute = createBus({ url, credentialsFile, logger: silentLogger });
-    opened.push(mute);
-    expect(mute.issueScanCredential(scanId, inAnHour())).to.equal(null);
+    const unsigned = createBus({ url, credentialsFile, logger: silentLogger });
+    opened.push(unsigned);
+    expect(unsigned.issueScanCredential(scanId, inAnHour())).to.equal(null);
     expect(() => createBus({ url, signingSeed: 'SUABC', logger: silentLogger })).to.throw();
   });
 
-  it('is sought while it is away, found when it comes, and found again, with everybody who follows', async () => {
+  it('connects when the server starts, and reconnects with all subscriptions', async () => {
     const [port, dataDir] = [await freePort(), mkdtempSync(join(tmpdir(), 'curbcut-bus-'))];
-    // The keys come into being with the first start, so the server is started once before it is away.
+    // The first start creates the keys.
     const first = await startMessages({ dataDir, port });
     await first.close();
     const early = busOf({ ...first, url: `nats://127.0.0.1:${port}` });
@@ -202,18 +202,18 @@ describe('the message bus', () => {
       await until('the loss', () => !early.connected);
       early.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
     }
-    expect(seen, 'what was said while it was away is lost').to.not.include(1);
+    expect(seen, 'messages sent without a connection are lost').to.not.include(1);
     await early.close();
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('closes although it never found anybody', async () => {
+  it('closes if it never connected', async () => {
     const lost = createBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silentLogger });
     await lost.close();
     expect(lost.connected).to.equal(false);
   });
 
-  it('does without a bus where none is configured', async () => {
+  it('does nothing if no bus is configured', async () => {
     const none = noBus();
     none.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
     none.followStatus('acme', scanId, () => undefined)();

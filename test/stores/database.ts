@@ -1,4 +1,4 @@
-/** A fresh database for a test file: the embedded document store's, or one of its own on the server that MONGODB_URL names. */
+/** A new database for a test file: in the embedded document store, or on the server at MONGODB_URL. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { startDocuments } from '../../local/documents/documents.ts';
@@ -8,12 +8,12 @@ import { silentLogger } from '../support/silent-logger.ts';
 export interface TestDatabase {
   url: string;
   db: Db;
-  /** One more client of the same database, as another replica would be. Closed with the database. */
+  /** Opens another client of the same database, like another replica. `close` closes it too. */
   another(): Db;
   close(): Promise<void>;
 }
 
-/** Opens it, with every index. */
+/** Opens a test database with all indexes. */
 export async function openDatabase(): Promise<TestDatabase> {
   const given = process.env['MONGODB_URL'];
   const embedded = given === undefined ? await startDocuments() : null;

@@ -64,7 +64,7 @@ describe('idempotency keys', () => {
     expect(second).to.deep.include({ ok: true, scanId });
     expect(await claim()).to.deep.equal({ ok: false, reason: 'in_progress' });
 
-    // The first holder was only slow: it must not change the claim any more.
+    // The first holder was slow, not dead. It must not change the claim any more.
     const holder = (taken: typeof first): string => (taken as { holder: string }).holder;
     await idempotency.release('acme', key, holder(first));
     await idempotency.complete('acme', key, { ...answer, status: 500 }, holder(first));

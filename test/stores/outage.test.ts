@@ -7,8 +7,8 @@ import { createReports } from '../../stores/reports.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase } from './database.ts';
 
-/** A server that takes every connection and never says a word. */
-async function startSilence(): Promise<{ port: number; close(): Promise<void> }> {
+/** A server that accepts connections and never responds. */
+async function startSilentServer(): Promise<{ port: number; close(): Promise<void> }> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => sockets.add(socket.on('error', () => undefined)));
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
@@ -23,10 +23,10 @@ async function startSilence(): Promise<{ port: number; close(): Promise<void> }>
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 
-describe('dependencies that are away', () => {
-  it('names the database away where nobody listens, and where nobody answers', async () => {
-    const silence = await startSilence();
-    for (const port of [1, silence.port]) {
+describe('unavailable dependencies', () => {
+  it('reports the database as down if the port is closed or the server does not respond', async () => {
+    const silent = await startSilentServer();
+    for (const port of [1, silent.port]) {
       const connection = connectMongo({ url: `mongodb://127.0.0.1:${port}`, logger: silentLogger });
       const { keys, credits } = openStores(connection.db);
       const errors = await Promise.all([
@@ -37,10 +37,10 @@ describe('dependencies that are away', () => {
       for (const error of errors) expect(dependencyIsDown(error), String(error)).to.equal(true);
       await connection.close();
     }
-    await silence.close();
+    await silent.close();
   });
 
-  it('names the object store away where nobody listens', async () => {
+  it('reports the object store as down if the port is closed', async () => {
     const place = { endpoint: 'http://127.0.0.1:1', region: 'us-east-1', bucket: 'b', accessKeyId: 'a', secretAccessKey: 's' };
     const reports = createReports(place);
     for (const error of await Promise.all([failure(reports.ping()), failure(reports.size('k')), failure(reports.read('k', 1))]))
@@ -48,7 +48,7 @@ describe('dependencies that are away', () => {
     reports.close();
   });
 
-  it('uses the database that the URL names, and curbcut where it names none', async () => {
+  it('uses the database of the URL, and `curbcut` by default', async () => {
     for (const [url, name] of [
       ['mongodb://127.0.0.1:1', 'curbcut'],
       ['mongodb://127.0.0.1:1/', 'curbcut'],
@@ -61,7 +61,7 @@ describe('dependencies that are away', () => {
     }
   });
 
-  it('does not take a bug for an outage', async () => {
+  it('does not report a bug as an outage', async () => {
     const database = await openDatabase();
     await database.db.collection('x').insertOne({});
     const error = await failure(database.db.collection('x').findOne({ $nonsense: 1 }));

@@ -20,7 +20,7 @@ describe('organisations, keys and users', () => {
     let now = new Date('2026-11-01T12:00:00Z');
     const keys = () => createKeys(database.db, { now: () => now });
 
-    it('recognises a key it issued, and keeps nothing that could be used as one', async () => {
+    it('recognises an issued key, and does not store the secret', async () => {
       const { key, secret } = await keys().issue({ organisation: 'acme', name: 'ci', expiresAt: null });
       expect(key).to.deep.include({ organisation: 'acme', name: 'ci', last4: secret.slice(-4), createdAt: now, lastUsedAt: null });
       expect(await keys().recognise(secret)).to.deep.equal(key);
@@ -28,7 +28,7 @@ describe('organisations, keys and users', () => {
       expect(kept).to.not.include(secret).and.not.include(secret.slice(9, 41));
     });
 
-    it('knows no key that is malformed, unknown, expired or revoked', async () => {
+    it('rejects a key that is malformed, unknown, expired or revoked', async () => {
       const other = createKeys(database.another(), { now: () => now });
       const { key, secret } = await keys().issue({ organisation: 'acme', name: 'a', expiresAt: new Date('2026-11-01T13:00:00Z') });
       expect(await keys().recognise(`${secret}0`)).to.equal(null);
@@ -47,7 +47,7 @@ describe('organisations, keys and users', () => {
       expect(await other.recognise(revoked.secret), 'on every replica at once').to.equal(null);
     });
 
-    it('lists an organisation’s own keys, newest first, without the revoked', async () => {
+    it('lists the keys of an organisation, newest first, without revoked ones', async () => {
       const organisation = named('org');
       const issued = [];
       for (const name of ['one', 'two', 'three']) {
@@ -60,7 +60,7 @@ describe('organisations, keys and users', () => {
       expect((await keys().list(organisation)).map((key) => key.name)).to.deep.equal(['three', 'one']);
     });
 
-    it('notes at most once a minute that a key was used', async () => {
+    it('records the use of a key at most once per minute', async () => {
       const own = keys();
       const { key } = await own.issue({ organisation: named('org'), name: 'used', expiresAt: null });
       const noted = async (): Promise<Date | null> => (await own.list(key.organisation))[0]!.lastUsedAt;
@@ -78,7 +78,7 @@ describe('organisations, keys and users', () => {
       expect(await noted()).to.deep.equal(now);
     });
 
-    it('gives the organisation of public scans none', async () => {
+    it('issues no key to the organisation of public scans', async () => {
       expect(await failure(keys().issue({ organisation: 'anonymous', name: 'x', expiresAt: null }))).to.be.instanceOf(RangeError);
     });
   });
@@ -88,7 +88,7 @@ describe('organisations, keys and users', () => {
     const add = (id: string, namespaces: string[] = []) =>
       organisations().add({ id, displayName: id.toUpperCase(), plan: 'free', namespaces });
 
-    it('adds one once, any number without namespaces', async () => {
+    it('adds an organisation once, and any number without namespaces', async () => {
       const [a, b] = [named('a'), named('b')];
       const added = await add(a);
       expect(added).to.deep.include({ id: a, displayName: a.toUpperCase(), plan: 'free', blocked: false, namespaces: [] });
@@ -101,14 +101,14 @@ describe('organisations, keys and users', () => {
       expect(await organisations().find(named('nobody'))).to.equal(null);
     });
 
-    it('blocks and unblocks', async () => {
+    it('blocks an organisation', async () => {
       const { id } = await add(named('a'));
       expect(await organisations().setBlocked(id, true)).to.equal(true);
       expect((await organisations().find(id))?.blocked).to.equal(true);
       expect(await organisations().setBlocked(named('nobody'), true)).to.equal(false);
     });
 
-    it('charges a namespace to one organisation alone', async () => {
+    it('charges a namespace to only one organisation', async () => {
       const [web, shop, blog] = [named('web'), named('shop'), named('blog')];
       const a = await add(named('a'), [web, shop, web]);
       const b = await add(named('b'), [blog]);
@@ -127,7 +127,7 @@ describe('organisations, keys and users', () => {
       expect(await organisations().setNamespaces(named('nobody'), [])).to.equal(false);
     });
 
-    it('gives a namespace to one of two that ask at once', async () => {
+    it('assigns a namespace to one of two simultaneous requests', async () => {
       const wanted = named('ns');
       const both = await Promise.all([add(named('a')), add(named('b'))]);
       const results = await Promise.all(both.map(({ id }) => failure(organisations().setNamespaces(id, [wanted]))));
@@ -156,7 +156,7 @@ describe('organisations, keys and users', () => {
   describe('users', () => {
     const users = () => createUsers(database.db);
 
-    it('lets in who has the password, however the address is written', async () => {
+    it('verifies the password, and ignores case and spaces in the address', async () => {
       const email = `${named('ann')}@example.com`;
       const added = await users().add({ email: ` ${email.toUpperCase()}`, organisation: 'acme', password: 'correct horse' });
       expect(added.email).to.equal(email);
@@ -166,7 +166,7 @@ describe('organisations, keys and users', () => {
       expect(await failure(users().add({ email, organisation: 'globex', password: 'correct horse' }))).to.be.instanceOf(AlreadyExists);
     });
 
-    it('resets a password, lists and removes', async () => {
+    it('resets a password, lists and removes users', async () => {
       const organisation = named('org');
       const email = `${named('bob')}@example.com`;
       await users().add({ email, organisation, password: 'first password' });
@@ -180,7 +180,7 @@ describe('organisations, keys and users', () => {
     });
   });
 
-  it('mirrors the queue; before the first time it is open and empty', async () => {
+  it('mirrors the queue, which is open and empty before the first mirror', async () => {
     const states = createQueueStates(database.db);
     expect(await states.read()).to.deep.equal({ paused: false, live: 0, updatedAt: new Date(0) });
     await Promise.all([states.write({ paused: true, live: 3 }), states.write({ paused: true, live: 3 })]);

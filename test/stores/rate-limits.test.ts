@@ -69,7 +69,7 @@ describe('rate limits across replicas', () => {
     expect((await logs().findOne({ _id: `key/${one.subject}` }))!.hits).to.have.length(3);
   });
 
-  it('returns what the first rule counted if the second denies, and reports both states', async () => {
+  it('uncounts a request from the first rule if the second denies it, and reports both states', async () => {
     const [first, second] = [rule({ limit: 10 }), rule({ policy: 'submissions', limit: 1 })];
     await limits.admit([first, second]);
     for (let n = 0; n < 3; n += 1) {
@@ -126,15 +126,15 @@ describe('rate limits across replicas', () => {
   });
 
   it('fails open while the database is down: counts locally and calls onFallback', async () => {
-    const away = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silentLogger });
+    const unavailable = connectMongo({ url: 'mongodb://127.0.0.1:1/?serverSelectionTimeoutMS=50', logger: silentLogger });
     const fallbacks: unknown[] = [];
-    const lost = createRateLimits(away.db, { onFallback: (error) => fallbacks.push(error) });
+    const lost = createRateLimits(unavailable.db, { onFallback: (error) => fallbacks.push(error) });
     const one = rule();
     const answers = [];
     for (let n = 0; n < 4; n += 1) answers.push((await lost.admit([one])).ok);
     expect(answers).to.deep.equal([true, true, true, false]);
     expect(fallbacks).to.have.length(4);
     expect(fallbacks[0]).to.be.instanceOf(Error);
-    await away.close();
+    await unavailable.close();
   });
 });

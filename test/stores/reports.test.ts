@@ -29,7 +29,7 @@ describe('report objects', () => {
     key = reportKeys(`scan-${(count += 1)}`).export;
   });
 
-  it('takes an object by a plain PUT and gives it by a plain GET that names the file', async () => {
+  it('accepts a plain PUT to an upload link, and serves a plain GET with the file name', async () => {
     expect((await put(await reports.uploadLink(key, 'application/json', 60), '{"a":1}')).status).to.equal(200);
     expect(await reports.size(key)).to.equal(7);
     const response = await fetch(await reports.downloadLink(key, 'acme report.json', 60));
@@ -39,14 +39,14 @@ describe('report objects', () => {
     expect(await response.text()).to.equal('{"a":1}');
   });
 
-  it('reads an object whole, up to a size', async () => {
+  it('reads a whole object up to the maximum size', async () => {
     await put(await reports.uploadLink(key, 'application/json', 60), 'x'.repeat(300_000));
     const read = await reports.read(key, 300_000);
     expect(read.ok && Buffer.from(read.bytes).toString()).to.equal('x'.repeat(300_000));
     expect(await reports.read(key, 299_999)).to.deep.equal({ ok: false, reason: 'too_large' });
   });
 
-  it('knows what is not there, and removes what is, as often as asked', async () => {
+  it('reports missing objects, and removes objects repeatedly without an error', async () => {
     expect(await reports.size(key)).to.equal(null);
     expect(await reports.read(key, 10)).to.deep.equal({ ok: false, reason: 'missing' });
     await put(await reports.uploadLink(key, 'application/json', 60), 'x');
@@ -55,7 +55,7 @@ describe('report objects', () => {
     expect(await reports.size(key)).to.equal(null);
   });
 
-  describe('copied to their final key', () => {
+  describe('copy', () => {
     const json = { contentType: 'application/json' };
     let from: string;
     beforeEach(async () => {
@@ -70,7 +70,7 @@ describe('report objects', () => {
       return read.ok ? read.etag : '';
     };
 
-    it('have the given type and none of the headers of the upload', async () => {
+    it('sets the given type and drops the headers of the upload', async () => {
       expect(await reports.copy(from, key, { etag: await etagOf(from), ...json })).to.deep.equal({ ok: true });
       const response = await fetch(await reports.downloadLink(key, 'a.json', 60));
       expect(response.headers.get('content-type')).to.equal('application/json');
@@ -78,20 +78,20 @@ describe('report objects', () => {
       expect(await response.text()).to.equal('{"a":1}');
     });
 
-    it('are not copied if they changed after they were read', async () => {
+    it('refuses an object that changed after it was read', async () => {
       const etag = await etagOf(from);
       await put(await reports.uploadLink(from, 'application/json', 60), '{"a":2}');
       expect(await reports.copy(from, key, { etag, ...json })).to.deep.equal({ ok: false, reason: 'changed' });
       expect(await reports.size(key)).to.equal(null);
     });
 
-    it('are not copied if they are missing', async () => {
+    it('refuses a missing object', async () => {
       const missing = incomingKeys('never', { attempt: 0, shard: 0 }).export;
       expect(await reports.copy(missing, key, { etag: '"x"', ...json })).to.deep.equal({ ok: false, reason: 'missing' });
     });
   });
 
-  it('removes all that the pods of one scan uploaded', async () => {
+  it('removes all uploads of one scan, and nothing else', async () => {
     const keys = [0, 1].flatMap((attempt) => Object.values(incomingKeys('several', { attempt, shard: 0 })));
     const other = incomingKeys('several-more', { attempt: 0, shard: 0 }).pdf;
     for (const one of [...keys, other]) await put(await reports.uploadLink(one, 'application/json', 60), 'x');
@@ -100,7 +100,7 @@ describe('report objects', () => {
     expect(await Promise.all([...keys, other].map((one) => reports.size(one)))).to.deep.equal([null, null, null, null, 1]);
   });
 
-  it('gives links that are good for one object, one method and one type', async () => {
+  it('signs links for one object, one method and one type', async () => {
     const upload = await reports.uploadLink(key, 'application/json', 60);
     const elsewhere = upload.replace(key, reportKeys('another').export);
     expect((await put(elsewhere, 'x')).status, 'another object').to.equal(403);
@@ -121,22 +121,22 @@ describe('report objects', () => {
     expect((await fetch(download.replace(key, reportKeys('another').export))).status, 'another object').to.equal(403);
   });
 
-  it('gives links that end', async () => {
+  it('signs links that expire', async () => {
     const link = await reports.uploadLink(key, 'application/json', 1);
     const deadline = Date.now() + 10_000;
-    // Signed in whole seconds, so the second may be almost over already.
+    // The expiry is in whole seconds, so the first PUT may already be too late.
     while ((await put(link, 'x')).status === 200 && Date.now() < deadline) await new Promise((next) => setTimeout(next, 50));
     expect((await put(link, 'x')).status).to.equal(403);
   });
 
-  it('is refused with the wrong secret, as its links are', async () => {
-    const stranger = reportsWith({ secretAccessKey: 'a guess' });
-    expect((await put(await stranger.uploadLink(key, 'application/json', 60), 'x')).status).to.equal(403);
-    expect(await failure(stranger.size(key))).to.be.instanceOf(Error);
-    stranger.close();
+  it('rejects requests and links with the wrong secret', async () => {
+    const unauthorised = reportsWith({ secretAccessKey: 'wrong' });
+    expect((await put(await unauthorised.uploadLink(key, 'application/json', 60), 'x')).status).to.equal(403);
+    expect(await failure(unauthorised.size(key))).to.be.instanceOf(Error);
+    unauthorised.close();
   });
 
-  it('tells whether the bucket can be reached', async () => {
+  it('checks that the bucket is reachable', async () => {
     await reports.ping();
     const nowhere = reportsWith({ bucket: 'missing' });
     expect(await failure(nowhere.ping())).to.be.instanceOf(Error);

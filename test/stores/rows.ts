@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 
-/** A submitted scan of five pages, with what the test cares about laid over it. */
+/** A submitted scan of five pages, with overrides. */
 export function scanRow(over: Partial<ScanRow> = {}): ScanRow {
   const id = over.id ?? randomUUID();
   return {

@@ -8,7 +8,7 @@ const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(()
 const later = (): Date => new Date(Date.now() + 60_000);
 const noViolations = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
 
-describe('the read model of scans', () => {
+describe('read model of scans', () => {
   let database: TestDatabase;
   let scans: Scans;
 
@@ -18,7 +18,7 @@ describe('the read model of scans', () => {
   });
   after(() => database.close());
 
-  it('stores a row once, and gives it back as it was', async () => {
+  it('stores a row once, and returns it unchanged', async () => {
     const row = scanRow();
     const stored = await scans.create(row);
     expect(stored).to.deep.equal({ ...row, version: 1, updatedAt: row.createdAt });
@@ -26,14 +26,14 @@ describe('the read model of scans', () => {
     expect(await scans.find(row.id)).to.deep.equal(stored);
   });
 
-  it('shows a row to its own organisation alone', async () => {
+  it('returns a row only to its own organisation', async () => {
     const { id } = await scans.create(scanRow({ organisation: 'acme' }));
     expect((await scans.find(id, 'acme'))?.id).to.equal(id);
     expect(await scans.find(id, 'globex')).to.equal(null);
     expect(await scans.find(randomUUID())).to.equal(null);
   });
 
-  it('takes back a pending row, never an accepted one', async () => {
+  it('discards a pending row, never an accepted one', async () => {
     const pending = await scans.create(scanRow());
     const accepted = await scans.create(scanRow());
     await scans.accept(accepted.id);
@@ -46,7 +46,7 @@ describe('the read model of scans', () => {
     expect(await failure(scans.accept(pending.id))).to.be.instanceOf(ScanGivenUp);
   });
 
-  it('mirrors a change, raises the version once, and does nothing for the same change again', async () => {
+  it('mirrors a change, raises the version once, and ignores the same change after that', async () => {
     const { id, updatedAt } = await scans.create(scanRow({ createdAt: new Date(0) }));
     const change = { phase: 'scanning', pages: { scanned: 1, failed: 0, total: 4 } } as const;
     const first = await scans.mirror(id, change);
@@ -57,7 +57,7 @@ describe('the read model of scans', () => {
     expect(await scans.mirror(randomUUID(), change)).to.equal(null);
   });
 
-  it('never changes a scan that has ended', async () => {
+  it('never changes a scan in a terminal phase', async () => {
     const { id } = await scans.create(scanRow());
     const finishedAt = new Date(1_800_000_000_000);
     const pages = { scanned: 2, failed: 1, total: 3 };
@@ -67,7 +67,7 @@ describe('the read model of scans', () => {
       pages,
       outcome: { score: 97.5, violations: noViolations, pages },
       passed: true,
-      message: '$ is no expression',
+      message: '$ is not an expression',
       reports: { export: object, pdf: object },
       finishedAt,
     } as const;
@@ -77,7 +77,7 @@ describe('the read model of scans', () => {
     expect(after).to.deep.equal({ row: done!.row, changed: false });
   });
 
-  it('loses no change where two replicas mirror at once, and no version is given twice', async () => {
+  it('loses no change if two replicas mirror at once, and assigns each version once', async () => {
     const other = createScans(database.another());
     const { id } = await scans.create(scanRow());
     const changes = Array.from({ length: 30 }, (_, n) => ({ pages: { scanned: n, failed: 0, total: 30 } }));
@@ -87,12 +87,12 @@ describe('the read model of scans', () => {
     const row = (await scans.find(id))!;
     expect(row.pages).to.deep.equal({ scanned: 29, failed: 0, total: 30 });
     expect(row.version).to.equal(1 + versions.length);
-    // Each version shows at least what those before it showed.
+    // Each version shows more progress than the one before.
     const shown = results.filter((result) => result!.changed).map((result) => result!.row).sort((a, b) => a.version - b.version); // prettier-ignore
     for (const [n, now] of shown.entries()) if (n > 0) expect(now.pages.scanned).to.be.above(shown[n - 1]!.pages.scanned);
   });
 
-  it('finds what was abandoned, what is stale and what has expired, oldest first and no more than asked', async () => {
+  it('returns abandoned, stale and expired rows, oldest first, up to the limit', async () => {
     const own = createScans(database.db);
     await database.db.collection('scans').deleteMany({});
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
