@@ -50,10 +50,10 @@ export async function measureVerdicts(rounds: number): Promise<Waits> {
 
   async function scan(): Promise<{ started: number; verdict: number }> {
     const from = performance.now();
-    const answer = await product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url, max_pages: 1, min_score: 50 }) });
+    const answer = await product.request('/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url, max_pages: 1, min_score: 50 }) });
     const { scan_id: id } = (await answer.json()) as { scan_id: string };
     const started = until(from, () => hasStarted(`scan-${id}`));
-    const events = await (await product.ask(`/v1/ci/scans/${id}/events`)).text();
+    const events = await (await product.request(`/v1/ci/scans/${id}/events`)).text();
     const verdict = performance.now() - from;
     if (!/"status":"done"/.test(events)) throw new Error(`the scan has no verdict: ${events}`);
     return { started: await started, verdict };

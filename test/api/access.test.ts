@@ -1,4 +1,4 @@
-/** Who is let in, how often, and what every answer carries. */
+/** Authentication, request IDs and rate limits. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { makeKey } from '../../stores/accounts/key-format.ts';
@@ -25,7 +25,7 @@ describe('API keys', () => {
   after(() => context?.close());
 
   for (const [method, path] of KEYED)
-    it(`${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')} needs one, and says nothing of why not`, async () => {
+    it(`${method} ${path.replace(/[0-9a-f-]{36}/, '{id}')} requires one and does not reveal why a key is invalid`, async () => {
       const unknown = makeKey((count) => new Uint8Array(count).fill(7));
       const answers = await Promise.all(
         [null, '', 'x', 'svc_live_short', `${unknown.slice(0, -1)}!`, unknown].map((key) =>
@@ -40,7 +40,7 @@ describe('API keys', () => {
       expect(answers[0]!.body.detail).to.equal('invalid_api_key');
     });
 
-  it('are refused alike when expired or revoked, and when sent elsewhere than in the header', async () => {
+  it('get the same response if expired, revoked or not in the X-API-Key header', async () => {
     const { id, key, keyId } = await context.organisation();
     const expired = await context.stores.keys.issue({ organisation: id, name: 'x', expiresAt: new Date(Date.now() - 1000) });
     const missing = await context.request('GET', '/v1/billing/credits');
@@ -51,7 +51,7 @@ describe('API keys', () => {
     expect((await context.request('GET', '/v1/billing/credits', { key })).text).to.equal(missing.text);
   });
 
-  it('of a blocked organisation answer 403 everywhere, and work again when it is not blocked any more', async () => {
+  it('of a blocked organisation get 403 on every route, and work again after unblocking', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     await context.stores.organisations.setBlocked(id, true);
     for (const [method, path] of KEYED) {
@@ -62,14 +62,14 @@ describe('API keys', () => {
     expect((await context.request('GET', '/v1/billing/credits', { key })).status).to.equal(200);
   });
 
-  it('note when they were used', async () => {
+  it('record when they were last used', async () => {
     const { key } = await context.organisation();
     await context.request('GET', '/v1/billing/credits', { key });
     const { body } = await context.request('GET', '/v1/api-keys', { key });
     expect(body.data[0].last_used_at).to.be.a('string');
   });
 
-  it("take over a caller's request id if it is a safe token of at most 128 characters, else make one", async () => {
+  it("keep the caller's request ID if it is a safe token of at most 128 characters, else generate one", async () => {
     const { key } = await context.organisation();
     const idOf = async (given: string | null) =>
       (await context.request('GET', '/v1/billing/credits', { key, headers: given === null ? {} : { 'X-Request-Id': given } })).headers.get(
@@ -81,7 +81,7 @@ describe('API keys', () => {
   });
 });
 
-describe('the limits', () => {
+describe('rate limits', () => {
   let context: ApiContext;
   before(async () => {
     context = await startContext();
@@ -89,7 +89,7 @@ describe('the limits', () => {
   after(() => context?.close());
 
   const limitsOf = ({ headers }: Response) => [headers.get('ratelimit-policy'), headers.get('ratelimit')];
-  /** Sends so many of one request at once and returns the statuses with their numbers. */
+  /** Sends a request `count` times concurrently and counts the responses by status. */
   async function burst(count: number, send: () => Promise<Response>): Promise<Record<number, number>> {
     const answers = await Promise.all(Array.from({ length: count }, send));
     const tally: Record<number, number> = {};
@@ -97,7 +97,7 @@ describe('the limits', () => {
     return tally;
   }
 
-  it('are told on every answer, with the policy of the key and of the organisation', async () => {
+  it('are in the headers of every response, with the policies of the key and of the organisation', async () => {
     const { key } = await context.organisation({ credits: 5 });
     expect(limitsOf(await context.request('GET', '/v1/billing/credits', { key }))).to.deep.equal(['"key";q=60;w=60', '"key";r=59;t=60']);
     expect(limitsOf(await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION }))).to.deep.equal([
@@ -114,7 +114,7 @@ describe('the limits', () => {
     ]);
   });
 
-  it('let exactly 60 requests of a key through, over two replicas', async () => {
+  it('allow exactly 60 requests per key across two replicas', async () => {
     const { key } = await context.organisation();
     const other = await context.replica();
     let turn = 0;
@@ -127,28 +127,28 @@ describe('the limits', () => {
     expect(denied.headers.get('ratelimit')).to.equal(`"key";r=0;t=${seconds}`);
   });
 
-  it('let exactly 60 submissions of an organisation through, whichever of its keys asks, and give the key its request back', async () => {
+  it('allow exactly 60 submissions per organisation across its keys, and do not count denied requests against the key', async () => {
     const { id, key } = await context.organisation();
     const second = await context.stores.keys.issue({ organisation: id, name: 'second', expiresAt: null });
     let turn = 0;
-    // Bodies that are wrong count as well, and cost no credit.
+    // Invalid bodies also count, and cost no credits.
     const tally = await burst(70, () => context.request('POST', '/v1/ci/scans', { key: turn++ % 2 === 0 ? key : second.secret, body: {} }));
     expect(tally).to.deep.equal({ 422: 60, 429: 10 });
     const rest = await Promise.all([key, second.secret].map((one) => context.request('GET', '/v1/billing/credits', { key: one })));
     const left = rest.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit')!)![1]));
-    expect(left[0]! + left[1]!, 'the ten that were denied consumed nothing').to.equal(120 - 60 - 2);
+    expect(left[0]! + left[1]!, 'the ten denied requests were not counted').to.equal(120 - 60 - 2);
   });
 
-  it('let exactly 20 new keys of an organisation through', async () => {
+  it('allow exactly 20 new keys per organisation', async () => {
     const { key } = await context.organisation();
     const tally = await burst(25, () => context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } }));
     expect(tally).to.deep.equal({ 201: 20, 429: 5 });
   });
 
-  it('let exactly 300 report links of an organisation through', async () => {
+  it('allow exactly 300 report links per organisation', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
-    // All but five at the store itself, for the key's own limit is lower.
+    // All but five directly at the store, because the key's own limit is lower.
     const rule = { policy: 'reports', subject: id, limit: 300, windowSeconds: 60 };
     for (let count = 0; count < 295; count += 1) expect((await context.stores.rateLimits.admit([rule])).ok).to.equal(true);
     let turn = 0;
@@ -156,7 +156,7 @@ describe('the limits', () => {
     expect(tally).to.deep.equal({ 409: 5, 429: 5 });
   });
 
-  it('accept a request that is sent after exactly Retry-After', async () => {
+  it('accept a request that is sent exactly Retry-After seconds later', async () => {
     const small = await context.replica({ limits: { key: { limit: 2, windowSeconds: 2 } } });
     const { key } = await context.organisation();
     const ask = () => small.request('GET', '/v1/billing/credits', { key });

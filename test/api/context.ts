@@ -1,36 +1,34 @@
-/** The real app over the real stores on the embedded stack, for tests. Each context has a database of its own, and as many replicas as it asks for. */
+/** Runs the real app with the real stores on the embedded stack. Each context has its own database and any number of replicas. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Probe } from '../../platform/readiness.ts';
-import type { Logger } from '../../platform/logger.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { createBus, noBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/mongo.ts';
-import { openStores, type AllStores as AllStores } from '../../stores/stores.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { startReplica, type Replica, type WorldOptions } from './replica.ts';
+import { startReplica, type Replica, type ReplicaOptions } from './replica.ts';
 import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 
 export interface ApiContext extends Replica {
   stores: AllStores & { reports: Reports };
   kubernetes: KubernetesConnection;
   db: Db;
-  /** Another replica over the same stores. */
-  replica(options?: WorldOptions): Promise<Replica>;
-  /** A new organisation with a live key. */
+  /** Starts another replica on the same stores. */
+  replica(options?: ReplicaOptions): Promise<Replica>;
+  /** Creates an organisation with a live key. */
   organisation(options?: { credits?: number; plan?: string }): Promise<{ id: string; key: string; keyId: string }>;
-  /** A scan of an organisation, moved to where the test needs it. */
+  /** Creates a scan of an organisation. @param change overrides fields of its row */
   scan(organisation: string, change?: Partial<ScanRow>): Promise<ScanRow>;
   /** Stores the two objects of a scan. */
   storeReports(scanId: string, which?: ('export' | 'pdf')[]): Promise<ScanRow['reports']>;
 }
 
-export const SILENT: Logger = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
-
-export async function startContext(options: WorldOptions = {}): Promise<ApiContext> {
+export async function startContext(options: ReplicaOptions = {}): Promise<ApiContext> {
   const shared = await sharedStack();
   const { documents, objects, kubeconfig } = shared;
   const url = new URL(documents.url);
@@ -47,8 +45,8 @@ export async function startContext(options: WorldOptions = {}): Promise<ApiConte
   const kubernetes = await connectKubernetes({ kubeconfig });
   const replicas: Replica[] = [];
 
-  async function replica(more: WorldOptions = {}): Promise<Replica> {
-    const mongo = connectMongo({ url: database, logger: SILENT });
+  async function replica(more: ReplicaOptions = {}): Promise<Replica> {
+    const mongo = connectMongo({ url: database, logger: silentLogger });
     opened.push(mongo);
     const settings = { ...options, ...more };
     const bus = settings.messages ? createBus(await busOptions(shared)) : noBus();
@@ -57,7 +55,7 @@ export async function startContext(options: WorldOptions = {}): Promise<ApiConte
       mongodb: { required: true, check: () => mongo.ping() },
       kubernetes: { required: true, check: () => scanResources.ping() },
       objects: { required: true, check: () => reports.ping() },
-      nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('away'))) },
+      nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('disconnected'))) },
     };
     const one = await startReplica({ ...openStores(mongo.db), reports, scanResources }, bus, probes, settings);
     replicas.push(one);
@@ -132,23 +130,23 @@ export async function startContext(options: WorldOptions = {}): Promise<ApiConte
 
 async function busOptions(shared: Stack) {
   const messages = await messagesOf(shared);
-  return { url: messages.url, credentialsFile: messages.credentialsFile, logger: SILENT };
+  return { url: messages.url, credentialsFile: messages.credentialsFile, logger: silentLogger };
 }
 
-/** A good submission. */
+/** A valid submission. */
 export const SUBMISSION = { url: 'https://example.com/' };
 
-/** Waits until a condition holds. @throws after `withinMs` */
+/** Polls until the value is truthy, and returns it. @throws after `withinMs` milliseconds */
 export async function eventually<T>(
   what: string,
-  look: () => T | null | undefined | false | Promise<T | null | undefined | false>,
+  poll: () => T | null | undefined | false | Promise<T | null | undefined | false>,
   withinMs = 10_000,
 ): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
-    const value = await look();
+    const value = await poll();
     if (value) return value;
-    if (Date.now() > until) throw new Error(`${what} did not come about within ${withinMs} ms`);
+    if (Date.now() > until) throw new Error(`timed out after ${withinMs} ms waiting for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

@@ -1,4 +1,4 @@
-/** Holds every response of every test against the app's own OpenAPI document, and remembers which errors were seen. */
+/** Checks every response of every test against the app's own OpenAPI document, and records which errors occurred. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
@@ -19,17 +19,17 @@ export interface OpenApiDocument {
   [key: string]: unknown;
 }
 
-/** Errors that some test has met: codes, and types of validation errors. */
+/** Errors and operations that have occurred in a test. */
 export const seen = { codes: new Set<string>(), types: new Set<string>(), operations: new Set<string>() };
 
-/** Whatever a response can be asked for by its checker. */
+/** The parts of a response that are checked. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** A checker for one app's document. */
+/** Creates a checker for one app's document. */
 export function createContract(document: OpenApiDocument) {
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'https://openapi.test/document', ...document });
@@ -43,7 +43,9 @@ export function createContract(document: OpenApiDocument) {
   };
   const mustMatch = (path: string, value: unknown, what: string): void => {
     const validate = validatorAt(path);
-    expect(validate(value), `${what} breaks its schema: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`).to.equal(true);
+    expect(validate(value), `${what} does not match its schema: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value)}`).to.equal(
+      true,
+    );
   };
 
   const templates = Object.keys(document.paths).map((template) => ({
@@ -51,7 +53,7 @@ export function createContract(document: OpenApiDocument) {
     pattern: new RegExp(`^${template.replace(/[.]/g, '\\.').replace(/\{[^}]+\}/g, '[^/]*')}$`),
   }));
 
-  /** @throws AssertionError where a response is not what the document says */
+  /** @throws AssertionError if a response differs from the document */
   function check(method: string, path: string, answer: Answer): void {
     const what = `${method} ${path} → ${answer.status}`;
     expect(answer.headers.get('x-request-id'), `${what} has no X-Request-Id`).to.match(/^[\x21-\x7e]{1,128}$/);
@@ -59,7 +61,7 @@ export function createContract(document: OpenApiDocument) {
       /^application\/json/.test(answer.headers.get('content-type') ?? '') && answer.text !== ''
         ? (JSON.parse(answer.text) as unknown)
         : undefined;
-    remember(json);
+    recordErrors(json);
 
     const template = templates.find(({ pattern }) => pattern.test(new URL(path, 'http://host').pathname))?.template;
     const operations = template === undefined ? undefined : document.paths[template];
@@ -87,7 +89,7 @@ export function createContract(document: OpenApiDocument) {
     if (method === 'HEAD') return void expect(answer.text).to.equal('');
     if (response!.content === undefined) return void expect(answer.text, `${what} has a body`).to.equal('');
     const mediaType = Object.keys(response!.content).find((type) => answer.headers.get('content-type')?.startsWith(type));
-    expect(mediaType, `${what} is of the type ${answer.headers.get('content-type')}`).to.not.equal(undefined);
+    expect(mediaType, `${what} has the content type ${answer.headers.get('content-type')}`).to.not.equal(undefined);
     if (mediaType !== 'application/json') return;
     const at = pointer('paths', template, method.toLowerCase(), 'responses', String(answer.status), 'content', mediaType, 'schema');
     mustMatch(at, json, what);
@@ -95,7 +97,7 @@ export function createContract(document: OpenApiDocument) {
 
   return {
     check,
-    /** One event of a stream. */
+    /** Checks one event of a stream. */
     checkEvent(event: { event?: unknown }): void {
       const name = event.event === 'complete' ? 'CompleteEvent' : 'ProgressEvent';
       mustMatch(pointer('components', 'schemas', name), event, `event ${JSON.stringify(event.event)}`);
@@ -104,15 +106,15 @@ export function createContract(document: OpenApiDocument) {
 }
 export type Contract = ReturnType<typeof createContract>;
 
-/** Notes the codes of an error body; also for those that come before any route. */
-export function remember(json: unknown): void {
+/** Records the codes of an error body. */
+export function recordErrors(json: unknown): void {
   const detail = (json as { detail?: unknown } | null)?.detail;
   if (typeof detail === 'string') seen.codes.add(detail);
   if (Array.isArray(detail)) for (const item of detail as { type: string }[]) seen.types.add(item.type);
 }
 
-/** What no test has met yet. */
-export function unseen(): string[] {
+/** Errors that have not occurred in any test. */
+export function untestedErrors(): string[] {
   return [
     ...ERROR_CODES.filter((code) => !seen.codes.has(code)),
     ...VALIDATION_TYPES.filter((type) => !seen.types.has(type)).map((type) => `validation type ${type}`),

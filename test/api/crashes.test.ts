@@ -1,6 +1,6 @@
 /**
- * A replica that dies between any two steps of a submission: whatever it left is finished by the sweeper or by the
- * repeat, in either order, and in the end exactly the credits of the scans that will run are held.
+ * A replica crashes between any two steps of a submission. The sweeper or the repeated request completes or undoes the
+ * submission, in either order, so that in the end exactly the credits of the scans that will run are held.
  */
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
@@ -22,7 +22,7 @@ const STEPS = [
   'idempotency.complete',
 ];
 
-describe('a replica that dies', () => {
+describe('a replica that crashes', () => {
   let context: ApiContext;
   before(async () => {
     context = await startContext({ dependencyTimeoutMs: 60_000 });
@@ -34,25 +34,25 @@ describe('a replica that dies', () => {
   const sweepNow = () =>
     sweep({ ...context.stores, exists: (row) => resources().exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
 
-  /** Sends a submission to a replica that dies at a step, before or after the step took effect. */
-  async function dieAt(step: string, when: 'before' | 'after', key: string): Promise<void> {
-    let died = false;
+  /** Sends a submission to a replica that crashes at a step, before or after the step takes effect. */
+  async function crashAt(step: string, when: 'before' | 'after', key: string): Promise<void> {
+    let crashed = false;
     context.faults.set(step, async (real, ...parameters) => {
       if (when === 'after') await real(...parameters);
-      died = true;
+      crashed = true;
       return new Promise(() => undefined);
     });
-    const gone = new AbortController();
-    const request = submit(key, gone.signal).catch(() => undefined);
-    await eventually(`the death at ${step}`, () => died);
-    gone.abort();
+    const client = new AbortController();
+    const request = submit(key, client.signal).catch(() => undefined);
+    await eventually(`the crash at ${step}`, () => crashed);
+    client.abort();
     await request;
     context.faults.clear();
   }
 
   const submit = (key: string, signal?: AbortSignal) =>
     context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': 'build' }, signal });
-  const endLeases = () => context.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
+  const expireLeases = () => context.db.collection('idempotency').updateMany({}, { $set: { leaseUntil: new Date(0) } });
 
   /** Every hold belongs to an accepted scan that has a resource, and every such scan has its hold. */
   async function expectExact(organisation: string, scans: number): Promise<void> {
@@ -68,30 +68,30 @@ describe('a replica that dies', () => {
 
   for (const step of STEPS)
     for (const when of ['before', 'after'] as const) {
-      it(`${when} ${step}, and is never asked again`, async () => {
+      it(`${when} ${step}, without a repeated request`, async () => {
         const { id, key } = await context.organisation({ credits: 20 });
-        await dieAt(step, when, key);
+        await crashAt(step, when, key);
         await sweepNow();
         const written =
           STEPS.indexOf(step) > STEPS.indexOf('scanResources.submit') || (step === 'scanResources.submit' && when === 'after');
         await expectExact(id, written ? 1 : 0);
       });
 
-      it(`${when} ${step}, and the repeat comes before the sweeper`, async () => {
+      it(`${when} ${step}, with the repeated request before the sweeper`, async () => {
         const { id, key } = await context.organisation({ credits: 20 });
-        await dieAt(step, when, key);
-        await endLeases();
+        await crashAt(step, when, key);
+        await expireLeases();
         expect((await submit(key)).status).to.equal(202);
         await sweepNow();
         await expectExact(id, 1);
       });
 
-      it(`${when} ${step}, and the sweeper comes before the repeat`, async () => {
+      it(`${when} ${step}, with the sweeper before the repeated request`, async () => {
         const { id, key } = await context.organisation({ credits: 20 });
-        await dieAt(step, when, key);
+        await crashAt(step, when, key);
         await sweepNow();
-        await endLeases();
-        // A scan that was given up is not taken up again: the first repeat may be told so, the next one starts afresh.
+        await expireLeases();
+        // A discarded scan is not resumed: the first repeated request may get 503, and the next one starts a new scan.
         const first = await submit(key);
         expect(first.status).to.be.oneOf([202, 503]);
         const second = await submit(key);
@@ -102,15 +102,15 @@ describe('a replica that dies', () => {
       });
     }
 
-  it('before it kept the answer of a scan that has come to its end since: the repeat gets that scan, and starts none', async () => {
+  it('before it stores the response, and the scan ends meanwhile: the repeated request returns that scan and starts no other', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
-    await dieAt('idempotency.complete', 'before', key);
+    await crashAt('idempotency.complete', 'before', key);
     const [row] = await context.db.collection<{ _id: string }>('scans').find({ organisation: id }).toArray();
     const scanId = row!._id;
     await context.stores.scans.mirror(scanId, { phase: 'done', finishedAt: new Date() });
     await context.stores.credits.settle(id, scanId, 3);
     await context.kubernetes.request('DELETE', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
-    await endLeases();
+    await expireLeases();
     const repeat = await submit(key);
     expect([repeat.status, repeat.body.scan_id]).to.deep.equal([202, scanId]);
     expect(await resources().exists({ resource: { namespace: NAMESPACE, name: `scan-${scanId}` } })).to.equal(false);

@@ -1,9 +1,9 @@
-/** Following a scan: what the stream says, in which order, from which replica, and how it ends. */
+/** Event streams: content, order, replicas, and how they end. */
 import { randomUUID } from 'node:crypto';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { down, type Replica, type WorldOptions } from './replica.ts';
+import { down, type Replica, type ReplicaOptions } from './replica.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';
 
 const OUTCOME = {
@@ -21,11 +21,11 @@ interface Stream {
   events: Event[];
   comments: string[];
   ended: Promise<void>;
-  isOver(): boolean;
+  hasEnded(): boolean;
   abort(): void;
 }
 
-/** Opens a stream and reads it as EventSource would, holding every event against its schema. */
+/** Opens a stream, parses it like EventSource, and checks every event against its schema. */
 function follow(replica: Replica, key: string, scanId: string, headers: Record<string, string> = {}): Promise<Stream> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(
@@ -40,7 +40,7 @@ function follow(replica: Replica, key: string, scanId: string, headers: Record<s
         const events: Event[] = [];
         const comments: string[] = [];
         let text = '';
-        let over = false;
+        let closed = false;
         response.setEncoding('utf8').on('data', (chunk: string) => {
           text += chunk;
           for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
@@ -59,8 +59,8 @@ function follow(replica: Replica, key: string, scanId: string, headers: Record<s
         const ended = new Promise<void>((done) => {
           response.on('end', () => done()).on('error', () => done());
           response.on('close', () => done());
-        }).then(() => void (over = true));
-        resolve({ response, events, comments, ended, isOver: () => over, abort: () => request.destroy() });
+        }).then(() => void (closed = true));
+        resolve({ response, events, comments, ended, hasEnded: () => closed, abort: () => request.destroy() });
       },
     );
     request.on('error', reject).end();
@@ -84,21 +84,21 @@ const COMPLETE = [
 for (const messages of [true, false]) {
   describe(`GET /v1/ci/scans/{scan_id}/events ${messages ? 'with' : 'without'} NATS`, () => {
     let context: ApiContext;
-    const quick: WorldOptions = { messages, streams: { keepaliveMs: 60_000, pollMs: messages ? 60_000 : 100, pollWithoutBusMs: 50 } };
+    const quick: ReplicaOptions = { messages, streams: { keepaliveMs: 60_000, pollMs: messages ? 60_000 : 100, pollWithoutBusMs: 50 } };
     before(async () => {
       context = await startContext(quick);
       if (messages) await eventually('a connection to NATS', () => context.bus.connected);
     });
     after(() => context?.close());
 
-    /** As the operator does it: the row first, then the message. */
+    /** Changes a scan like the operator: first the row, then the message. */
     async function change(row: ScanRow, what: Parameters<ApiContext['stores']['scans']['mirror']>[1]): Promise<ScanRow> {
       const { row: after } = (await context.stores.scans.mirror(row.id, what))!;
       context.bus.publishStatus(row.organisation, { scanId: row.id, version: after.version, phase: after.phase, pages: after.pages });
       return after;
     }
 
-    it('tells the current state at once, every change, and completes', async () => {
+    it('sends the current state immediately, then every change, then `complete`', async () => {
       const { id, key } = await context.organisation();
       const row = await context.scan(id);
       const stream = await follow(context, key, row.id);
@@ -145,14 +145,14 @@ for (const messages of [true, false]) {
       const other = await context.replica(quick);
       if (messages) await eventually('a connection to NATS', () => other.bus.connected);
       const streams = await Promise.all([context, other, other].map((replica) => follow(replica, key, row.id)));
-      await eventually('the current state everywhere', () => streams.every(({ events }) => events.length === 1));
+      await eventually('the current state on every stream', () => streams.every(({ events }) => events.length === 1));
       await change(row, { phase: 'failed', message: 'The site did not answer.' });
       await Promise.all(streams.map(({ ended }) => ended));
       for (const { events } of streams) expect(events.at(-1)?.data).to.include({ event: 'complete', status: 'failed', score: null });
     });
 
     for (const phase of ['done', 'failed', 'canceled'] as const)
-      it(`completes at once where the scan is ${phase} already`, async () => {
+      it(`completes immediately if the scan is already ${phase}`, async () => {
         const { id, key } = await context.organisation();
         const row = await context.scan(id, { phase });
         for (const headers of [{}, { 'Last-Event-ID': String(row.version) }] as Record<string, string>[]) {
@@ -162,14 +162,14 @@ for (const messages of [true, false]) {
         }
       });
 
-    it('resumes after Last-Event-ID: nothing that was seen, and nothing older', async () => {
+    it('resumes after Last-Event-ID without repeating events', async () => {
       const { id, key } = await context.organisation();
       let row = await context.scan(id);
       row = await change(row, { phase: 'crawling' });
       const seen = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version) });
       const behind = await follow(context, key, row.id, { 'Last-Event-ID': String(row.version - 1) });
       const strange = await follow(context, key, row.id, { 'Last-Event-ID': 'x1' });
-      await eventually('the state for those behind', () => behind.events.length === 1 && strange.events.length === 1);
+      await eventually('the current state on both other streams', () => behind.events.length === 1 && strange.events.length === 1);
       expect(seen.events).to.deep.equal([]);
       const next = await change(row, { phase: 'scanning' });
       await eventually('the next change', () => [seen, behind, strange].every(({ events }) => events.at(-1)?.id === next.version));
@@ -178,7 +178,7 @@ for (const messages of [true, false]) {
       await Promise.all([seen, behind, strange].map(({ ended }) => ended));
     });
 
-    it('waits out a database that is away for a moment', async () => {
+    it('survives a short outage of the database', async () => {
       const { id, key } = await context.organisation();
       const row = await context.scan(id);
       const stream = await follow(context, key, row.id);
@@ -186,8 +186,8 @@ for (const messages of [true, false]) {
       context.faults.set('scans.find', down);
       await change(row, { phase: 'crawling' });
       await change(row, { phase: 'done', outcome: OUTCOME });
-      await eventually('a failed look', () => context.calls.lastIndexOf('scans.find') > 0);
-      expect(stream.isOver()).to.equal(false);
+      await eventually('a failed read', () => context.calls.lastIndexOf('scans.find') > 0);
+      expect(stream.hasEnded()).to.equal(false);
       context.faults.clear();
       await change(row, {});
       await stream.ended;
@@ -206,7 +206,7 @@ describe('an event stream', () => {
   const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
 
-  it('is kept alive by comments that are no events', async () => {
+  it('is kept alive by comments, which are not events', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
     const stream = await follow(context, key, row.id);
@@ -216,19 +216,19 @@ describe('an event stream', () => {
     stream.abort();
   });
 
-  it('is let go of when the client goes away', async () => {
+  it('is released when the client disconnects', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
-    await eventually('no stream of earlier tests', async () => (await openStreams()) === 0);
+    await eventually('the end of streams of earlier tests', async () => (await openStreams()) === 0);
     const streams = await Promise.all([1, 2, 3].map(() => follow(context, key, row.id)));
     expect(await openStreams()).to.equal(3);
     context.log.length = 0;
     for (const stream of streams) stream.abort();
-    await eventually('no stream', async () => (await openStreams()) === 0);
+    await eventually('the end of all streams', async () => (await openStreams()) === 0);
     await eventually('a log line for each', () => context.log.filter(({ fields }) => fields.scan === row.id).length === 3);
   });
 
-  it('ends when the scan is forgotten', async () => {
+  it('ends if the scan is deleted', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
     const stream = await follow(context, key, row.id);
@@ -239,7 +239,7 @@ describe('an event stream', () => {
     expect(stream.events.map(({ data }) => data.event)).to.deep.equal(['progress']);
   });
 
-  it('ends cleanly when the replica closes, and goes on at another one', async () => {
+  it('ends cleanly when the replica closes, and resumes on another one', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { phase: 'scanning' });
     const closing = await context.replica();
@@ -255,7 +255,7 @@ describe('an event stream', () => {
     expect(again.events.map(({ data }) => data.event)).to.deep.equal(['complete']);
   });
 
-  it('has no HEAD, and 404 where there is no scan', async () => {
+  it('answers 405 to HEAD, and 404 if the scan does not exist', async () => {
     const { key } = await context.organisation();
     expect((await context.request('HEAD', `/v1/ci/scans/${randomUUID()}/events`, { key })).status).to.equal(405);
     expect((await context.request('GET', `/v1/ci/scans/${randomUUID()}/events`, { key })).body.detail).to.equal('scan_not_found');

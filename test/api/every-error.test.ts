@@ -1,9 +1,9 @@
-/** An error that no test meets fails the tests: whoever adds a code adds its test. */
+/** Fails the run if no test provokes one of the error codes. */
 import { dirname } from 'node:path';
 import { expect } from 'chai';
-import { unseen } from './contract.ts';
+import { untestedErrors } from './contract.ts';
 
-/** Every test of this folder, once all have run. */
+/** Returns every test of this folder. */
 function testsOfThisFolder(root: Mocha.Suite): Mocha.Test[] {
   const tests: Mocha.Test[] = [];
   root.eachTest((test) => {
@@ -13,9 +13,9 @@ function testsOfThisFolder(root: Mocha.Suite): Mocha.Test[] {
 }
 
 // Outside any describe: this runs after all files.
-after('every error code was met by a test', function () {
+after('every error code occurs in a test', function () {
   const tests = testsOfThisFolder(this.test!.parent!.root ? this.test!.parent! : this.test!.parent!.parent!);
-  // With --grep, or after --bail, the rest never had its chance.
+  // With --grep or after --bail, some tests did not run.
   if (tests.some((test) => test.state === undefined)) return;
-  expect(unseen(), 'errors without a test').to.deep.equal([]);
+  expect(untestedErrors(), 'errors without a test').to.deep.equal([]);
 });

@@ -1,4 +1,4 @@
-/** The same submission sent twice is one scan. */
+/** Repeated submissions with the same Idempotency-Key. */
 import { expect } from 'chai';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
@@ -16,7 +16,7 @@ describe('a submission with an Idempotency-Key', () => {
   const submit = (key: string, idempotencyKey: string, body: unknown = SUBMISSION) =>
     context.request('POST', '/v1/ci/scans', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
 
-  it('answers a repeat with the first answer and charges nothing', async () => {
+  it('answers a repeated request with the first response and charges nothing', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const first = await submit(key, 'build-1');
     const second = await submit(key, 'build-1');
@@ -29,7 +29,7 @@ describe('a submission with an Idempotency-Key', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
   });
 
-  it('answers a repeat although the queue is paused or the credits are gone by now', async () => {
+  it('answers a repeated request even if the queue is paused or the credits are used up', async () => {
     const { key } = await context.organisation({ credits: 5 });
     const first = await submit(key, 'build-1');
     await context.stores.queueStates.write({ paused: true, live: 9999 });
@@ -37,14 +37,14 @@ describe('a submission with an Idempotency-Key', () => {
     expect([second.status, second.text]).to.deep.equal([202, first.text]);
   });
 
-  it('takes the same request for the same, however it is written', async () => {
+  it('treats bodies with the same options as equal, with or without defaults and in any order', async () => {
     const { key } = await context.organisation({ credits: 20 });
     const first = await submit(key, 'k', { url: 'https://example.com/', max_pages: 5 });
     const second = await submit(key, 'k', { wcag_level: 'AA', url: 'https://example.com/' });
     expect(second.text).to.equal(first.text);
   });
 
-  it('refuses the same key with another body', async () => {
+  it('rejects the same key with a different body', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     await submit(key, 'build-1');
     const { status, body } = await submit(key, 'build-1', { ...SUBMISSION, max_pages: 6 });
@@ -53,7 +53,7 @@ describe('a submission with an Idempotency-Key', () => {
     expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
-  it('lets one of two at once through', async () => {
+  it('accepts only one of several concurrent requests', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const second = await context.replica();
     const answers = await Promise.all(
@@ -68,10 +68,10 @@ describe('a submission with an Idempotency-Key', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 15, held: 5 });
   });
 
-  it('answers 409 while the first is under way', async () => {
+  it('answers 409 while the first request is in progress', async () => {
     const { key } = await context.organisation({ credits: 20 });
-    let let1Go = (): void => undefined;
-    const held = new Promise<void>((resolve) => (let1Go = resolve));
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
     let arrived = (): void => undefined;
     const reached = new Promise<void>((resolve) => (arrived = resolve));
     context.faults.set('scanResources.submit', async (real, ...parameters) => {
@@ -83,11 +83,11 @@ describe('a submission with an Idempotency-Key', () => {
     await reached;
     const second = await submit(key, 'slow');
     expect([second.status, second.body.detail, second.headers.get('retry-after')]).to.deep.equal([409, 'idempotency_conflict', '1']);
-    let1Go();
+    release();
     expect((await first).status).to.equal(202);
   });
 
-  it('stores no refusal: 402, 422 and 503 may be sent again with the same key', async () => {
+  it('does not store errors: after 402, 422 and 503 the same key can be retried', async () => {
     const { id, key } = await context.organisation();
     expect((await submit(key, 'k')).status).to.equal(402);
     await context.stores.credits.grant(id, 'later', 5);
@@ -99,13 +99,13 @@ describe('a submission with an Idempotency-Key', () => {
     expect([status, headers.get('idempotent-replayed')]).to.deep.equal([202, null]);
   });
 
-  it('keeps the keys of two organisations apart', async () => {
+  it('separates the keys of two organisations', async () => {
     const [one, other] = [await context.organisation({ credits: 5 }), await context.organisation({ credits: 5 })];
     const [first, second] = [await submit(one.key, 'same'), await submit(other.key, 'same')];
     expect(first.body.scan_id).to.not.equal(second.body.scan_id);
   });
 
-  it('takes 255 characters and refuses 256, and an empty key', async () => {
+  it('accepts 255 characters, and rejects 256 and an empty key', async () => {
     const { key } = await context.organisation({ credits: 5 });
     expect((await submit(key, 'k'.repeat(255))).status).to.equal(202);
     const long = await submit(key, 'k'.repeat(256));

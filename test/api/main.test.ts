@@ -1,4 +1,4 @@
-/** The API's process, started as a cluster would: by its environment, its probes and its signals. */
+/** The API's process: environment, probes and signals. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,7 +7,7 @@ import { eventually } from './context.ts';
 
 const MAIN = join(import.meta.dirname, '../../api/main.ts');
 
-describe('the process of the API', () => {
+describe('API process', () => {
   const children: ChildProcess[] = [];
   after(() => {
     for (const child of children) child.kill('SIGKILL');
@@ -23,9 +23,9 @@ describe('the process of the API', () => {
     return { child, output, ended };
   }
 
-  it('becomes ready, answers, and ends with 0 on SIGTERM', async () => {
+  it('becomes ready, serves requests, and exits with 0 on SIGTERM', async () => {
     const { child, output, ended } = start({ ...(await environmentOf()), PORT: '0' });
-    const address = await eventually('its address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
+    const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
     const ready = await eventually('readiness', async () => {
       const answer = await fetch(`${address}/readyz`);
       return answer.ok && ((await answer.json()) as { missing: string[] });
@@ -42,7 +42,7 @@ describe('the process of the API', () => {
     expect(output.out + output.err).to.not.include('test-secret');
   });
 
-  it('tells every mistake of its environment at once, and ends with 1', async () => {
+  it('reports every error in its environment at once, and exits with 1', async () => {
     const { output, ended } = start({ PORT: 'http', S3_BUCKET: 'b', S3_SECRET_ACCESS_KEY: 'hush', ALLOW_TARGETS: '10.0.0.0/99' });
     expect(await ended).to.equal(1);
     for (const name of ['PORT', 'MONGODB_URL', 'S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'ALLOW_TARGETS'])
@@ -50,14 +50,14 @@ describe('the process of the API', () => {
     expect(output.err).to.not.include('hush').and.not.include('    at ');
   });
 
-  it('serves what it can while a dependency is down, and says which', async () => {
+  it('keeps running while a dependency is down, and reports which', async () => {
     const { child, output, ended } = start({
       ...(await environmentOf()),
       PORT: '0',
       MONGODB_URL: 'mongodb://127.0.0.1:1/',
       NATS_URL: 'nats://127.0.0.1:1',
     });
-    const address = await eventually('its address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
+    const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
     expect((await fetch(`${address}/healthz`)).status).to.equal(200);
     const answer = await fetch(`${address}/readyz`);
     expect(answer.status).to.equal(503);

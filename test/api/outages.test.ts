@@ -1,4 +1,4 @@
-/** What a submission does when something it stands on fails: 503, nothing charged, and nothing left that nobody will finish. */
+/** Outages during a submission: it gets 503, nothing is charged, and the sweeper can clean up what remains. */
 import { expect } from 'chai';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { sweep } from '../../operator/maintenance/sweep.ts';
@@ -7,10 +7,11 @@ import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
 import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
 import { createScanResources } from '../../stores/submissions/scan-resources.ts';
 import { down, outage } from './replica.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { NAMESPACE } from './stack.ts';
-import { eventually, SILENT, startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
 
-describe('an outage during a submission', () => {
+describe('during an outage, the API', () => {
   let context: ApiContext;
   before(async () => {
     context = await startContext({ dependencyTimeoutMs: 300 });
@@ -25,7 +26,7 @@ describe('an outage during a submission', () => {
       headers: idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
     });
   const pending = () => context.stores.scans.abandoned(new Date(Date.now() + 1000), 100);
-  /** The operator's sweeper, as if some minutes had passed. */
+  /** Runs the operator's sweeper as if some minutes had passed. */
   const sweepNow = () => {
     const resources = createScanResources(context.kubernetes, { namespace: NAMESPACE });
     return sweep({ ...context.stores, exists: (row) => resources.exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
@@ -45,10 +46,10 @@ describe('an outage during a submission', () => {
   ];
   for (const [call, rowMayStay] of failures) {
     for (const [how, fault] of [
-      ['is refused', down],
+      ['fails', down],
       ['does not answer', () => new Promise<never>(() => undefined)],
     ] as const) {
-      it(`${call} ${how}: 503, and nothing is charged`, async () => {
+      it(`answers 503 and charges nothing if ${call} ${how}`, async () => {
         const { id, key } = await context.organisation({ credits: 5 });
         context.faults.set(call, fault);
         const { status, body, headers, text } = await submit(key, 'k');
@@ -60,7 +61,7 @@ describe('an outage during a submission', () => {
         if (!rowMayStay) expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
 
         context.faults.clear();
-        expect((await submit(key, 'k')).status, 'the same request again').to.equal(202);
+        expect((await submit(key, 'k')).status, 'the repeated request').to.equal(202);
         await sweepNow();
         expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
         expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
@@ -68,7 +69,7 @@ describe('an outage during a submission', () => {
     }
   }
 
-  it('a resource whose first answer was lost is not written twice, and the scan is accepted', async () => {
+  it('writes the resource only once and accepts the scan if the first response of Kubernetes is lost', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     let tries = 0;
     context.faults.set('scanResources.submit', async (real, ...parameters) => {
@@ -80,7 +81,7 @@ describe('an outage during a submission', () => {
     expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
-  it('a resource whose every answer was lost is found, and the scan is accepted', async () => {
+  it('finds the resource and accepts the scan if every response of Kubernetes is lost', async () => {
     const { key } = await context.organisation({ credits: 5 });
     context.faults.set('scanResources.submit', async (real, ...parameters) => {
       await real(...parameters);
@@ -91,7 +92,7 @@ describe('an outage during a submission', () => {
     expect((await context.stores.scans.find(body.scan_id))?.submission).to.equal('accepted');
   });
 
-  it('a resource of which nothing is known costs nothing, even if it was written', async () => {
+  it('charges nothing if it cannot find out whether the resource exists', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scanResources.submit', async (real, ...parameters) => {
       await real(...parameters);
@@ -101,12 +102,12 @@ describe('an outage during a submission', () => {
     expect((await submit(key)).status).to.equal(503);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     await sweepNow();
-    // What runs all the same has a row, so that the operator can tell how it ended.
+    // The scan runs anyway. It has a row, so that the operator can report its result.
     expect(await context.db.collection('scans').countDocuments({ organisation: id, submission: 'accepted' })).to.equal(1);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
-  it('a refusal of the Kubernetes API is tried once', async () => {
+  it('does not retry a rejection by the Kubernetes API', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     let tries = 0;
     context.faults.set('scanResources.submit', () => {
@@ -120,7 +121,7 @@ describe('an outage during a submission', () => {
     expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
   });
 
-  it('credits that cannot be freed at once are freed by the sweeper', async () => {
+  it('leaves credits that it cannot release to the sweeper', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scanResources.submit', down);
     context.faults.set('credits.settle', down);
@@ -130,7 +131,7 @@ describe('an outage during a submission', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
-  it('a row that cannot be marked is accepted all the same, and marked by the sweeper', async () => {
+  it('accepts a scan whose row it cannot mark as accepted; the sweeper marks it', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scans.accept', down);
     const { status, body } = await submit(key);
@@ -141,7 +142,7 @@ describe('an outage during a submission', () => {
     expect((await context.stores.scans.find(body.scan_id, id))?.submission).to.equal('accepted');
   });
 
-  it('a row that was swept meanwhile is not accepted', async () => {
+  it('does not accept a scan whose row the sweeper has discarded', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scanResources.submit', async (_real, row) => {
       const { id: scanId } = row as { id: string };
@@ -152,7 +153,7 @@ describe('an outage during a submission', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
-  it('an answer that could not be kept does not undo the scan; the repeat conflicts until the lease ends', async () => {
+  it('does not undo a scan whose response it cannot store; repeated requests conflict until the lease ends', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('idempotency.complete', down);
     expect((await submit(key, 'k')).status).to.equal(202);
@@ -161,9 +162,9 @@ describe('an outage during a submission', () => {
     expect((await context.stores.credits.balance(id)).held).to.equal(5);
   });
 
-  it('a repeat that takes a dead submission up finishes the same scan', async () => {
+  it('completes the same scan in a repeated request after a crash', async () => {
     const { id, key } = await context.organisation({ credits: 10 });
-    // The first request wrote the resource and died before it stored its answer.
+    // The first request wrote the resource and crashed before it stored its response.
     context.faults.set('idempotency.complete', down);
     const first = await submit(key, 'k');
     context.faults.clear();
@@ -179,9 +180,9 @@ describe('an outage during a submission', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 5 });
   });
 
-  it('limits go on being counted by the replica while their store is away', async () => {
+  it('counts rate limits in the replica while their store is down', async () => {
     const { key } = await context.organisation();
-    const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: SILENT });
+    const mongo = connectMongo({ url: 'mongodb://127.0.0.1:1/', logger: silentLogger });
     const alone = createRateLimits(mongo.db, { onFallback: context.metrics.limitsFallback });
     context.faults.set('rateLimits.admit', (_real, rules) => alone.admit(rules as RateLimitRule[]));
     const answers = [
@@ -196,7 +197,7 @@ describe('an outage during a submission', () => {
     await mongo.close();
   });
 
-  it('every other route answers 503 as well, and tells the metrics which server it was', async () => {
+  it('gets 503 on every other route too, and the metrics name the dependency', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     const row = await context.scan(id);
     const routes: [call: string, method: string, path: string, body?: unknown][] = [
@@ -224,7 +225,7 @@ describe('an outage during a submission', () => {
     expect(text).to.match(/curbcut_dependency_failures_total\{dependency="objects"\} 1/);
   });
 
-  it('answers 500 to a fault of ours, says nothing of it to the caller and all of it to the log', async () => {
+  it('answers 500 to a programming error, and reports its details only in the log', async () => {
     const { key } = await context.organisation();
     context.log.length = 0;
     context.faults.set('credits.balance', () => Promise.reject(new TypeError('cannot read secret_thing of undefined')));

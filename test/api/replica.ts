@@ -1,4 +1,4 @@
-/** One replica of the real app on a free port: its responses are held against its document, its store calls can be made to fail. */
+/** Starts a replica of the real app on a free port. It checks responses against the OpenAPI document and can inject store failures. */
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -8,17 +8,17 @@ import type { Probe } from '../../platform/readiness.ts';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Bus } from '../../stores/nats.ts';
-import { createContract, remember, type Contract, type OpenApiDocument } from './contract.ts';
+import { createContract, recordErrors, type Contract, type OpenApiDocument } from './contract.ts';
 import { NAMESPACE } from './stack.ts';
 
-/** Names that the tests' resolver knows. */
+/** Host names that the tests' resolver resolves. */
 const ADDRESSES: Readonly<Record<string, string[]>> = {
   'example.com': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
   'inside.example.com': ['10.1.2.3'],
   'mixed.example.com': ['93.184.215.14', '192.168.0.7'],
 };
 
-/** Calls of a store by `store.method`; what stands here is called instead, with the real method first. */
+/** Replacements of store methods by `store.method`. They receive the real method as their first parameter. */
 export type Faults = Map<string, (real: (...parameters: unknown[]) => Promise<unknown>, ...parameters: unknown[]) => Promise<unknown>>;
 
 function interceptable<T extends object>(name: string, store: T, faults: Faults, calls: string[]): T {
@@ -37,7 +37,7 @@ function interceptable<T extends object>(name: string, store: T, faults: Faults,
   });
 }
 
-/** An outage as the drivers tell of it. */
+/** An outage in the form that drivers report it. */
 export function outage(): Error {
   return Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:27017 (secret-host)'), { code: 'ECONNREFUSED' });
 }
@@ -47,19 +47,18 @@ export interface Response {
   status: number;
   headers: Headers;
   text: string;
-  /** The body, where it is JSON. */
+  /** The parsed body if it is JSON. */
   body: any; // eslint-disable-line @typescript-eslint/no-explicit-any
 }
 export interface Request {
   key?: string | null;
   body?: unknown;
-  /** Sent as it is. */
+  /** A body that is sent unchanged. */
   raw?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
 
-/** One replica of the app. */
 export interface Replica {
   app: FastifyInstance;
   url: string;
@@ -68,17 +67,17 @@ export interface Replica {
   document: OpenApiDocument;
   log: { level: string; fields: Record<string, unknown>; message: string }[];
   faults: Faults;
-  /** Calls of stores, in order, as `store.method`. */
+  /** Store calls in order, as `store.method`. */
   calls: string[];
   bus: Bus;
   probes: Record<string, Probe>;
   request(method: string, path: string, request?: Request): Promise<Response>;
-  /** Sends bytes and returns all that comes back. */
+  /** Sends text over a TCP connection and returns everything received until it closes. */
   raw(text: string): Promise<string>;
   close(): Promise<void>;
 }
 
-export type WorldOptions = Partial<AppOptions> & { messages?: boolean; clock?: () => Date };
+export type ReplicaOptions = Partial<AppOptions> & { messages?: boolean; clock?: () => Date };
 
 const OPTIONS: AppOptions = {
   publicBaseUrl: 'https://curbcut.example',
@@ -89,7 +88,7 @@ const OPTIONS: AppOptions = {
   version: '0.0.0-test',
 };
 
-export async function startReplica(real: ApiStores, bus: Bus, probes: Record<string, Probe>, settings: WorldOptions): Promise<Replica> {
+export async function startReplica(real: ApiStores, bus: Bus, probes: Record<string, Probe>, settings: ReplicaOptions): Promise<Replica> {
   const faults: Faults = new Map();
   const calls: string[] = [];
   const log: Replica['log'] = [];
@@ -166,7 +165,7 @@ export async function startReplica(real: ApiStores, bus: Bus, probes: Record<str
         socket.setEncoding('utf8').on('data', (chunk: string) => (answer += chunk));
         socket.on('error', reject).on('close', () => {
           const body = answer.slice(answer.indexOf('\r\n\r\n') + 4);
-          if (body.startsWith('{')) remember(JSON.parse(body));
+          if (body.startsWith('{')) recordErrors(JSON.parse(body));
           resolve(answer);
         });
       }),

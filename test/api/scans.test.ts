@@ -1,4 +1,4 @@
-/** Polling, reports, credits and keys. */
+/** Polling, report links, credits and API keys. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
@@ -22,7 +22,7 @@ afterEach(() => context.faults.clear());
 
 describe('GET /v1/ci/scans/{scan_id}', () => {
   for (const phase of PHASES.filter((one) => !isTerminal(one)))
-    it(`answers 202 while ${phase}, with nothing of a result`, async () => {
+    it(`answers 202 without a result while ${phase}`, async () => {
       const { id, key } = await context.organisation();
       const row = await context.scan(id, { phase, pages: { scanned: 2, failed: 0, total: 5 } });
       const { status, headers, body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
@@ -56,7 +56,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     ['canceled with thresholds', { phase: 'canceled', passed: false, message: 'The scan was canceled.' }, 422],
   ];
   for (const [what, change, status] of ends)
-    it(`answers ${status} when ${what}, with the whole result`, async () => {
+    it(`answers ${status} with the result if ${what}`, async () => {
       const { id, key } = await context.organisation();
       const row = await context.scan(id, change);
       const answer = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
@@ -75,7 +75,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       else expect(answer.body).to.include({ score: null, violations_count: null });
     });
 
-  it('never asks the Kubernetes API, nor a report', async () => {
+  it('reads neither the Kubernetes API nor the object store', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
     context.calls.length = 0;
@@ -83,7 +83,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     expect(context.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'rateLimits.admit', 'scans.find']);
   });
 
-  it("answers another organisation's scan and none with the same bytes", async () => {
+  it("gives the same response for another organisation's scan and for one that does not exist", async () => {
     const [mine, theirs] = [await context.organisation(), await context.organisation()];
     const row = await context.scan(theirs.id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports('x', []) });
     for (const [pattern, code] of [
@@ -93,13 +93,13 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       ['/v1/scans/{}/report/json', 'report_not_found'],
     ] as const) {
       const other = await context.request('GET', pattern.replace('{}', row.id), { key: mine.key });
-      const none = await context.request('GET', pattern.replace('{}', randomUUID()), { key: mine.key });
+      const missing = await context.request('GET', pattern.replace('{}', randomUUID()), { key: mine.key });
       expect([other.status, other.body.detail]).to.deep.equal([404, code]);
-      expect(other.text).to.equal(none.text);
+      expect(other.text).to.equal(missing.text);
     }
   });
 
-  it('answers 422 to an id that is no UUID, on every route', async () => {
+  it('answers 422 on every route to an ID that is not a UUID', async () => {
     const { key } = await context.organisation();
     for (const id of ['42', 'x'.repeat(500), `urn:uuid:${randomUUID()}`, `${randomUUID()}0`])
       for (const path of [`/v1/ci/scans/${id}`, `/v1/ci/scans/${id}/events`, `/v1/scans/${id}/report`, `/v1/scans/${id}/report/json`]) {
@@ -111,7 +111,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     expect(body.detail[0].loc).to.deep.equal(['path', 'key_id']);
   });
 
-  it('takes a UUID in capitals, and HEAD', async () => {
+  it('accepts a UUID in upper case, and HEAD', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id);
     expect((await context.request('GET', `/v1/ci/scans/${row.id.toUpperCase()}`, { key })).status).to.equal(202);
@@ -121,8 +121,8 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
   });
 });
 
-describe('the report links', () => {
-  it('give the PDF and the export, under names that say what they are', async () => {
+describe('report links', () => {
+  it('download the PDF and the export under descriptive file names', async () => {
     const { id, key } = await context.organisation();
     const scanId = randomUUID();
     const row = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(scanId) });
@@ -140,7 +140,7 @@ describe('the report links', () => {
     }
   });
 
-  it('answer 409 while the scan is not complete', async () => {
+  it('get 409 while the scan is not complete', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { phase: 'generating' });
     for (const path of [`/v1/scans/${row.id}/report`, `/v1/scans/${row.id}/report/json`]) {
@@ -149,13 +149,13 @@ describe('the report links', () => {
     }
   });
 
-  it('answer 404 for a scan that failed, a report that is gone, and an export that never was', async () => {
+  it('get 404 for a failed scan, a deleted report, and an export that was never stored', async () => {
     const { id, key } = await context.organisation();
     const failed = await context.scan(id, { phase: 'failed' });
     expect((await context.request('GET', `/v1/scans/${failed.id}/report`, { key })).body.detail).to.equal('report_not_found');
     expect((await context.request('GET', `/v1/scans/${failed.id}/report/json`, { key })).body.detail).to.equal('report_not_found');
-    const gone = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID(), []) });
-    expect((await context.request('GET', `/v1/scans/${gone.id}/report`, { key })).body.detail).to.equal('report_not_found');
+    const deleted = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID(), []) });
+    expect((await context.request('GET', `/v1/scans/${deleted.id}/report`, { key })).body.detail).to.equal('report_not_found');
     const legacy = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID(), ['pdf']) });
     expect((await context.request('GET', `/v1/scans/${legacy.id}/report`, { key })).status).to.equal(200);
     const json = await context.request('GET', `/v1/scans/${legacy.id}/report/json`, { key });
@@ -164,7 +164,7 @@ describe('the report links', () => {
 });
 
 describe('GET /v1/billing/credits', () => {
-  it('tells what can be reserved, the plan, and whether all is set up', async () => {
+  it('returns the available credits, the plan, and whether setup is complete', async () => {
     const fresh = await context.organisation({ plan: 'trial' });
     const empty = await context.request('GET', '/v1/billing/credits', { key: fresh.key });
     expect(empty.body).to.deep.equal({ balance: 0, plan: 'trial', setup_complete: false });
@@ -175,7 +175,7 @@ describe('GET /v1/billing/credits', () => {
 });
 
 describe('/v1/api-keys', () => {
-  it('issues a key that works, shows it once, and revokes it at once on every replica', async () => {
+  it('issues a working key, shows it once, and revokes it immediately on every replica', async () => {
     const { id, key } = await context.organisation();
     const other = await context.replica();
     const issued = await context.request('POST', '/v1/api-keys', { key, body: { name: ' Pipeline ' } });
@@ -198,7 +198,7 @@ describe('/v1/api-keys', () => {
     expect(audit.map(({ action }) => action)).to.have.members(['key.issue', 'key.revoke']);
   });
 
-  it('gives a key an end', async () => {
+  it('issues a key with an expiry date', async () => {
     const { key } = await context.organisation();
     const soon = new Date(Date.now() + 3600_000).toISOString();
     const { body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
@@ -212,34 +212,34 @@ describe('/v1/api-keys', () => {
     ['an empty name', { name: '' }, 'name', 'string.min_length'],
     ['a blank name', { name: '  ' }, 'name', 'string.pattern'],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'name', 'string.max_length'],
-    ['an end that is no date', { name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'string.date_time'],
-    ['an end in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
+    ['an expiry that is not a date', { name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'string.date_time'],
+    ['an expiry in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
     ['an unknown field', { name: 'x', scopes: [] }, 'scopes', 'unexpected_field'],
   ] as const)
-    it(`refuses ${what}`, async () => {
+    it(`rejects ${what}`, async () => {
       const { key } = await context.organisation();
       const answer = await context.request('POST', '/v1/api-keys', { key, body });
       expect(answer.status).to.equal(422);
       expect(answer.body.detail[0]).to.deep.include({ loc: ['body', field], type });
     });
 
-  it("answers another organisation's key and none with the same bytes, and leaves it alone", async () => {
+  it("gives the same response for another organisation's key and for one that does not exist, and does not revoke it", async () => {
     const [mine, theirs] = [await context.organisation(), await context.organisation()];
     const other = await context.request('DELETE', `/v1/api-keys/${theirs.keyId}`, { key: mine.key });
-    const none = await context.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
+    const missing = await context.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
     expect(other.status).to.equal(404);
-    expect(other.text).to.equal(none.text);
+    expect(other.text).to.equal(missing.text);
     expect((await context.request('GET', '/v1/billing/credits', { key: theirs.key })).status).to.equal(200);
   });
 
-  it('shows a new key even if the audit log is away', async () => {
+  it('shows a new key even if the audit log is unavailable', async () => {
     const { key } = await context.organisation();
-    context.faults.set('organisations.record', () => Promise.reject(new Error('away')));
+    context.faults.set('organisations.record', () => Promise.reject(new Error('unavailable')));
     expect((await context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
     expect(context.log.some(({ message }) => message === 'audit entry lost')).to.equal(true);
   });
 
-  it('revokes with a JSON content type and no body, as many clients send it', async () => {
+  it('revokes a key with a JSON content type and no body, as many clients send', async () => {
     const { key, keyId } = await context.organisation();
     const { status } = await context.request('DELETE', `/v1/api-keys/${keyId}`, { key, headers: { 'Content-Type': 'application/json' } });
     expect(status).to.equal(204);

@@ -1,4 +1,4 @@
-/** What the service says about itself, what it says to requests that are none, and how it closes. */
+/** OpenAPI document, health, metrics, unknown paths, malformed HTTP, and shutdown. */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
@@ -13,8 +13,8 @@ before(async function () {
 after(() => context?.close());
 afterEach(() => context.faults.clear());
 
-describe('the OpenAPI document', () => {
-  it('is 3.1, names every route with an id of its own, and how to authenticate', async () => {
+describe('OpenAPI document', () => {
+  it('is 3.1 and lists every route with a unique operation ID and its authentication', async () => {
     const { status, body } = await context.request('GET', '/openapi.json');
     expect(status).to.equal(200);
     expect(body).to.deep.include({ openapi: '3.1.0', servers: [{ url: 'https://curbcut.example' }] });
@@ -44,7 +44,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('has clean enums, no leftovers of its making, and references that lead somewhere', async () => {
+  it('has plain enums, no artefacts of its generation, and only valid references', async () => {
     const { text, body } = await context.request('GET', '/openapi.json');
     expect(text).to.not.match(/"def-\d|"const":|"\$id"|"anyOf":\[\{"type":"string","enum":\["[^"]*"\]\}/);
     for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).to.have.property(name!);
@@ -56,7 +56,7 @@ describe('the OpenAPI document', () => {
     expect(limit).to.deep.include({ type: 'integer', minimum: 1, maximum: 500, default: 5 });
   });
 
-  it('shows the most pages that this service takes', async () => {
+  it('states the configured maximum number of pages', async () => {
     const small = await context.replica({ maxPagesLimit: 3 });
     const schema = small.document.paths['/v1/ci/scans']!.post as unknown as {
       requestBody: { content: Record<string, { schema: { properties: object } }> };
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
   });
 
-  it('can be read at /docs without the internet', async () => {
+  it('is shown at /docs without internet access', async () => {
     const page = await context.request('GET', '/docs');
     expect(page.status).to.equal(200);
     const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
@@ -82,7 +82,7 @@ describe('the OpenAPI document', () => {
 });
 
 describe('GET /schemas/report-v1.json', () => {
-  it('is a JSON Schema that tells a report from something else', async () => {
+  it('is a JSON Schema that rejects an incomplete report', async () => {
     const { body } = await context.request('GET', '/schemas/report-v1.json');
     expect(body.$schema).to.equal('https://json-schema.org/draft/2020-12/schema');
     const validate = addFormats.default(new Ajv2020({ strict: false })).compile(body);
@@ -92,11 +92,11 @@ describe('GET /schemas/report-v1.json', () => {
 });
 
 describe('health', () => {
-  it('/healthz lives without any dependency', async () => {
+  it('/healthz does not depend on other services', async () => {
     expect((await context.request('GET', '/healthz')).body).to.deep.equal({ status: 'ok' });
   });
 
-  it('/readyz names what is missing, and is 503 only where it is needed', async () => {
+  it('/readyz lists unavailable dependencies, and is 503 only if one of them is required', async () => {
     const ready = await context.request('GET', '/readyz');
     expect([ready.status, ready.body]).to.deep.equal([
       200,
@@ -111,18 +111,18 @@ describe('health', () => {
     }
   });
 
-  it('/readyz asks each dependency once for all who ask at the same time', async () => {
-    let asked = 0;
+  it('/readyz shares one check among concurrent requests', async () => {
+    let checks = 0;
     const real = context.probes.objects!;
-    context.probes.objects = { required: true, check: async () => void ((asked += 1), await real.check()) };
+    context.probes.objects = { required: true, check: async () => void ((checks += 1), await real.check()) };
     await Promise.all(Array.from({ length: 10 }, () => context.request('GET', '/readyz')));
     context.probes.objects = real;
-    expect(asked).to.be.lessThan(10);
+    expect(checks).to.be.lessThan(10);
   });
 });
 
 describe('GET /metrics', () => {
-  it('counts by the pattern of the route, never by the path', async () => {
+  it('counts by route pattern, never by path', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     const row = await context.scan(id);
     await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
@@ -135,7 +135,7 @@ describe('GET /metrics', () => {
     for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(name).to.match(/^curbcut_/);
   });
 
-  it('tells of each dependency as the last readiness probe found it', async () => {
+  it('reports the state of each dependency from the last readiness check', async () => {
     const up = async (): Promise<string[]> => {
       await context.request('GET', '/readyz');
       const { text } = await context.request('GET', '/metrics');
@@ -150,7 +150,7 @@ describe('GET /metrics', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('unknown paths and methods', () => {
   for (const [method, path] of [
     ['GET', '/'],
     ['GET', '/v1'],
@@ -172,21 +172,21 @@ describe('what is not there', () => {
     ['POST', '/healthz', 'GET, HEAD'],
     ['OPTIONS', '/v1/billing/credits', 'GET, HEAD'],
   ] as const)
-    it(`${method} ${path} answers 405 and names ${allow}`, async () => {
+    it(`${method} ${path} answers 405 with Allow: ${allow}`, async () => {
       const { status, body, headers } = await context.request(method, path, method === 'PUT' ? { raw: '<xml/>' } : {});
       expect([status, body.detail]).to.deep.equal([405, 'method_not_allowed']);
       expect(headers.get('allow')!.split(', ').sort()).to.deep.equal(allow.split(', ').sort());
     });
 });
 
-describe('what is not HTTP', () => {
+describe('malformed HTTP', () => {
   for (const [what, text, status, code] of [
-    ['no request at all', 'hello\r\n\r\n', 400, 'bad_request'],
+    ['text that is not a request', 'hello\r\n\r\n', 400, 'bad_request'],
     ['headers that are too large', `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'headers_too_large'],
     ['a request that never ends', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Le', 408, 'request_timeout'],
     ['two lengths', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400, 'bad_request'],
   ] as const)
-    it(`${what} is answered with ${status} in the usual shape`, async () => {
+    it(`${what} gets ${status} with an error body`, async () => {
       const answer = await context.raw(text);
       expect(answer).to.match(new RegExp(`^HTTP/1.1 ${status} `));
       expect(answer).to.match(/\r\nX-Request-Id: [0-9a-f-]{36}\r\n/i);
@@ -196,12 +196,12 @@ describe('what is not HTTP', () => {
     });
 });
 
-describe('closing', () => {
-  it('lets a request that is under way finish, and takes no new connection', async () => {
+describe('shutdown', () => {
+  it('finishes a pending request and accepts no new connections', async () => {
     const closing = await context.replica();
     const { key } = await context.organisation();
-    let letGo = (): void => undefined;
-    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
     let arrived = (): void => undefined;
     const reached = new Promise<void>((resolve) => (arrived = resolve));
     closing.faults.set('credits.balance', async (real, ...parameters) => {
@@ -212,8 +212,8 @@ describe('closing', () => {
     const request = closing.request('GET', '/v1/billing/credits', { key });
     await reached;
     const closed = closing.close();
-    await eventually('no listening', () => !closing.app.server.listening);
-    letGo();
+    await eventually('the end of listening', () => !closing.app.server.listening);
+    release();
     expect((await request).status).to.equal(200);
     await closed;
     const refused = await fetch(`${closing.url}/healthz`).then(
@@ -224,8 +224,8 @@ describe('closing', () => {
   });
 });
 
-describe('an error from below', () => {
-  it('is a fault of ours, whatever status it carries', async () => {
+describe('an unexpected error of a dependency', () => {
+  it('gets 500, even if the error has a status of its own', async () => {
     const { key } = await context.organisation();
     context.faults.set('credits.balance', () =>
       Promise.reject(Object.assign(new Error('I am a teapot at secret-host'), { statusCode: 418 })),

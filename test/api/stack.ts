@@ -1,4 +1,4 @@
-/** The embedded stack that all API tests of a run share; started by the first that needs it, ended after the last. */
+/** The embedded stack that all API tests of a run share. The first test that needs it starts it; it is stopped after the last. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,13 +31,13 @@ async function startStack(): Promise<Stack> {
   return { folder, documents, objects, kube, kubeconfig, messages: null };
 }
 
-/** The one stack of this run. */
+/** Returns the stack of this run. */
 export function sharedStack(): Promise<Stack> {
   stack ??= startStack();
   return stack;
 }
 
-/** The stack's addresses as a process of ours reads them. */
+/** The environment that a process of Curbcut needs to use the stack. */
 export async function environmentOf(): Promise<Record<string, string>> {
   const { documents, objects, kubeconfig } = await sharedStack();
   return {
@@ -50,13 +50,13 @@ export async function environmentOf(): Promise<Record<string, string>> {
   };
 }
 
-/** The real nats-server; started by the first test that asks for it. */
+/** Returns the nats-server of the stack. The first call starts it. */
 export async function messagesOf(shared: Stack): Promise<Messages> {
   shared.messages ??= await startMessages({ dataDir: join(shared.folder, 'messages') });
   return shared.messages;
 }
 
-after('end the embedded stack', async function () {
+after('stop the embedded stack', async function () {
   if (stack === null) return;
   const { folder, documents, objects, kube, messages } = await stack;
   await Promise.all([documents.close(), objects.close(), kube.close(), messages?.close()]);

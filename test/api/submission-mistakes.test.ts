@@ -1,8 +1,8 @@
-/** What a submission may not say, and how it is told. */
+/** Invalid submissions and the validation errors that they get. */
 import { expect } from 'chai';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
-describe('a submission that is wrong', () => {
+describe('an invalid submission', () => {
   let context: ApiContext;
   before(async () => {
     context = await startContext({ limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } } });
@@ -15,19 +15,19 @@ describe('a submission that is wrong', () => {
 
   const cases: [what: string, body: unknown, loc: (string | number)[], type: string][] = [
     ['no url', {}, ['body', 'url'], 'missing_field'],
-    ['a url that is none', { url: 'not a url' }, ['body', 'url'], 'string.uri'],
+    ['a url that cannot be parsed', { url: 'not a url' }, ['body', 'url'], 'string.uri'],
     ['a url without a host', { url: 'https://' }, ['body', 'url'], 'string.uri'],
-    ['a url that is no string', { url: 5 }, ['body', 'url'], 'type.string'],
+    ['a url that is not a string', { url: 5 }, ['body', 'url'], 'type.string'],
     ['a url that is null', { url: null }, ['body', 'url'], 'type.string'],
     ['a url that is too long', { url: `https://example.com/${'a'.repeat(2029)}` }, ['body', 'url'], 'string.max_length'],
-    ['a url that is too long once it is escaped', { url: `https://example.com/${'ü'.repeat(400)}` }, ['body', 'url'], 'string.max_length'],
+    ['a url that is too long after escaping', { url: `https://example.com/${'ü'.repeat(400)}` }, ['body', 'url'], 'string.max_length'],
     ['a score below 0', { ...SUBMISSION, min_score: -0.1 }, ['body', 'min_score'], 'number.minimum'],
     ['a score above 100', { ...SUBMISSION, min_score: 100.1 }, ['body', 'min_score'], 'number.maximum'],
     ['a score as text', { ...SUBMISSION, min_score: '90' }, ['body', 'min_score'], 'type.number'],
     ['violations below 0', { ...SUBMISSION, max_violations: -1 }, ['body', 'max_violations'], 'number.minimum'],
     ['violations with a fraction', { ...SUBMISSION, max_violations: 1.5 }, ['body', 'max_violations'], 'type.integer'],
     ['an unknown severity', { ...SUBMISSION, fail_on_severity: 'fatal' }, ['body', 'fail_on_severity'], 'enum'],
-    ['no page', { ...SUBMISSION, max_pages: 0 }, ['body', 'max_pages'], 'number.minimum'],
+    ['zero pages', { ...SUBMISSION, max_pages: 0 }, ['body', 'max_pages'], 'number.minimum'],
     ['too many pages', { ...SUBMISSION, max_pages: 501 }, ['body', 'max_pages'], 'number.maximum'],
     ['pages as text', { ...SUBMISSION, max_pages: '5' }, ['body', 'max_pages'], 'type.integer'],
     ['null pages', { ...SUBMISSION, max_pages: null }, ['body', 'max_pages'], 'type.integer'],
@@ -48,13 +48,18 @@ describe('a submission that is wrong', () => {
     ['loopback of IPv6', { url: 'http://[::1]/' }, ['body', 'url'], 'url.private_address'],
     ['localhost', { url: 'http://localhost:3000/' }, ['body', 'url'], 'url.private_address'],
     ['a cloud metadata service', { url: 'http://169.254.169.254/latest/meta-data/' }, ['body', 'url'], 'url.private_address'],
-    ['a range that the operator denies', { url: 'http://198.18.0.1/' }, ['body', 'url'], 'url.private_address'],
-    ['a name of a private address', { url: 'https://inside.example.com/' }, ['body', 'url'], 'url.private_address'],
-    ['a name with one private address', { url: 'https://mixed.example.com/' }, ['body', 'url'], 'url.private_address'],
-    ['a name of nobody', { url: 'https://nobody.example.com/' }, ['body', 'url'], 'url.unresolvable'],
+    ['a range of DENY_TARGETS', { url: 'http://198.18.0.1/' }, ['body', 'url'], 'url.private_address'],
+    ['a host name with a private address', { url: 'https://inside.example.com/' }, ['body', 'url'], 'url.private_address'],
+    [
+      'a host name with one private address among its addresses',
+      { url: 'https://mixed.example.com/' },
+      ['body', 'url'],
+      'url.private_address',
+    ],
+    ['an unresolvable host name', { url: 'https://unknown.example.com/' }, ['body', 'url'], 'url.unresolvable'],
   ];
   for (const [what, body, loc, type] of cases) {
-    it(what, async () => {
+    it(`is rejected: ${what}`, async () => {
       const { id, key } = await context.organisation({ credits: 5 });
       const response = await context.request('POST', '/v1/ci/scans', { key, body });
       expect(response.status).to.equal(422);
@@ -65,32 +70,32 @@ describe('a submission that is wrong', () => {
     });
   }
 
-  it('several mistakes, all at once', async () => {
+  it('gets all of several errors at once', async () => {
     const { key } = await context.organisation();
     const body = { url: 'x', max_pages: 0, wcag_level: 'B', extra: 1, other: 2 };
     const { body: answer } = await context.request('POST', '/v1/ci/scans', { key, body });
-    const places = (answer.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.')).sort();
-    expect(places).to.deep.equal(['body.extra', 'body.max_pages', 'body.other', 'body.url', 'body.wcag_level']);
+    const locations = (answer.detail as { loc: string[] }[]).map(({ loc }) => loc.join('.')).sort();
+    expect(locations).to.deep.equal(['body.extra', 'body.max_pages', 'body.other', 'body.url', 'body.wcag_level']);
   });
 
-  it('thousands of mistakes, of which it lists fifty', async () => {
+  it('gets at most fifty of thousands of errors', async () => {
     const { key } = await context.organisation();
     const body = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`field${index}`, 1]));
     expect((await context.request('POST', '/v1/ci/scans', { key, body })).body.detail).to.have.lengthOf(50);
   });
 
   for (const [what, raw] of [
-    ['no JSON', '{"url": '],
-    ['JSON that would poison prototypes', '{"url": "https://example.com/", "__proto__": {"admin": true}}'],
+    ['a body that is not JSON', '{"url": '],
+    ['JSON that pollutes prototypes', '{"url": "https://example.com/", "__proto__": {"admin": true}}'],
   ] as const)
-    it(what, async () => {
+    it(`is rejected: ${what}`, async () => {
       const { key } = await context.organisation();
       const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw });
       expect(status).to.equal(422);
       expect(body.detail[0]).to.deep.include({ loc: ['body'], type: 'json.invalid' });
     });
 
-  it('no body', async () => {
+  it('is rejected: no body', async () => {
     const { key } = await context.organisation();
     for (const headers of [{}, { 'Content-Type': 'application/json' }] as Record<string, string>[]) {
       const { status, body } = await context.request('POST', '/v1/ci/scans', { key, headers });

@@ -1,4 +1,4 @@
-/** Submitting a scan over HTTP: what is accepted, what is charged, what is refused. */
+/** Submissions over HTTP: options, charges and errors. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { VERSION, GROUP, SCANS_PLURAL, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
@@ -21,7 +21,7 @@ describe('POST /v1/ci/scans', () => {
   const resourceOf = (scanId: string) =>
     context.kubernetes.request<AccessibilityScan>('GET', context.kubernetes.path(SCANS, NAMESPACE, `scan-${scanId}`));
 
-  it('accepts a submission with defaults, writes its resource and holds its credits', async () => {
+  it('accepts a submission with defaults, writes its resource and reserves its credits', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const { status, body, headers } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect(status).to.equal(202);
@@ -38,7 +38,7 @@ describe('POST /v1/ci/scans', () => {
     expect(resource.spec).to.include({ url: 'https://example.com/', maxPages: 5, wcagLevel: 'AA', wcagVersion: '2.1' });
   });
 
-  it('takes every option', async () => {
+  it('accepts every option', async () => {
     const { id, key } = await context.organisation({ credits: 20 });
     const { body } = await context.request('POST', '/v1/ci/scans', {
       key,
@@ -68,7 +68,7 @@ describe('POST /v1/ci/scans', () => {
     });
   });
 
-  it('keeps the id of the request beside the scan, for whoever follows it through the logs', async () => {
+  it('annotates the resource with the request ID', async () => {
     const { key } = await context.organisation({ credits: 5 });
     const headers = { 'X-Request-Id': 'build-17' };
     const { body } = await context.request('POST', '/v1/ci/scans', { key, headers, body: SUBMISSION });
@@ -76,14 +76,14 @@ describe('POST /v1/ci/scans', () => {
     expect(metadata.annotations).to.deep.equal({ 'curbcut.dev/scan-id': body.scan_id, 'curbcut.dev/request-id': 'build-17' });
   });
 
-  it('reads null as no threshold', async () => {
+  it('treats a null threshold as absent', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     const nothing = { min_score: null, max_violations: null, fail_on_severity: null };
     const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, ...nothing } });
     expect((await context.stores.scans.find(body.scan_id, id))?.options.thresholds).to.deep.equal({});
   });
 
-  it('answers 402 where credits are short, charges nothing and keeps nothing', async () => {
+  it('answers 402 if there are not enough credits, charges nothing and keeps no row', async () => {
     const { id, key } = await context.organisation({ credits: 4 });
     const { status, body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect(status).to.equal(402);
@@ -92,7 +92,7 @@ describe('POST /v1/ci/scans', () => {
     expect(await context.stores.scans.abandoned(new Date(Date.now() + 1000), 10)).to.deep.equal([]);
   });
 
-  it('takes what there is with fail_on_truncation false, and 402 with nothing', async () => {
+  it('reserves the available credits with fail_on_truncation false, and answers 402 without credits', async () => {
     const { id, key } = await context.organisation({ credits: 3 });
     const body = { ...SUBMISSION, fail_on_truncation: false };
     const first = await context.request('POST', '/v1/ci/scans', { key, body });
@@ -106,32 +106,32 @@ describe('POST /v1/ci/scans', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 3 });
   });
 
-  it('answers 402 to an organisation that never had credits', async () => {
+  it('answers 402 to an organisation that was never granted credits', async () => {
     const { key } = await context.organisation();
     const { status, body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect([status, body.detail, body.balance]).to.deep.equal([402, 'insufficient_credits', 0]);
   });
 
-  it('never reserves more than there is, however many ask at once', async () => {
+  it('never reserves more than the balance in concurrent requests', async () => {
     const { id, key } = await context.organisation({ credits: 12 });
     const answers = await Promise.all(Array.from({ length: 6 }, () => context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })));
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 202, 402, 402, 402, 402]);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 2, held: 10 });
   });
 
-  it('takes a URL as a browser would, and keeps it canonical', async () => {
+  it('accepts a URL like a browser, and stores it in canonical form', async () => {
     const { key } = await context.organisation({ credits: 50 });
-    for (const [given, kept] of [
+    for (const [given, stored] of [
       ['HTTPS://EXAMPLE.com', 'https://example.com/'],
       ['https://example.com/ü?q=é', 'https://example.com/%C3%BC?q=%C3%A9'],
       ['https://example.com:443/a/../b', 'https://example.com/b'],
     ]) {
       const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { url: given } });
-      expect((await context.stores.scans.find(body.scan_id))?.options.url).to.equal(kept);
+      expect((await context.stores.scans.find(body.scan_id))?.options.url).to.equal(stored);
     }
   });
 
-  it('answers 415 to what is not JSON, 413 to what is too large', async () => {
+  it('answers 415 to a body that is not JSON, and 413 to one that is too large', async () => {
     const { key } = await context.organisation();
     for (const type of ['text/plain', 'application/xml', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded']) {
       const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw: 'url=x', headers: { 'Content-Type': type } });
@@ -157,7 +157,7 @@ describe('POST /v1/ci/scans', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
   });
 
-  it('puts the request id and the scan id in its one log line, and no secret', async () => {
+  it('writes one log line with request ID and scan ID, and no secrets', async () => {
     const { id, key, keyId } = await context.organisation({ credits: 5 });
     context.log.length = 0;
     const requestId = `test-${randomUUID()}`;

@@ -31,9 +31,9 @@ function user(product: WholeProduct) {
   const scan = (name: string): Promise<AccessibilityScan> => json(['get', 'a11y', name]);
   return {
     scan,
-    balance: async (): Promise<number> => ((await (await product.ask('/v1/billing/credits')).json()) as { balance: number }).balance,
+    balance: async (): Promise<number> => ((await (await product.request('/v1/billing/credits')).json()) as { balance: number }).balance,
     async submit(pages = PAGES): Promise<string> {
-      const answer = await product.ask('/v1/ci/scans', {
+      const answer = await product.request('/v1/ci/scans', {
         method: 'POST',
         body: JSON.stringify({ url: product.demoUrl, max_pages: pages }),
       });

@@ -1,4 +1,4 @@
-/** The whole product for a test: API and operator as processes, the demo site, and the embedded stack or the cluster of KUBECONFIG. */
+/** Runs the whole product for a test: API and operator as processes, the demo site, and the embedded stack or the cluster of KUBECONFIG. */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -19,7 +19,7 @@ const run = promisify(execFile);
 /** Whether the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
 export const ON_CLUSTER = Boolean(process.env.KUBECONFIG);
 
-export interface Ran {
+export interface CommandResult {
   code: number;
   stdout: string;
   stderr: string;
@@ -35,10 +35,10 @@ export interface WholeProduct {
   processes: Product;
   /** Issues a new API key for the following requests, because each key has its own rate limit. */
   changeKey(): Promise<void>;
-  /** A request with the API key. */
-  ask(path: string, init?: RequestInit): Promise<Response>;
-  curbcut(...args: string[]): Promise<Ran>;
-  /** Every secret that the product was given or has issued. */
+  /** Sends a request with the API key. */
+  request(path: string, init?: RequestInit): Promise<Response>;
+  curbcut(...args: string[]): Promise<CommandResult>;
+  /** Returns every secret that the product was given or has issued. */
   secrets(): Promise<string[]>;
   /** Runs kubectl in the product's namespace. @returns its output @throws with its stderr if it fails */
   kubectl(args: string[], input?: string): Promise<string>;
@@ -70,9 +70,9 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     return (await child).stdout;
   };
   let processes: Product | undefined;
-  const ends: (() => Promise<void>)[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
-    for (const end of ends) await end();
+    for (const cleanup of cleanups) await cleanup();
     await processes?.close();
     if (ON_CLUSTER) await kubectl(['delete', 'namespace', namespace, '--wait=false']);
     await demo.close();
@@ -90,7 +90,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     const mongo = connectMongo({ url: environment.MONGODB_URL!, logger });
     issued.push(key);
     const { keys } = openStores(mongo.db);
-    ends.push(() => mongo.close());
+    cleanups.push(() => mongo.close());
     processes = await startProduct({ environment, logDir: dir });
     const url = processes.url;
     return {
@@ -100,7 +100,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       namespace,
       host,
       processes,
-      ask: (path, init = {}) =>
+      request: (path, init = {}) =>
         fetch(`${url}${path}`, {
           ...init,
           headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
@@ -145,11 +145,11 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   }
 }
 
-/** Polls until the value satisfies. @throws with the last value after `withinMs` */
-export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
+/** Polls until the value satisfies the condition. @throws an error with the last value after `withinMs` milliseconds */
+export async function eventually<T>(poll: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
-    const value = await ask();
+    const value = await poll();
     if (satisfies(value)) return value;
     if (Date.now() > until)
       throw new Error(`condition not met within ${withinMs / 1000} s; last value: ${JSON.stringify(value)?.slice(0, 2000)}`);

@@ -23,10 +23,10 @@ describe('tracing of a scan', function () {
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const submit = async (flags: string, url = product.demoUrl): Promise<string> => {
     const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-${flags}` };
-    const answer = await product.ask('/v1/ci/scans', { method: 'POST', headers, body: JSON.stringify({ url, max_pages: 2 }) });
+    const answer = await product.request('/v1/ci/scans', { method: 'POST', headers, body: JSON.stringify({ url, max_pages: 2 }) });
     expect(answer.status).to.equal(202);
     const { scan_id: id } = (await answer.json()) as { scan_id: string };
-    expect(await (await product.ask(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
+    expect(await (await product.request(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
     return id;
   };
 
@@ -71,7 +71,7 @@ describe('tracing of a scan', function () {
     expect(new Set(spans.map(({ spanId }) => spanId)).size).to.equal(spans.length);
   });
 
-  it('records nothing if the caller does not sample', async () => {
+  it('records nothing if the caller does not sample its trace', async () => {
     const before = collector.spans.filter((span) => span.traceId === traceId).length;
     const unsampled = await submit('00');
     // The spans of a later scan show that those of the first would have arrived.

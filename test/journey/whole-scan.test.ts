@@ -22,7 +22,7 @@ interface Result {
   report_url: string | null;
 }
 
-describe('whole scan', function () {
+describe('a whole scan', function () {
   this.timeout(180_000);
   let product: WholeProduct;
   before(async () => {
@@ -33,17 +33,18 @@ describe('whole scan', function () {
   });
   beforeEach(() => product.changeKey());
 
-  const balance = async (): Promise<number> => ((await (await product.ask('/v1/billing/credits')).json()) as { balance: number }).balance;
+  const balance = async (): Promise<number> =>
+    ((await (await product.request('/v1/billing/credits')).json()) as { balance: number }).balance;
   const submit = async (body: object): Promise<Submitted> => {
-    const answer = await product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify(body) });
+    const answer = await product.request('/v1/ci/scans', { method: 'POST', body: JSON.stringify(body) });
     const text = await answer.text();
     expect(answer.status, text).to.equal(202);
     return JSON.parse(text) as Submitted;
   };
   /** Waits for the last event of the scan's stream. @returns the scan's result */
-  const ended = async (id: string): Promise<{ http: number; result: Result }> => {
-    expect(await (await product.ask(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
-    const answer = await product.ask(`/v1/ci/scans/${id}`);
+  const waitForEnd = async (id: string): Promise<{ http: number; result: Result }> => {
+    expect(await (await product.request(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
+    const answer = await product.request(`/v1/ci/scans/${id}`);
     return { http: answer.status, result: (await answer.json()) as Result };
   };
   const scans = async (): Promise<AccessibilityScan[]> =>
@@ -82,7 +83,7 @@ describe('whole scan', function () {
 
   it('is visible to kubectl get, describe and wait', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 3 });
-    const { http, result } = await ended(id);
+    const { http, result } = await waitForEnd(id);
     expect({ http, status: result.status, passed: result.passed }).to.deep.equal({ http: 200, status: 'done', passed: null });
     const [header, ...rows] = (await product.kubectl(['get', 'a11y'])).trim().split('\n');
     expect(header!.split(/\s{2,}/)).to.include.members(['NAME', 'URL', 'PHASE', 'SCORE', 'VIOLATIONS', 'PAGES', 'AGE']);
@@ -97,20 +98,20 @@ describe('whole scan', function () {
 
   it('runs from a manifest, and charges the organisation of its namespace', async () => {
     const before = await balance();
-    const manifest = `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: by-hand}\nspec: {url: "${product.demoUrl}/", maxPages: 2, thresholds: {minScore: 1}}\n`;
+    const manifest = `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: from-manifest}\nspec: {url: "${product.demoUrl}/", maxPages: 2, thresholds: {minScore: 1}}\n`;
     await product.kubectl(['apply', '-f', '-'], manifest);
-    await product.kubectl(['wait', '--for=condition=Succeeded', 'accessibilityscan/by-hand', '--timeout=120s']);
-    const scan = (await scans()).find(({ metadata }) => metadata.name === 'by-hand')!;
+    await product.kubectl(['wait', '--for=condition=Succeeded', 'accessibilityscan/from-manifest', '--timeout=120s']);
+    const scan = (await scans()).find(({ metadata }) => metadata.name === 'from-manifest')!;
     expect(scan.status).to.include({ phase: 'done', passed: true });
     expect(scan.status!.pages).to.include({ reserved: 2, scanned: 2 });
     expect(before - (await balance())).to.equal(2);
-    const { result } = await ended(scan.metadata.uid!);
+    const { result } = await waitForEnd(scan.metadata.uid!);
     expect(String(result.score)).to.equal(scan.status!.score);
   });
 
   it('streams the current state, progress, and a last event with the verdict', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 4, min_score: 100 });
-    const answer = await product.ask(`/v1/ci/scans/${id}/events`);
+    const answer = await product.request(`/v1/ci/scans/${id}/events`);
     expect(answer.headers.get('content-type')).to.match(/^text\/event-stream/);
     const events = [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(
       (match) => JSON.parse(match[1]!) as { event: string; status: string; passed?: boolean },
@@ -124,11 +125,11 @@ describe('whole scan', function () {
 
   it('answers 422 with the result if a threshold is missed, and links to both reports', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1, max_violations: 0, min_score: 100 });
-    const { http, result } = await ended(id);
+    const { http, result } = await waitForEnd(id);
     expect(http).to.equal(422);
     expect(result.message).to.match(/score is .*below the minimum of 100/);
     for (const path of [`/v1/scans/${id}/report`, `/v1/scans/${id}/report/json`]) {
-      const link = (await (await product.ask(path)).json()) as { url: string; expires_in: number };
+      const link = (await (await product.request(path)).json()) as { url: string; expires_in: number };
       const file = await fetch(link.url);
       expect(file.status).to.equal(200);
       expect((await file.arrayBuffer()).byteLength).to.be.greaterThan(1000);
@@ -138,7 +139,7 @@ describe('whole scan', function () {
   it('fails with the reason if the site is unreachable, and charges nothing', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: `http://${product.host}:9/`.replace(':9/', ':1029/'), min_score: 50 });
-    const { http, result } = await ended(id);
+    const { http, result } = await waitForEnd(id);
     expect({ http, status: result.status, passed: result.passed, score: result.score }).to.deep.equal({
       http: 422,
       status: 'failed',
@@ -147,7 +148,7 @@ describe('whole scan', function () {
     });
     expect(result.message).to.match(/could not|refused|reach|connect/i);
     expect(await balance()).to.equal(before);
-    const report = await product.ask(`/v1/scans/${id}/report`);
+    const report = await product.request(`/v1/scans/${id}/report`);
     expect(report.status).to.equal(404);
   });
 
@@ -156,7 +157,7 @@ describe('whole scan', function () {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata, status }) => metadata.name === `scan-${id}` && status?.phase !== undefined));
     await product.kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"cancel":true}}']);
-    const { result } = await ended(id);
+    const { result } = await waitForEnd(id);
     expect(result.status).to.equal('canceled');
     await eventually(balance, (now) => now === before);
   });
@@ -166,18 +167,18 @@ describe('whole scan', function () {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata }) => metadata.name === `scan-${id}`));
     await product.kubectl(['delete', 'a11y', `scan-${id}`, '--timeout=60s']);
-    const { result } = await ended(id);
+    const { result } = await waitForEnd(id);
     expect(result.status).to.equal('canceled');
     await eventually(balance, (now) => now === before);
   });
 
-  it('rejects a change of the URL with the message of the schema', async () => {
+  it('rejects a change of the URL with a message of the schema', async () => {
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 1 });
-    await ended(id);
+    await waitForEnd(id);
     const refused = await product
       .kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"url":"https://example.org/"}}'])
       .then(
-        () => 'taken',
+        () => 'accepted',
         (error: { stderr: string }) => error.stderr,
       );
     expect(refused).to.match(/cannot be changed/);
@@ -192,7 +193,7 @@ describe('whole scan', function () {
     await queue(true);
     try {
       const refused = await eventually(
-        () => product.ask('/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url: product.demoUrl, max_pages: 1 }) }),
+        () => product.request('/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url: product.demoUrl, max_pages: 1 }) }),
         ({ status }) => status !== 202,
       );
       expect(refused.status).to.equal(503);
@@ -213,14 +214,14 @@ describe('whole scan', function () {
     await product.kubectl(['wait', '--for=condition=Succeeded', 'a11y/waits', '--timeout=120s']);
   });
 
-  it('logs its request ID from API to pod, and no secret', async () => {
+  it('has its request ID in the logs of API, operator and pod, and no secrets', async () => {
     const requestId = `trail-${Date.now()}`;
     const body = JSON.stringify({ url: `${product.demoUrl}/?token=of-the-caller`, max_pages: 1 });
-    const answer = await product.ask('/v1/ci/scans', { method: 'POST', headers: { 'X-Request-Id': requestId }, body });
+    const answer = await product.request('/v1/ci/scans', { method: 'POST', headers: { 'X-Request-Id': requestId }, body });
     expect(answer.headers.get('x-request-id')).to.equal(requestId);
     const { scan_id: id } = (await answer.json()) as Submitted;
-    await ended(id);
-    const link = ((await (await product.ask(`/v1/scans/${id}/report`)).json()) as { url: string }).url;
+    await waitForEnd(id);
+    const link = ((await (await product.request(`/v1/scans/${id}/report`)).json()) as { url: string }).url;
     const uploads = await product.kubectl(['get', 'secret', `scan-${id}-input`, '-o', 'jsonpath={.data.scan\\.json}']);
     const input = JSON.parse(Buffer.from(uploads, 'base64').toString()) as PodInput;
     const signatures = [link, ...input.uploads.flatMap((slot) => [slot.export, slot.pdf])].map((url) =>
@@ -243,6 +244,7 @@ describe('whole scan', function () {
         name,
       ).to.have.length.above(0);
       if (name === 'pod') expect(trail).to.have.length(lines.length);
+      for (const line of lines) expect(line, name).not.to.have.any.keys('requestId', 'scanId', 'error');
       const given = input.messages === undefined ? [] : [input.messages.jwt, input.messages.seed];
       for (const secret of [...(await product.secrets()), ...signatures, ...given])
         expect(text.includes(secret), `a secret in the log of ${name}`).to.equal(false);
@@ -252,7 +254,7 @@ describe('whole scan', function () {
     }
   });
 
-  it('is counted in the metrics of both processes', async () => {
+  it('is counted in the metrics of API and operator', async () => {
     const scrape = async (url: string): Promise<string> => (await fetch(`${url}/metrics`)).text();
     const value = (text: string, name: string): number =>
       Number(
@@ -279,7 +281,7 @@ describe('whole scan', function () {
       items.some(({ metadata, status }) => metadata.name === `scan-${id}` && ['crawling', 'scanning'].includes(status?.phase ?? '')),
     );
     await product.processes.crash('operator');
-    const { result } = await ended(id);
+    const { result } = await waitForEnd(id);
     expect(result.status).to.equal('done');
     await eventually(balance, (now) => now === before - 10);
   });
