@@ -40,6 +40,43 @@ export const ListedKey = Type.Object(
 
 const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)) }, { additionalProperties: false });
 
+const ISSUE_KEY = {
+  operationId: 'issueKey',
+  tags: ['Account'],
+  summary: 'Create an API key',
+  description: 'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one.',
+  security: [{ apiKey: [] }],
+  body: NewKey,
+  response: {
+    201: answer('The new key.', reference(IssuedKey), LIMITED),
+    ...refusals([...KEYED, 'bad_request', 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
+  },
+};
+
+const LIST_KEYS = {
+  operationId: 'listKeys',
+  tags: ['Account'],
+  summary: 'List the live API keys',
+  security: [{ apiKey: [] }],
+  response: {
+    200: answer('The live keys, newest first, without their secrets.', KeyList, LIMITED),
+    ...refusals(KEYED, { limited: true }),
+  },
+};
+
+const REVOKE_KEY = {
+  operationId: 'revokeKey',
+  tags: ['Account'],
+  summary: 'Revoke an API key',
+  description: 'Takes effect immediately on every replica. A key may revoke itself.',
+  security: [{ apiKey: [] }],
+  params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
+  response: {
+    204: emptyAnswer('The key is revoked.', LIMITED),
+    ...refusals([...KEYED, 'key_not_found'], { limited: true, validated: true }),
+  },
+};
+
 export interface KeyRouteDeps {
   keys: Pick<Keys, 'issue' | 'list' | 'revoke'>;
   organisations: Pick<Organisations, 'record'>;
@@ -58,18 +95,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
     '/v1/api-keys',
     {
       config: { limit: 'key-creations' },
-      schema: {
-        operationId: 'issueKey',
-        tags: ['Account'],
-        summary: 'Create an API key',
-        description: 'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one.',
-        security: [{ apiKey: [] }],
-        body: NewKey,
-        response: {
-          201: answer('The new key.', reference(IssuedKey), LIMITED),
-          ...refusals([...KEYED, 'bad_request', 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
-        },
-      },
+      schema: ISSUE_KEY,
     },
     async (request, reply) => {
       const caller = callerOf(request);
@@ -85,16 +111,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
   scope.get(
     '/v1/api-keys',
     {
-      schema: {
-        operationId: 'listKeys',
-        tags: ['Account'],
-        summary: 'List the live API keys',
-        security: [{ apiKey: [] }],
-        response: {
-          200: answer('The live keys, newest first, without their secrets.', KeyList, LIMITED),
-          ...refusals(KEYED, { limited: true }),
-        },
-      },
+      schema: LIST_KEYS,
     },
     async (request) => ({ data: (await keys.list(callerOf(request).organisation.id)).map(toListed) }),
   );
@@ -102,18 +119,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
   scope.delete(
     '/v1/api-keys/:key_id',
     {
-      schema: {
-        operationId: 'revokeKey',
-        tags: ['Account'],
-        summary: 'Revoke an API key',
-        description: 'Takes effect immediately on every replica. A key may revoke itself.',
-        security: [{ apiKey: [] }],
-        params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
-        response: {
-          204: emptyAnswer('The key is revoked.', LIMITED),
-          ...refusals([...KEYED, 'key_not_found'], { limited: true, validated: true }),
-        },
-      },
+      schema: REVOKE_KEY,
     },
     async (request, reply) => {
       const caller = callerOf(request);

@@ -45,6 +45,25 @@ export const CompleteEvent = Type.Object(
   { $id: 'CompleteEvent', additionalProperties: false },
 );
 
+const FOLLOW_SCAN = {
+  operationId: 'followScan',
+  tags: ['Scans'],
+  summary: 'Follow a scan',
+  description:
+    'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
+    'Each `data:` line is a ProgressEvent or a CompleteEvent. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
+    'A `: keepalive` comment is sent every 15 seconds.',
+  security: [{ apiKey: [] }],
+  params: ScanPath,
+  headers: Type.Object({
+    'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
+  }),
+  response: {
+    200: textAnswer('The stream.', 'text/event-stream', LIMITED),
+    ...refusals([...KEYED, 'scan_not_found'], { limited: true, validated: true }),
+  },
+};
+
 export interface ScanEventRouteDeps {
   scans: Pick<Scans, 'find'>;
   bus: Pick<Bus, 'connected' | 'followStatus'>;
@@ -64,24 +83,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
     {
       // The response to HEAD would be a stream that never ends.
       exposeHeadRoute: false,
-      schema: {
-        operationId: 'followScan',
-        tags: ['Scans'],
-        summary: 'Follow a scan',
-        description:
-          'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
-          'Each `data:` line is a ProgressEvent or a CompleteEvent. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
-          'A `: keepalive` comment is sent every 15 seconds.',
-        security: [{ apiKey: [] }],
-        params: ScanPath,
-        headers: Type.Object({
-          'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
-        }),
-        response: {
-          200: textAnswer('The stream.', 'text/event-stream', LIMITED),
-          ...refusals([...KEYED, 'scan_not_found'], { limited: true, validated: true }),
-        },
-      },
+      schema: FOLLOW_SCAN,
     },
     async (request, reply) => {
       const scanId = request.params.scan_id.toLowerCase();

@@ -115,32 +115,54 @@ const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
   'queue_full',
 ];
 
+const submitScanSchema = (maxPagesLimit: number) => ({
+  operationId: 'submitScan',
+  tags: ['Scans'],
+  summary: 'Submit a scan',
+  description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
+  security: [{ apiKey: [] }],
+  headers: Type.Object({
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description: 'For 24 hours, a request with the same key and body returns the first response and charges nothing.',
+      }),
+    ),
+  }),
+  body: scanSubmission(maxPagesLimit),
+  response: {
+    202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed']),
+    ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
+  },
+});
+
+const GET_SCAN = {
+  operationId: 'getScan',
+  tags: ['Scans'],
+  summary: 'Poll a scan',
+  description:
+    'Returns 202 while the scan is in progress, 422 if it missed a threshold (a verdict, not an error), and 200 otherwise. Each has the scan result as its body.',
+  security: [{ apiKey: [] }],
+  params: ScanPath,
+  response: {
+    ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
+    200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED),
+    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
+    422: answer(
+      'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
+      Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
+      LIMITED,
+    ),
+  },
+};
+
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope, deps) => {
   scope.post(
     '/v1/ci/scans',
     {
       config: { limit: 'submissions' },
-      schema: {
-        operationId: 'submitScan',
-        tags: ['Scans'],
-        summary: 'Submit a scan',
-        description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
-        security: [{ apiKey: [] }],
-        headers: Type.Object({
-          'Idempotency-Key': Type.Optional(
-            Type.String({
-              minLength: 1,
-              maxLength: 255,
-              description: 'For 24 hours, a request with the same key and body returns the first response and charges nothing.',
-            }),
-          ),
-        }),
-        body: scanSubmission(deps.maxPagesLimit),
-        response: {
-          202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed']),
-          ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
-        },
-      },
+      schema: submitScanSchema(deps.maxPagesLimit),
     },
     async (request, reply) => {
       const { body } = request;
@@ -167,25 +189,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   scope.get(
     '/v1/ci/scans/:scan_id',
     {
-      schema: {
-        operationId: 'getScan',
-        tags: ['Scans'],
-        summary: 'Poll a scan',
-        description:
-          'Returns 202 while the scan is in progress, 422 if it missed a threshold (a verdict, not an error), and 200 otherwise. Each has the scan result as its body.',
-        security: [{ apiKey: [] }],
-        params: ScanPath,
-        response: {
-          ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
-          200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED),
-          202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
-          422: answer(
-            'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
-            Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
-            LIMITED,
-          ),
-        },
-      },
+      schema: GET_SCAN,
     },
     async (request, reply) => {
       const { scan_id } = request.params;
