@@ -247,7 +247,7 @@ describe('cache', () => {
   it('rejects synced if stopped before the first list, and starts only once', async () => {
     const { cache, clock, start } = setUp(Array<Error>(20).fill(new Error('ECONNREFUSED')), []);
     start();
-    expect(start).to.throw('started already');
+    expect(start).to.throw('already started');
     await clock.advance(3000);
     await stops.pop()!();
     expect(await cache.synced.catch(String)).to.contain('stopped before its first list');

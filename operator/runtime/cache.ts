@@ -1,8 +1,8 @@
 /**
- * The objects of one resource, held in memory and kept up to date, with a listener for each change.
+ * An in-memory cache of the objects of one resource, kept up to date by list and watch, with change events.
  *
- * Follows client-go's SharedInformer (v0.36): a new list is compared with what is held, and its differences are emitted
- * as events, deletions too. Differences: listeners are called synchronously and in order, so a slow one belongs behind a
+ * Follows client-go's SharedInformer (v0.36): a new list is compared with the held objects, and the differences, including
+ * deletions, are emitted as events. Differences: listeners are called synchronously and in order, so put slow work behind a
  * queue; objects are raw JSON and frozen, because they are shared.
  */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
@@ -12,27 +12,27 @@ import { runReflector, type ReflectorOptions } from './reflector.ts';
 export type { CacheEvent } from './indexer.ts';
 
 export interface Cache<T extends KubernetesObject> {
-  /** Lists and watches until the signal aborts. Once. */
+  /** Lists and watches until the signal aborts. Call it once. */
   start(signal: AbortSignal): void;
-  /** Resolves when the first list is held and its `added` events are emitted; rejects if stopped before. */
+  /** Resolves when the first list is stored and its `added` events are emitted; rejects if stopped before. */
   readonly synced: Promise<void>;
-  /** Resolves when a started cache has come to rest after its signal aborted. */
+  /** Resolves when all work has ended after the signal aborted. */
   readonly stopped: Promise<void>;
   /** `namespace` is empty for cluster-scoped objects. */
   get(namespace: string, name: string): T | undefined;
   list(): T[];
-  /** The objects with `value` in the index `name` of the options. */
+  /** Returns the objects with `value` in the index `name` of the options. */
   byIndex(name: string, value: string): T[];
-  /** Calls `listener` for each change from now on, and at once with `added` for each object that is held. @returns how to end it */
+  /** Calls `listener` at once with `added` for each held object, then for each change. @returns a function that removes it */
   onChange(listener: (event: CacheEvent<T>) => void): () => void;
 }
 
 export interface CacheOptions<T extends KubernetesObject> extends ReflectorOptions {
-  /** Transforms each object before it is held (client-go's TransformFunc); name, namespace, uid and resourceVersion must stay. */
+  /** Transforms each object before it is stored (client-go's TransformFunc). Keep name, namespace, uid and resourceVersion. */
   keep?: (object: T) => T;
-  /** Indexes for `byIndex`: the values under which an object is found. */
+  /** Functions that compute an object's values for each index of `byIndex`. */
   indexes?: Record<string, (object: T) => string[]>;
-  /** Repeats every object as `modified` this often. Default: never. */
+  /** The interval at which every object is emitted again as `modified`. Default: never. */
   resyncMs?: number;
 }
 
@@ -43,7 +43,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
   const listeners = new Set<(event: CacheEvent<T>) => void>();
   const synced = Promise.withResolvers<void>();
   const stopped = Promise.withResolvers<void>();
-  // A caller that does not wait for it must not be ended by its rejection.
+  // Prevents an unhandled rejection if no caller awaits it.
   synced.promise.catch(() => {});
   let started = false;
 
@@ -82,7 +82,7 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
 
   return {
     start(signal) {
-      if (started) throw new Error(`the cache of ${resource.plural} is started already`);
+      if (started) throw new Error(`the cache of ${resource.plural} was already started`);
       started = true;
       resync(signal);
       void runReflector({ ...options, logger }, sink, signal).then(() => {

@@ -1,15 +1,15 @@
-/** The clock, passed in so that tests control it. Follows k8s.io/utils/clock. */
+/** A clock that tests can control. Follows k8s.io/utils/clock. */
 
 export interface Clock {
-  /** Milliseconds since the epoch, for timestamps; may jump when the machine's clock is set. */
+  /** Milliseconds since the epoch, for timestamps. May jump when the system clock is set. */
   now(): number;
-  /** Milliseconds since some fixed moment, for measuring; never jumps. */
+  /** Milliseconds since an arbitrary start, for durations. Never jumps. */
   monotonic(): number;
   /** Calls `run` once after `ms` milliseconds; the returned function cancels it. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Node's timers take at most 31 bits of milliseconds; a longer one fires at once. */
+/** The maximum delay of a Node.js timer. A longer one fires at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
@@ -21,12 +21,12 @@ export const systemClock: Clock = {
   },
 };
 
-/** A time as Kubernetes writes it: RFC 3339 in UTC, without fractions of a second. */
+/** Formats a Kubernetes Time: RFC 3339 in UTC without fractions of a second. */
 export function timestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
-/** Waits `ms` milliseconds, or less if the signal aborts: it then resolves early and does not throw. */
+/** Waits `ms` milliseconds. If the signal aborts, it resolves early and does not throw. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {

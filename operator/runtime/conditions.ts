@@ -1,19 +1,19 @@
-/** Status conditions of any object, by the Kubernetes API conventions. */
+/** Status conditions according to the Kubernetes API conventions. */
 import type { Condition, KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { timestamp } from './clock.ts';
 
-/** What a controller states; transition time and generation follow from the object. */
+/** The part of a condition that a controller sets. Transition time and generation are derived. */
 export type ConditionUpdate = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 export type Conditioned = Pick<KubernetesObject, 'metadata'> & { status?: { conditions?: readonly Condition[] } };
 
-/** Finds a condition by its type. Never rely on its position: the order means nothing. */
+/** Finds a condition by its type. The order of conditions has no meaning. */
 export function conditionOf<T extends { type: string }>(conditions: readonly T[] | undefined, type: string): T | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
 
 /**
- * The object's conditions with `updates` applied, sorted by type. `lastTransitionTime` changes only when `status` does;
+ * Returns the object's conditions with `updates` applied, sorted by type. `lastTransitionTime` changes only when `status` does;
  * `observedGeneration` of an updated condition is the object's generation.
  */
 export function withConditions(object: Conditioned, updates: readonly ConditionUpdate[], now: Date): Condition[] {

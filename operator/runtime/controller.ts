@@ -1,12 +1,12 @@
 /**
- * Workers that take keys from a queue and reconcile the object of each.
+ * Workers that take keys from a workqueue and reconcile the object of each key.
  *
  * Follows controller-runtime's `internal/controller` (v0.24): success forgets the key's back-off, `requeueAfterMs`
- * schedules it, an error backs off, a thrown value never ends a worker. Differences: a conflict (409) is re-queued without
- * an error in the log, because it means only that the cache was behind; an error is logged when it first appears and when it
- * is over, not at each attempt; a stop lets running reconciles finish and leaves queued keys undone, since the next
- * leader lists everything anyway; a reconcile that outlives its time is aborted, because a hung one would hold its key
- * for ever.
+ * schedules it, an error backs off, and a thrown value never ends a worker. Differences:
+ * - a conflict (409) is re-queued without an error in the log, because it only means that the cache lagged behind
+ * - an error is logged when it first appears and when it is resolved, not at each attempt
+ * - a stop lets running reconciles finish and skips queued keys, because the next leader lists everything anyway
+ * - a reconcile that exceeds its time limit is aborted, because a hung one would block its key forever
  */
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
@@ -15,31 +15,31 @@ import type { ReconcileResult, RuntimeMetrics } from './metrics.ts';
 import type { WorkQueue } from './workqueue.ts';
 
 /**
- * Reconciles one object. It must be safe to repeat, and stop when the signal aborts: the process
- * may no longer be the leader then.
- * @returns when to reconcile again without an event, if at all
+ * Reconciles one object. It must be idempotent, and it must stop when the signal aborts, because the process may no longer
+ * be the leader.
+ * @returns the delay until the next reconcile without an event; none if absent
  */
 export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | void>;
 
 export interface ControllerOptions {
   name: string;
   queue: WorkQueue;
-  /** How many keys are reconciled at the same time. */
+  /** The number of keys reconciled concurrently. */
   workers: number;
   reconcile: Reconcile;
   logger: Logger;
   metrics?: RuntimeMetrics;
   clock?: Clock;
-  /** Its abort (the lease is lost) aborts running reconciles and starts no more; `stop` is still to be awaited. */
+  /** Aborts when the lease is lost: running reconciles are aborted and no more start. The caller must still await `stop`. */
   signal?: AbortSignal;
-  /** A reconcile that takes longer is aborted and tried again. Default 120,000. */
+  /** The time limit of a reconcile, which is then aborted and retried. Default 120,000. */
   timeoutMs?: number;
 }
 
 export interface Controller {
   /**
-   * Starts nothing more, waits for running reconciles, and aborts those that are not finished after `graceMs`
-   * (default 20,000). Resolves when none is running.
+   * Starts no more reconciles, waits for running ones, and aborts those that have not finished after `graceMs`
+   * (default 20,000). Resolves when all have ended.
    */
   stop(graceMs?: number): Promise<void>;
 }
@@ -48,7 +48,7 @@ export function startController(options: ControllerOptions): Controller {
   const { name, queue, metrics, clock = systemClock, timeoutMs = 120_000 } = options;
   const logger = options.logger.child({ controller: name });
   const aborted = new AbortController();
-  /** The last error of each failing key, so that it is logged once. */
+  /** The last error of each failing key, to log it only once. */
   const failing = new Map<string, string>();
   let stopping = false;
 
@@ -63,7 +63,7 @@ export function startController(options: ControllerOptions): Controller {
   if (options.signal?.aborted) abort();
   options.signal?.addEventListener('abort', abort, { once: true });
 
-  async function attempt(key: string) {
+  async function reconcileWithLimit(key: string) {
     const overdue = new AbortController();
     const cancel = clock.after(timeoutMs, () => overdue.abort(new Error(`took longer than ${timeoutMs / 1000} s`)));
     try {
@@ -73,12 +73,12 @@ export function startController(options: ControllerOptions): Controller {
     }
   }
 
-  function recover(key: string) {
+  function onSuccess(key: string) {
     if (failing.delete(key)) logger.info({ key, failures: queue.failures(key) }, 'reconcile succeeded again');
     queue.forget(key);
   }
 
-  function refuse(key: string, error: unknown): ReconcileResult {
+  function onFailure(key: string, error: unknown): ReconcileResult {
     if (aborted.signal.aborted) return 'aborted';
     if (error instanceof KubernetesError && error.code === 409) {
       logger.debug({ key, reason: error.reason }, 'write conflict, retrying');
@@ -96,15 +96,15 @@ export function startController(options: ControllerOptions): Controller {
     return 'error';
   }
 
-  async function visit(key: string): Promise<ReconcileResult> {
+  async function process(key: string): Promise<ReconcileResult> {
     try {
-      const outcome = await attempt(key);
-      recover(key);
+      const outcome = await reconcileWithLimit(key);
+      onSuccess(key);
       if (outcome?.requeueAfterMs === undefined) return 'success';
       queue.addAfter(key, outcome.requeueAfterMs);
       return 'requeue';
     } catch (error) {
-      return refuse(key, error);
+      return onFailure(key, error);
     }
   }
 
@@ -112,7 +112,7 @@ export function startController(options: ControllerOptions): Controller {
     for (let key = await queue.get(); key !== null; key = await queue.get()) {
       if (!stopping) {
         const start = clock.monotonic();
-        const result = await visit(key);
+        const result = await process(key);
         metrics?.reconciled(name, result, (clock.monotonic() - start) / 1000);
       }
       queue.done(key);

@@ -1,18 +1,18 @@
 /**
- * The objects that a cache holds, their indexes, and the events that follow from a change.
+ * Stores and indexes the objects of a cache, and returns the events of each change.
  *
- * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differences: an object that returns with
- * another uid is reported as deleted and added (client-go: as an update), because it has other children and another
- * history; an object that a new list shows unchanged is not reported.
+ * Follows client-go's `thread_safe_store` and `DeltaFIFO.Replace`. Differences: an object with a new uid
+ * causes a deleted and an added event (client-go: an update), because it has other children and another history; an object
+ * that is unchanged in a new list causes no event.
  */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { keyOf, toKey } from './key.ts';
 
 export interface CacheEvent<T> {
   type: 'added' | 'modified' | 'deleted';
-  /** As it is now; for `deleted`, as it was last seen. */
+  /** The current object; for `deleted`, its last known state. */
   object: T;
-  /** As it was held before; the very same object when a periodic resync repeats it. */
+  /** The previous object; the same instance if the event comes from a periodic resync. */
   previous?: T;
 }
 
@@ -20,10 +20,10 @@ export interface Store<T extends KubernetesObject> {
   get(namespace: string, name: string): T | undefined;
   list(): T[];
   byIndex(name: string, value: string): T[];
-  /** Stores one object as it is now. @returns the events that follow */
+  /** Stores one object. @returns the resulting events */
   put(object: T): CacheEvent<T>[];
   remove(object: T): CacheEvent<T>[];
-  /** Stores a whole list: what is not in it is gone. */
+  /** Stores a complete list. Objects that are not in it are deleted. */
   replace(objects: T[]): CacheEvent<T>[];
 }
 
@@ -67,7 +67,7 @@ export function createIndexer<T extends KubernetesObject>(indexers: Record<strin
     ];
   }
 
-  /** `last` is the object as the server last knew it, if it is known. */
+  /** `last` is the last state on the server, if known. */
   function drop(key: string, last?: T): CacheEvent<T>[] {
     const previous = held.get(key);
     if (!previous) return [];
@@ -98,7 +98,7 @@ function sameObject(a: KubernetesObject, b: KubernetesObject): boolean {
   return a.metadata.uid === b.metadata.uid;
 }
 
-/** Freezes deeply: all readers of a cache share its objects, and an unnoticed change would reach every one of them. */
+/** Freezes deeply, because all readers of a cache share its objects. */
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   for (const inner of Object.values(value)) freeze(inner);

@@ -1,12 +1,13 @@
 /**
- * Leader election on a Lease, so that one of several operators acts.
+ * Leader election with a Lease, so that only one replica acts.
  *
  * Follows client-go's `tools/leaderelection` (v0.36): a lease has expired when this process has seen it unchanged for its
- * duration by its own clock (the clock of the writer is never compared with ours); the leader renews every
- * `retryPeriodMs` and gives up if it has not managed to for `renewDeadlineMs`, which is shorter than the lease, so it
- * stops before another can start; a graceful stop releases the lease at once. Differences: the deadline counts from
- * before the last successful renewal was sent, not from its answer; the lease is kept while a stop lets running work
- * finish; and a process that lost the lease campaigns again when its work has come to rest, where client-go's users exit.
+ * duration by its own clock (clocks of different machines are never compared); the leader renews every `retryPeriodMs` and
+ * stops leading after `renewDeadlineMs` without a renewal, which is shorter than the lease duration, so it stops before
+ * another replica can start; a graceful stop releases the lease at once. Differences:
+ * - the deadline counts from the time at which the last successful renewal was sent, not from its response
+ * - the lease is kept while a stop lets running work finish
+ * - a process that lost the lease campaigns again after its work has ended (users of client-go exit)
  */
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
@@ -19,30 +20,30 @@ export interface LeaderElectionOptions {
   namespace: string;
   /** The Lease's name. It is created if it does not exist. */
   name: string;
-  /** The name of this candidate: unique among all (the pod's name and a random part). */
+  /** The unique name of this candidate: the pod's name and a random part. */
   identity: string;
   clock: Clock;
   logger: Logger;
   metrics?: RuntimeMetrics;
-  /** Ends the campaign; a lease that is held is released when `whileLeading` has settled. */
+  /** Ends the campaign. A held lease is released when `whileLeading` has settled. */
   signal: AbortSignal;
   /**
-   * The work of the leader. `signal` aborts when it must stop: the lease is lost, or the campaign's own signal aborted;
-   * the promise must then settle. `lost` aborts only in the first case, also if that happens later: nothing may be
-   * written after it, so pass it to everything that writes. On a stop the lease is renewed until the promise settles and
-   * is then released. If the promise settles by itself, the lease is released and the election ends.
+   * The work of the leader. `signal` aborts if the lease is lost or the campaign's own signal aborts; the promise must then
+   * settle. `lost` aborts only if the lease is lost, even if this happens later. Pass it to everything that writes, because
+   * the process must not write afterwards. On a stop, the lease is renewed until the promise settles and is then released.
+   * If the promise settles by itself, the lease is released and the election ends.
    */
   whileLeading: (signal: AbortSignal, lost: AbortSignal) => Promise<void>;
-  /** Default 15,000. How long others wait after the last renewal that they saw. */
+  /** How long other candidates wait after the last renewal that they saw. Default 15,000. */
   leaseDurationMs?: number;
-  /** Default 10,000. Must be shorter than the lease: the difference is the margin between two leaders. */
+  /** Must be shorter than the lease; the difference is the margin between two leaders. Default 10,000. */
   renewDeadlineMs?: number;
-  /** Default 2,000. How often the lease is renewed or tried for; up to a fifth is added at random. */
+  /** The interval of renewals and of attempts to acquire; up to a fifth is added at random. Default 2,000. */
   retryPeriodMs?: number;
   random?: () => number;
 }
 
-/** What the steps of the election share. */
+/** State shared by the steps of the election. */
 interface Election {
   options: LeaderElectionOptions;
   lock: LeaseLock;
@@ -54,7 +55,7 @@ interface Election {
 
 /**
  * Campaigns, leads, and campaigns again when the lease is lost, until `signal` aborts or `whileLeading` settles by itself.
- * @throws what `whileLeading` throws while it holds the lease
+ * @throws the error that `whileLeading` throws while it holds the lease
  */
 export async function runLeaderElection(options: LeaderElectionOptions): Promise<void> {
   const { namespace, name, identity, clock, random = Math.random } = options;
@@ -79,7 +80,7 @@ export async function runLeaderElection(options: LeaderElectionOptions): Promise
   }
 }
 
-/** @returns the moment from which the lease is surely held, or null if stopped before */
+/** @returns the start time of the lease in the worst case, or null if stopped before */
 async function campaign({ options: { signal }, lock, clock, logger, renewDeadlineMs, pause }: Election): Promise<number | null> {
   let lastError = '';
   while (!signal.aborted) {
@@ -88,7 +89,7 @@ async function campaign({ options: { signal }, lock, clock, logger, renewDeadlin
       if (await lock.acquireOrRenew({ timeoutMs: renewDeadlineMs / 2, signal })) return askedAt;
       lastError = '';
     } catch (error) {
-      // A conflict means that another candidate was faster.
+      // A conflict means that another candidate acquired the lease first.
       const conflict = error instanceof KubernetesError && error.code === 409;
       if (!conflict && lastError !== (lastError = String(error))) logger.warn({ err: error }, 'cannot acquire lease, retrying');
     }
@@ -97,7 +98,7 @@ async function campaign({ options: { signal }, lock, clock, logger, renewDeadlin
   return null;
 }
 
-/** Leads until the lease is lost, a stop, or the end of the work. @returns true to campaign again */
+/** Leads until the lease is lost, the signal aborts, or the work ends. @returns true to campaign again */
 async function lead(election: Election, since: number): Promise<boolean> {
   const { options, lock, logger, renewDeadlineMs } = election;
   const [lost, over] = [new AbortController(), new AbortController()];
@@ -115,7 +116,7 @@ async function lead(election: Election, since: number): Promise<boolean> {
     await options.whileLeading(signal, lost.signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    logger.warn({ err: error }, 'work was cut short by the end of the leadership');
+    logger.warn({ err: error }, 'work aborted after losing the lease');
   } finally {
     over.abort();
     await renewals;
@@ -128,14 +129,14 @@ async function lead(election: Election, since: number): Promise<boolean> {
 }
 
 interface Term {
-  /** The moment from which the lease is surely held. */
+  /** The start time of the lease in the worst case: when the renewal was sent. */
   since: number;
   lost: AbortSignal;
   over: AbortSignal;
   lose: (why: string) => void;
 }
 
-/** Renews until `over` aborts or the lease is lost; calls `lose` in the second case. */
+/** Renews until `over` aborts or the lease is lost. Calls `lose` if it is lost. */
 async function renew({ lock, clock, logger, renewDeadlineMs, pause }: Election, { since, lost, over, lose }: Term): Promise<void> {
   const late = `not renewed for ${renewDeadlineMs / 1000} s`;
   const ended = AbortSignal.any([lost, over]);
@@ -143,11 +144,11 @@ async function renew({ lock, clock, logger, renewDeadlineMs, pause }: Election, 
   const left = () => renewedAt + renewDeadlineMs - clock.monotonic();
   let cancelDeadline = clock.after(left(), () => lose(late));
   for (await pause(ended); !ended.aborted; await pause(ended)) {
-    // If the whole process slept (a stopped machine, a blocked event loop), the timer of the deadline is late too.
+    // If the whole process was suspended or its event loop blocked, the deadline timer is late too.
     if (left() <= 0) return lose(late);
     const askedAt = clock.monotonic();
     try {
-      // Each try gets at most half of the deadline, so that one hung request leaves time for another.
+      // Each attempt gets at most half of the deadline, so that a hung request leaves time for another one.
       const held = await lock.acquireOrRenew({ timeoutMs: Math.min(left(), renewDeadlineMs / 2), signal: lost });
       if (!held) lose(`taken by ${lock.holder}`);
       if (lost.aborted) break;

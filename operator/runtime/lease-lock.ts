@@ -1,4 +1,4 @@
-/** One Lease as the lock of leader election: reads it, takes it, renews it, and releases it. */
+/** The Lease lock of leader election: reads, acquires, renews and releases it. */
 import type { V1Lease } from '@kubernetes/client-node';
 import type { Logger } from '../../platform/logger.ts';
 import {
@@ -18,11 +18,11 @@ export type Lease = ObjectOf<V1Lease>;
 type Bounds = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
 
 export interface LeaseLock {
-  /** Takes or renews the lease. @returns false if another replica holds it. @throws if the outcome is unknown */
+  /** Acquires or renews the lease. @returns false if another replica holds it. @throws if the outcome is unknown */
   acquireOrRenew(bounds: Bounds): Promise<boolean>;
-  /** Frees the lease, so that the next leader need not wait until it expires. Nothing happens if it is not held. Never throws. */
+  /** Releases the lease if it is held, so that the next leader does not wait until it expires. Never throws. */
   release(timeoutMs: number): Promise<void>;
-  /** The holder, as last seen. */
+  /** The last known holder. */
   readonly holder: string | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface LeaseLockOptions {
   logger: Logger;
 }
 
-/** Milliseconds since the epoch as a Kubernetes MicroTime. */
+/** Formats milliseconds since the epoch as a Kubernetes MicroTime. */
 export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }
@@ -47,7 +47,7 @@ const isCode = (error: unknown, ...codes: number[]): boolean => error instanceof
 export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   const { connection, namespace, identity, clock, logger, leaseDurationMs } = options;
   const path = connection.path(LEASES, namespace, options.name);
-  /** The lease as last seen, and when it last changed, by this process's clock. */
+  /** The last known lease, and the time of its last change by this process's clock. */
   let seen: { lease: Lease; at: number } | null = null;
   const holder = () => seen?.lease.spec?.holderIdentity;
 
@@ -56,12 +56,12 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
     const changed = !seen || JSON.stringify(known) !== JSON.stringify(lease.spec);
     const leader = lease.spec?.holderIdentity;
     if (changed && leader && leader !== known?.holderIdentity) logger.info({ leader }, 'new leader elected');
-    // Only a change restarts the wait: the lease of a dead leader is read again and again and stays the same.
+    // Only a change restarts the wait: the lease of a crashed leader does not change.
     seen = { lease, at: changed || !seen ? clock.monotonic() : seen.at };
   }
 
   const put = (lease: Lease, bounds: Bounds) => connection.request<Lease>('PUT', path, { body: lease, ...bounds });
-  const claim = (previous: Lease | null): Lease => claimOf(previous, options);
+  const claim = (previous: Lease | null): Lease => leaseHeldBy(previous, options);
 
   async function read(bounds: Bounds): Promise<Lease | null> {
     try {
@@ -75,7 +75,7 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   return {
     async acquireOrRenew(bounds) {
       if (holder() === identity) {
-        // The leader need not read first: if anything changed, the resourceVersion makes this a conflict.
+        // The leader does not read first: if the lease has changed, the resourceVersion causes a conflict.
         try {
           observe(await put(claim(seen!.lease), bounds));
           return true;
@@ -104,7 +104,7 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
         observe(await put({ ...lease, spec }, { timeoutMs }));
         logger.info({}, 'released lease');
       } catch (error) {
-        logger.warn({ err: error }, 'cannot release lease; it expires by itself');
+        logger.warn({ err: error }, 'cannot release lease, it will expire');
       }
     },
     get holder() {
@@ -113,8 +113,8 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
   };
 }
 
-/** The lease as `identity` would hold it from now on. */
-function claimOf(previous: Lease | null, { name, namespace, identity, leaseDurationMs, clock }: LeaseLockOptions): Lease {
+/** Builds the lease as held by `identity` from now on. */
+function leaseHeldBy(previous: Lease | null, { name, namespace, identity, leaseDurationMs, clock }: LeaseLockOptions): Lease {
   const now = microTime(clock.now());
   const spec = previous?.spec;
   const renews = spec?.holderIdentity === identity;

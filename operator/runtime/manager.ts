@@ -1,9 +1,9 @@
 /**
- * Runs controllers: starts the caches that they share, waits until these are synced, starts workers and periodic tasks,
- * and stops everything in the reverse order.
+ * Runs controllers: starts their shared caches, waits until these are synced, starts workers and periodic tasks, and stops
+ * everything in reverse order.
  *
- * Follows controller-runtime's manager, builder and sources (v0.24) at the size that is needed here: a controller is its
- * sources of keys, a gatherer, a pure planner, an executor and a number of workers.
+ * A reduced form of controller-runtime's manager, builder and sources (v0.24). A controller consists of sources of keys, a
+ * gatherer, a pure planner, an executor and a number of workers.
  */
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
@@ -16,7 +16,7 @@ import { watchNamespaces, type Watched } from './multi-namespace-cache.ts';
 import { createPlannedReconcile, type Planned } from './planned-reconcile.ts';
 import { createWorkqueue, type WorkQueue } from './workqueue.ts';
 
-/** A kind of objects to watch: resource, selectors, transform (`keep`) and indexes. */
+/** A kind of object to watch: resource, selectors, transform (`keep`) and indexes. */
 export interface WatchedKind<T extends KubernetesObject> extends Omit<
   CacheOptions<T>,
   'connection' | 'logger' | 'clock' | 'metrics' | 'namespace'
@@ -25,43 +25,43 @@ export interface WatchedKind<T extends KubernetesObject> extends Omit<
   namespaces: readonly string[];
 }
 
-/** Enqueues keys from now on, when something happens that concerns them. @returns how to end it */
+/** Enqueues keys when their objects must be reconciled. @returns a function that stops it */
 export type Source = (enqueue: (key: string) => void) => () => void;
 
-/** A source that maps each change of a watched object to the keys of the objects to reconcile. */
+/** Creates a source that maps each change of a watched object to the keys of the objects to reconcile. */
 export function watch<T extends KubernetesObject>(cache: Pick<Cache<T>, 'onChange'>, keysOf: (event: CacheEvent<T>) => string[]): Source {
   return (enqueue) => cache.onChange((event) => keysOf(event).forEach(enqueue));
 }
 
 export interface ControllerDefinition<Facts, Action> extends Planned<Facts, Action> {
   name: string;
-  /** What its work queue is called in metrics. Default: the controller's name. */
+  /** The name of its workqueue in metrics. Default: the controller's name. */
   queueName?: string;
   sources: readonly Source[];
-  /** How many keys are reconciled at the same time. */
+  /** The number of keys reconciled concurrently. */
   workers: number;
-  /** The longest back-off of a failing key, in milliseconds. Default: the work queue's. */
+  /** The longest back-off of a failing key, in milliseconds. Default: that of the workqueue. */
   maxBackOffMs?: number;
 }
 
-/** Work that runs as soon as the caches are synced, and then again and again. */
+/** Work that runs when the caches are synced, and then periodically. */
 export interface PeriodicTask {
   name: string;
   /** The pause between two runs, in milliseconds. */
   everyMs: number;
-  /** A failure is logged; the next run tries again. */
+  /** A failure is logged, and the next run retries. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 export interface Manager {
-  /** Adds a cache of one kind, which all controllers may share. It is started by `run`. */
+  /** Adds a cache of one kind, which controllers can share. `run` starts it. */
   watch<T extends KubernetesObject>(kind: WatchedKind<T>): Watched<T>;
-  /** @returns what enqueues a key of this controller, for whatever is not one of its sources */
+  /** Adds a controller. @returns a function that enqueues a key, for callers that are not one of its sources */
   add<Facts, Action>(definition: ControllerDefinition<Facts, Action>): (key: string) => void;
   addTask(task: PeriodicTask): void;
   /**
-   * Runs until `stop` aborts and running work has finished. Call it once, after everything was added.
-   * @param lost its abort also aborts running reconciles: nothing may be written any more
+   * Runs until `stop` aborts and running work has finished. Call it once, after adding everything.
+   * @param lost aborts when the lease is lost; running reconciles are then aborted, because the process must not write any more
    */
   run(stop: AbortSignal, lost: AbortSignal): Promise<void>;
 }
@@ -97,9 +97,9 @@ export function createManager(deps: ManagerDeps): Manager {
     },
     addTask: (task) => void tasks.push(task),
     async run(stop, lost) {
-      const cachesOver = new AbortController();
+      const stopCaches = new AbortController();
       const unsubscribe = controllers.flatMap(({ definition, queue }) => definition.sources.map((source) => source(queue.add)));
-      for (const cache of caches) cache.start(cachesOver.signal);
+      for (const cache of caches) cache.start(stopCaches.signal);
       try {
         if (!(await syncedBefore(stop, caches))) return;
         logger.info({ objects: caches.reduce((sum, cache) => sum + cache.list().length, 0) }, 'caches synced');
@@ -119,9 +119,9 @@ export function createManager(deps: ManagerDeps): Manager {
         await aborted(stop);
         await Promise.all([...started.map((controller) => controller.stop()), ...running]);
       } finally {
-        // Last, because reconciles that finish read from the caches.
+        // Last, because running reconciles read from the caches.
         for (const end of unsubscribe) end();
-        cachesOver.abort();
+        stopCaches.abort();
         await Promise.allSettled(caches.map((cache) => cache.stopped));
       }
     },

@@ -1,10 +1,10 @@
-/** One cache of a resource over several namespaces, for an operator that may not watch them all. */
+/** Combines the caches of several namespaces into one, for an operator without permission to watch all namespaces. */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { createCache, type Cache, type CacheOptions } from './cache.ts';
 
 export type Watched<T extends KubernetesObject> = Omit<Cache<T>, 'start'> & { start(signal: AbortSignal): void };
 
-/** @param namespaces empty: all */
+/** @param namespaces empty for all namespaces */
 export function watchNamespaces<T extends KubernetesObject>(
   options: Omit<CacheOptions<T>, 'namespace'>,
   namespaces: readonly string[],
@@ -14,7 +14,7 @@ export function watchNamespaces<T extends KubernetesObject>(
   const all = [...caches.values()];
   const together = (promises: Promise<void>[]): Promise<void> => {
     const every = Promise.all(promises).then(() => undefined);
-    // A caller that does not wait for it must not be ended by its rejection.
+    // Prevents an unhandled rejection if no caller awaits it.
     every.catch(() => undefined);
     return every;
   };

@@ -1,19 +1,19 @@
 /**
- * Read-your-writes over a cache: a controller's own writes, until the cache has seen them. A controller that reads its
- * own writes late decides twice; an admission loop would admit too many.
+ * Read-your-writes consistency over a cache: keeps a controller's own writes until the cache has received them. Otherwise a
+ * controller would decide on stale objects; an admission loop would admit too many scans.
  */
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 
 export interface OwnWrites<T extends KubernetesObject> {
-  /** The newer of the two: the cached object, or the own write if the cache still holds a version from before it. */
+  /** Returns the own write if the cached object is older than it, else the cached object. */
   newest(cached: T): T;
-  /** Remembers that writing on top of `base` produced `written`. @returns `written` */
+  /** Records that a write to `base` produced `written`. @returns `written` */
   record(base: T, written: T): T;
-  /** The cache holds this object now, or has dropped it: forgets the own write if the cache is at least as new. */
+  /** Called for each cache event. Drops the own write if the cache is at least as new. */
   observe(object: T, deleted: boolean): void;
 }
 
-/** An object as the last own write left it, and the versions that this write came after. */
+/** The object after the last own write, and the resourceVersions that precede this write. */
 interface Write<T> {
   object: T;
   before: Set<string>;
@@ -27,7 +27,7 @@ export function createOwnWrites<T extends KubernetesObject>(): OwnWrites<T> {
       return own?.before.has(cached.metadata.resourceVersion!) ? own.object : cached;
     },
     record(base, written) {
-      // A patch that changes nothing keeps the version.
+      // A patch without changes keeps the resourceVersion.
       if (written.metadata.resourceVersion === base.metadata.resourceVersion) return written;
       const uid = base.metadata.uid!;
       const own = writes.get(uid);

@@ -1,28 +1,28 @@
-/** The shape of every controller's reconcile: gather facts, let a pure planner decide, execute its actions, and again until it rests. */
+/** The reconcile loop of every controller: gather facts, plan with a pure function, execute the actions, repeat until no action is left. */
 import type { Reconcile } from './controller.ts';
 
 export interface Plan<Action> {
-  /** In order. None: the object is at rest. */
+  /** The actions, in order. Empty if there is nothing to do. */
   actions: readonly Action[];
-  /** When to plan again if nothing happens until then, in milliseconds; null: only on an event. */
+  /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
   wakeAfterMs: number | null;
 }
 
-/** What follows the actions: `again` plans once more at once; otherwise the key rests until an event or `requeueAfterMs`. */
+/** What follows the actions: `again` plans again at once; otherwise the key waits for an event or `requeueAfterMs`. */
 export type Next = 'again' | { requeueAfterMs?: number };
 
 export interface Planned<Facts, Action> {
-  /** Everything the planner needs to know; null if the object is gone and nothing is left to do. */
+  /** Returns the planner's input, or null if the object is gone and nothing is left to do. */
   gather(key: string, signal: AbortSignal): Promise<Facts | null>;
-  /** Pure. */
+  /** Must be pure. */
   plan(facts: Facts): Plan<Action>;
-  /** Each action must be safe to repeat: the process may die between any two. */
+  /** Each action must be idempotent, because the process may crash between any two. */
   execute(plan: Plan<Action>, facts: Facts, signal: AbortSignal): Promise<Next>;
 }
 
-/** Plans in a row for one key, so that one object that is never at rest does not hold a worker. */
+/** The maximum number of consecutive plans for one key, so that one object does not occupy a worker forever. */
 const ROUNDS_MAX = 8;
-/** After that many, the key has its next turn after the other keys. */
+/** The delay after that many plans, so that other keys get a turn. */
 const NEXT_TURN_MS = 10;
 
 export function createPlannedReconcile<Facts, Action>({ gather, plan, execute }: Planned<Facts, Action>): Reconcile {

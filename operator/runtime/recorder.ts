@@ -1,11 +1,11 @@
 /**
- * Records what happened to an object as Kubernetes Events, which `kubectl describe` shows.
+ * Records Kubernetes Events, which `kubectl describe` shows.
  *
- * Follows client-go's `tools/record` (events_cache.go, v0.36), and writes core/v1 Events, the form whose counts and
- * times `kubectl describe` prints: the same message again raises the count of the Event that is there; more than ten
- * different messages of one reason within ten minutes become one "(combined …)"; an object may cause 25 at once and
- * then one per five minutes. Differences: repeats that are not sent yet are counted into one request; at most 1,000 wait;
- * what the server refuses is dropped. Events are best effort: losing one is never an error.
+ * Follows client-go's `tools/record` (events_cache.go, v0.36) and writes core/v1 Events, because `kubectl describe` prints
+ * their counts and times: a repeated message increases the count of its Event; more than ten different messages of one
+ * reason within ten minutes are combined into one Event; an object may cause a burst of 25 Events and then one per five
+ * minutes. Differences: repeats that are not sent yet are combined into one request; at most 1,000 Events wait; Events that
+ * the API server refuses are dropped. Events are best effort: losing one is not an error.
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
 import type { Logger } from '../../platform/logger.ts';
@@ -17,7 +17,7 @@ import { sleep, systemClock, timestamp, type Clock } from './clock.ts';
 const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events' };
 
 export interface Recorder {
-  /** Never throws and never waits. `reason` is one CamelCase word; `message` a sentence, cut at 1,024 characters. */
+  /** Records an Event. Never throws or waits. `reason` is one CamelCase word; `message` is truncated to 1,024 characters. */
   event(object: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
   /** Resolves when every recorded Event was sent or dropped, or after `withinMs` (default 5,000). For a graceful stop. */
   flush(withinMs?: number): Promise<void>;
@@ -27,7 +27,7 @@ export interface RecorderOptions {
   connection: KubernetesConnection;
   /** The Event's source: `curbcut-operator`. */
   component: string;
-  /** Which of several replicas, usually the pod's name. Default: the component. */
+  /** The replica, usually the pod's name. Default: the component. */
   instance?: string;
   logger: Logger;
   clock?: Clock;

@@ -1,10 +1,10 @@
 /**
- * Lists a resource and then watches it from the list's resourceVersion with bookmarks, for as long as it is asked to.
+ * Lists a resource and then watches it from the list's resourceVersion with bookmarks, until it is stopped.
  *
- * Follows client-go's Reflector (v0.36): a watch that ends is resumed from the last version seen; a 410 or an ERROR event
- * leads to a new list; failures back off with jitter. Differences: the back-off ends at 5 s (client-go: 30 s, for which
- * the cache stays behind a server that is back); a watch on which nothing arrives for `idleMs` is dropped and resumed
- * (client-go leaves that to HTTP/2 pings).
+ * Follows client-go's Reflector (v0.36): an ended watch is resumed from the last resourceVersion; a 410 or an ERROR event
+ * causes a new list; failures back off with jitter. Differences: the maximum back-off is 5 s (client-go: 30 s, during which
+ * the cache is stale although the server is available again); a watch without data for `idleMs` is dropped and resumed
+ * (client-go relies on HTTP/2 pings).
  */
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
@@ -30,20 +30,20 @@ export interface ReflectorOptions {
   metrics?: RuntimeMetrics;
   /** Objects per page. Default 500. */
   pageSize?: number;
-  /** Drops a watch that is silent for so long, in milliseconds. Default 90,000: a server sends a bookmark about every minute. */
+  /** Drops a watch without data for this time, in milliseconds. Default 90,000, because the server sends a bookmark about every minute. */
   idleMs?: number;
-  /** Asks the server to end each watch after this time, in milliseconds, and up to as much again at random. Default 300,000. */
+  /** Asks the server to end each watch after a random time between this and twice this, in milliseconds. Default 300,000. */
   watchMs?: number;
-  /** The first and the longest wait after a failure, in milliseconds. Defaults 800 and 5,000. */
+  /** The first and the maximum back-off after a failure, in milliseconds. Default 800 and 5,000. */
   backOff?: { baseMs: number; maxMs: number };
   random?: () => number;
 }
 
-/** What receives the objects. */
+/** Receives the objects. */
 export interface ReflectorSink<T extends KubernetesObject> {
-  /** What is kept of a listed object: applied page by page, because a whole list may be large. */
+  /** Transforms a listed object. Applied page by page, because a whole list may be large. */
   keep(object: T): T;
-  /** A whole list of kept objects: what is not in it is gone. */
+  /** Receives a complete list of transformed objects. Objects that are not in it are deleted. */
   replace(objects: T[]): void;
   put(object: T): void;
   remove(object: T): void;
@@ -59,12 +59,12 @@ interface List<T> {
 /** How a watch ended. */
 interface End {
   reason: WatchRestart;
-  /** What was missed can be learned only from a new list. */
+  /** The missed changes require a new list. */
   relist: boolean;
-  /** The watch achieved nothing: the next try waits. */
+  /** The watch counts as a failure, so that the next attempt backs off. */
   failed: boolean;
-  /** Events came before the end: earlier failures are over. */
-  heard: boolean;
+  /** The watch received events, which ends earlier failures. */
+  receivedEvents: boolean;
   error?: unknown;
 }
 
@@ -90,12 +90,12 @@ export async function runReflector<T extends KubernetesObject>(
       try {
         page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000 });
       } catch (error) {
-        // The snapshot of the pages has expired (the server compacts every five minutes): list everything in one page.
+        // The snapshot of the pages has expired, because the server compacts every five minutes. List everything in one page.
         if (!(error instanceof KubernetesError && error.code === 410 && page)) throw error;
         [objects, limit, page] = [[], undefined, null];
         continue;
       }
-      // List items of built-in resources have no apiVersion and kind; objects of a watch have.
+      // List items of built-in resources have no apiVersion and kind; watched objects have them.
       const [apiVersion, kind] = [page.apiVersion, page.kind.replace(/List$/, '')];
       for (const item of page.items)
         objects.push(sink.keep({ ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? kind }));
@@ -105,7 +105,7 @@ export async function runReflector<T extends KubernetesObject>(
     return page.metadata.resourceVersion;
   }
 
-  /** Applies one event. @returns the version to resume from */
+  /** Applies one event. @returns the resourceVersion to resume from */
   function take(event: WatchEvent<T>): string {
     if (event.type === 'ERROR') {
       const status = event.object as unknown as { code?: number; reason?: string; message?: string };
@@ -121,8 +121,8 @@ export async function runReflector<T extends KubernetesObject>(
   /** Watches from `version` until the watch ends. */
   async function watch(version: string): Promise<End & { version: string }> {
     const start = clock.monotonic();
-    let heard = false;
-    const barren = () => !heard && clock.monotonic() - start < 1000;
+    let receivedEvents = false;
+    const endedAtOnce = () => !receivedEvents && clock.monotonic() - start < 1000;
     const query = {
       ...selectors,
       watch: true,
@@ -133,15 +133,15 @@ export async function runReflector<T extends KubernetesObject>(
     try {
       for await (const event of connection.watch<T>(path, { query, signal, idleMs })) {
         version = take(event);
-        heard = true;
+        receivedEvents = true;
       }
-      return { version, reason: 'closed', relist: false, failed: barren(), heard };
+      return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
     } catch (error) {
-      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: !heard, heard, error };
-      // After a 429, a 503 or a broken connection the version may still be valid. After any other error it may not.
+      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: !receivedEvents, receivedEvents, error };
+      // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
       const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
       const expired = refused && error.code === 410;
-      return { version, reason: expired ? 'expired' : 'error', relist: refused, failed: expired ? barren() : true, heard, error };
+      return { version, reason: expired ? 'expired' : 'error', relist: refused, failed: expired ? endedAtOnce() : true, receivedEvents, error };
     }
   }
 
@@ -162,7 +162,7 @@ export async function runReflector<T extends KubernetesObject>(
         version = end.relist ? null : end.version;
         metrics?.watchRestarted(resource.plural, end.reason);
         logger.debug({ reason: end.reason, err: end.error }, 'resuming watch');
-        failures = !end.failed ? 0 : end.heard ? 1 : failures + 1;
+        failures = !end.failed ? 0 : end.receivedEvents ? 1 : failures + 1;
         problem = end.error;
       } catch (error) {
         if (signal.aborted) break;
@@ -170,7 +170,7 @@ export async function runReflector<T extends KubernetesObject>(
         problem = error;
       }
       if (failures > 0) {
-        // One failure is normal; a lasting one is logged once.
+        // A single failure is normal. A persistent one is logged once.
         if (failures === 3) logger.warn({ err: problem, failures }, 'cannot list and watch, retrying');
         await pause(problem);
       }

@@ -1,4 +1,4 @@
-/** Reads and writes the objects of one custom resource kind: reads come from a cache and see own writes at once. */
+/** Reads and writes the objects of a custom resource. Reads come from a cache and include own writes. */
 import type { KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { Cache } from './cache.ts';
@@ -9,13 +9,13 @@ export type CustomResource = KubernetesObject & { status?: object };
 /** A merge patch of an object: null removes a field. */
 export type MergePatch<T> = { [K in keyof T]?: T[K] | null };
 
-/** What a controller may change of an object's metadata. */
+/** The metadata that a controller may change. */
 export type MetadataPatch = Pick<ObjectMeta, 'finalizers' | 'labels' | 'annotations'>;
 
 export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'> {
   /** @throws KubernetesError 409 if an object of this name exists */
   create(object: T, signal?: AbortSignal): Promise<T>;
-  /** Writes a part of the status. @throws KubernetesError 409 if the object has changed since it was read */
+  /** Merges a patch into the status. @throws KubernetesError 409 if the object has changed since it was read */
   patchStatus(object: T, status: MergePatch<NonNullable<T['status']>>, signal?: AbortSignal): Promise<T>;
   /** @throws KubernetesError 409 if the object has changed since it was read */
   patchMetadata(object: T, metadata: MetadataPatch, signal?: AbortSignal): Promise<T>;
@@ -26,7 +26,7 @@ export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>,
 export interface ResourceClientDeps<T extends CustomResource> {
   connection: Pick<KubernetesConnection, 'path' | 'request'>;
   resource: ResourceType;
-  /** Not started yet: the client follows it to know when an own write has arrived. */
+  /** Must not be started yet, because the client uses its events to drop own writes. */
   cache: Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'>;
 }
 
@@ -60,7 +60,7 @@ export function createResourceClient<T extends CustomResource>({ connection, res
       return patch(pathOf(object), object, { metadata: { resourceVersion, ...metadata } }, signal);
     },
     async remove(object, signal) {
-      // By uid, because another object of this name may have been created meanwhile.
+      // By uid, because another object of this name may have been created.
       const body = { propagationPolicy: 'Background', preconditions: { uid: object.metadata.uid } };
       try {
         await connection.request('DELETE', pathOf(object), { body, signal });

@@ -1,35 +1,33 @@
 /**
- * A work queue that never gives one key to two workers and never loses a change that arrives while its key is being
- * worked on.
+ * A workqueue that never gives a key to two workers and never loses a change that arrives while its key is processed.
  *
- * Follows client-go's `util/workqueue` (queue, delaying_queue, default_rate_limiters), v0.36: the `dirty` set holds
- * what needs work, `processing` what a worker has; a key that is added while it is being worked on waits for `done`.
- * `addAfter` keeps the earliest of several times. Differences: the back-off is capped at a minute (client-go: 1,000 s, so
- * a key could sleep a quarter of an hour after an outage that is over), spread by jitter, and there is no bucket over
- * all keys: the connection's pool bounds what reaches the server. A shut-down queue gives out what it holds (client-go's
- * ShutDown does too) and drops what is only scheduled.
+ * Follows client-go's `util/workqueue` (queue, delaying_queue, default_rate_limiters), v0.36: the `dirty` set holds the
+ * keys that need work, `processing` the keys that workers hold; a key that is added while it is processed waits for `done`.
+ * `addAfter` keeps the earliest of several times. After shutdown, queued keys are still returned. Differences: the maximum
+ * back-off is a minute (client-go: 1,000 s, which delays keys long after an outage has ended) and has jitter; there is no
+ * overall rate limit, because the connection pool limits the requests; shutdown drops scheduled keys.
  */
 import type { Clock } from './clock.ts';
 import type { RuntimeMetrics } from './metrics.ts';
 
 export interface WorkQueue {
-  /** Queues the key; once, however often it is called before a worker takes it. */
+  /** Queues the key. Several calls before a worker takes it count as one. */
   add(key: string): void;
   /** Adds the key after `ms` milliseconds; the earliest of several calls wins. */
   addAfter(key: string, ms: number): void;
   /** Adds the key after its back-off, which doubles with each call until `forget`. */
   addRateLimited(key: string): void;
-  /** The key succeeded: its next back-off starts from the beginning. */
+  /** Resets the back-off of the key after a success. */
   forget(key: string): void;
-  /** How often the key was added rate limited since it was last forgotten. */
+  /** The number of `addRateLimited` calls for the key since the last `forget`. */
   failures(key: string): number;
-  /** The next key, as soon as there is one; null if the queue is shut down and empty. Call `done` for every key. */
+  /** Waits for the next key; null if the queue is shut down and empty. Call `done` for every key. */
   get(): Promise<string | null>;
-  /** The worker is finished with the key; if it was added meanwhile it is queued again. */
+  /** Marks the key as processed. It is queued again if it was added in the meantime. */
   done(key: string): void;
-  /** Accepts no more keys; resolves when every key that workers hold is done. */
+  /** Accepts no more keys. Resolves when all queued keys are done. */
   shutDown(): Promise<void>;
-  /** Keys that are waiting for a worker. */
+  /** The number of keys that wait for a worker. */
   readonly depth: number;
 }
 
@@ -39,15 +37,15 @@ export interface QueueOptions {
   metrics?: RuntimeMetrics;
   /** The first back-off, in milliseconds. Default 100. */
   baseDelayMs?: number;
-  /** The longest back-off, in milliseconds. Default 60,000. */
+  /** The maximum back-off, in milliseconds. Default 60,000. */
   maxDelayMs?: number;
-  /** From 0 up to 1: spreads each back-off over its upper half, so that keys that failed together do not return together. */
+  /** Returns 0 to 1. Adds jitter to the upper half of each back-off, so that keys that failed together do not retry together. */
   random?: () => number;
 }
 
 export function createWorkqueue(options: QueueOptions): WorkQueue {
   const { clock, metrics, name = 'queue', baseDelayMs = 100, maxDelayMs = 60_000, random = Math.random } = options;
-  /** Keys ready for a worker in order, with the time they became so. */
+  /** Keys that wait for a worker, in order, with the time at which they were queued. */
   const ready = new Map<string, number>();
   const dirty = new Set<string>();
   const processing = new Set<string>();
@@ -89,7 +87,7 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
     earlier?.cancel();
     const wake = () => {
       const left = due - clock.monotonic();
-      // A timer holds 24 days and may fire a little early; the due time decides.
+      // A timer is limited to 24 days and may fire slightly early, so check the due time.
       if (left > 0) return void (entry.cancel = clock.after(left, wake));
       scheduled.delete(key);
       add(key);
@@ -98,7 +96,7 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
     scheduled.set(key, entry);
   }
 
-  function settleDrain() {
+  function resolveDrained() {
     if (!closed || ready.size > 0 || processing.size > 0) return;
     for (const resolve of drained.splice(0)) resolve();
   }
@@ -120,9 +118,9 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
       return new Promise((resolve) => waiting.push(resolve));
     },
     done(key) {
-      if (!processing.delete(key)) throw new Error(`the key ${JSON.stringify(key)} is done, but no worker holds it`);
+      if (!processing.delete(key)) throw new Error(`the key ${JSON.stringify(key)} was marked done, but no worker holds it`);
       if (dirty.has(key)) push(key);
-      settleDrain();
+      resolveDrained();
     },
     shutDown() {
       closed = true;
@@ -131,7 +129,7 @@ export function createWorkqueue(options: QueueOptions): WorkQueue {
       for (const worker of waiting.splice(0)) worker(null);
       return new Promise((resolve) => {
         drained.push(resolve);
-        settleDrain();
+        resolveDrained();
       });
     },
     get depth() {
