@@ -96,7 +96,7 @@ export function startController(options: ControllerOptions): Controller {
     return 'error';
   }
 
-  async function process(key: string): Promise<ReconcileResult> {
+  async function reconcileKey(key: string): Promise<ReconcileResult> {
     try {
       const outcome = await reconcileWithLimit(key);
       onSuccess(key);
@@ -112,7 +112,7 @@ export function startController(options: ControllerOptions): Controller {
     for (let key = await queue.get(); key !== null; key = await queue.get()) {
       if (!stopping) {
         const start = clock.monotonic();
-        const result = await process(key);
+        const result = await reconcileKey(key);
         metrics?.reconciled(name, result, (clock.monotonic() - start) / 1000);
       }
       queue.done(key);

@@ -157,7 +157,7 @@ function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDe
 function createScanActions(deps: ScanControllerDeps, { children, states, now }: Shared): RunActions {
   const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
   const { maxPagesLimit, targets, scanner, pod, runTime, namespace: apiNamespace } = settings;
-  const traces = createScanTraces(deps.tracer ?? NO_TRACER);
+  const traces = createScanTraces({ tracer: deps.tracer ?? NO_TRACER });
   const ingestion = createIngestion({ reports, bounds: settings.ingest, onPages: metrics.pagesVisited });
   return createActions({
     scanClient,

@@ -15,15 +15,13 @@ export interface Mirror {
   finish(scan: AccessibilityScan, scanId: string): Promise<void>;
 }
 
-export function createMirror({
-  scans,
-  credits,
-  bus,
-}: {
+export interface MirrorDeps {
   scans: Pick<Scans, 'find' | 'mirror'>;
   credits: Pick<Credits, 'settle'>;
-  bus: Bus;
-}): Mirror {
+  bus: Pick<Bus, 'publishStatus'>;
+}
+
+export function createMirror({ scans, credits, bus }: MirrorDeps): Mirror {
   async function change(scanId: string, wanted: ScanChange): Promise<ScanRow | null> {
     const mirrored = await scans.mirror(scanId, wanted);
     if (mirrored === null) return null;

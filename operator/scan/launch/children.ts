@@ -38,86 +38,91 @@ const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
   error instanceof KubernetesError && codes.includes(error.code);
 
 export function createChildren(connection: KubernetesConnection): Children {
-  async function readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null> {
-    try {
-      const job = await connection.request<Job>('GET', connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)));
-      return isOwnedBy(job, scan.metadata.uid!) ? job : null;
-    } catch (error) {
-      if (isCode(error, 404)) return null;
-      throw error;
-    }
-  }
-
   return {
-    readJob,
-
-    async createSecret(secret, signal) {
-      try {
-        await connection.request('POST', connection.path(SECRETS, secret.metadata.namespace), { body: secret, signal });
-      } catch (error) {
-        if (isCode(error, 409)) return;
-        if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
-        throw error;
-      }
-    },
-
-    async createJob(scan, job, signal) {
-      try {
-        return essentialJob(await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal }));
-      } catch (error) {
-        if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
-        if (!isCode(error, 409)) throw error;
-        const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
-        if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
-        throw new ChildRefused('taken', job.metadata.name);
-      }
-    },
-
-    async removeJob(job, signal) {
-      const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
-      // The default policy for Jobs would not delete their pods.
-      const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
-      try {
-        await connection.request('DELETE', path, { body, signal });
-      } catch (error) {
-        if (!isCode(error, 404, 409)) throw error;
-      }
-    },
-
-    async failLostPod(pod, now, signal) {
-      const path = connection.path(PODS, pod.metadata.namespace, pod.metadata.name, 'status');
-      const kept = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
-      const disrupted = {
-        type: 'DisruptionTarget',
-        status: 'True',
-        reason: 'NodeLost',
-        message: 'The node did not terminate the pod in time.',
-        lastTransitionTime: conditionOf(pod.status?.conditions, 'DisruptionTarget')?.lastTransitionTime ?? timestamp(now),
-      };
-      const body = {
-        metadata: { uid: pod.metadata.uid },
-        status: { phase: 'Failed', reason: 'NodeLost', conditions: [...kept, disrupted] },
-      };
-      try {
-        await connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body, signal });
-      } catch (error) {
-        if (!isCode(error, 404, 409)) throw error;
-      }
-    },
-
-    async podCreationError(job) {
-      try {
-        const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
-        const { items } = await connection.request<{ items: Wire<CoreV1Event>[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
-          query,
-        });
-        const at = (event: Wire<CoreV1Event>) => event.lastTimestamp ?? event.eventTime ?? '';
-        const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
-        return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
-      } catch {
-        // Without it, only the scan's message is less precise.
-        return null;
-      }
-    },
+    readJob: (scan, scanId) => readJob(connection, scan, scanId),
+    createSecret: (secret, signal) => createSecret(connection, secret, signal),
+    createJob: (scan, job, signal) => createJob(connection, scan, job, signal),
+    removeJob: (job, signal) => removeJob(connection, job, signal),
+    failLostPod: (pod, now, signal) => failLostPod(connection, pod, now, signal),
+    podCreationError: (job) => podCreationError(connection, job),
   };
+}
+
+async function readJob(connection: KubernetesConnection, scan: AccessibilityScan, scanId: string): Promise<Job | null> {
+  try {
+    const job = await connection.request<Job>('GET', connection.path(JOBS, scan.metadata.namespace, jobNameOf(scanId)));
+    return isOwnedBy(job, scan.metadata.uid!) ? job : null;
+  } catch (error) {
+    if (isCode(error, 404)) return null;
+    throw error;
+  }
+}
+
+async function createSecret(connection: KubernetesConnection, secret: InputSecret, signal: AbortSignal): Promise<void> {
+  try {
+    await connection.request('POST', connection.path(SECRETS, secret.metadata.namespace), { body: secret, signal });
+  } catch (error) {
+    if (isCode(error, 409)) return;
+    if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
+    throw error;
+  }
+}
+
+async function createJob(connection: KubernetesConnection, scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job> {
+  try {
+    return essentialJob(await connection.request<Job>('POST', connection.path(JOBS, job.metadata.namespace), { body: job, signal }));
+  } catch (error) {
+    if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
+    if (!isCode(error, 409)) throw error;
+    const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
+    if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
+    throw new ChildRefused('taken', job.metadata.name);
+  }
+}
+
+async function removeJob(connection: KubernetesConnection, job: Job, signal: AbortSignal): Promise<void> {
+  const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
+  // The default policy for Jobs would not delete their pods.
+  const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
+  try {
+    await connection.request('DELETE', path, { body, signal });
+  } catch (error) {
+    if (!isCode(error, 404, 409)) throw error;
+  }
+}
+
+async function failLostPod(connection: KubernetesConnection, pod: Pod, now: Date, signal: AbortSignal): Promise<void> {
+  const path = connection.path(PODS, pod.metadata.namespace, pod.metadata.name, 'status');
+  const kept = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
+  const disrupted = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'NodeLost',
+    message: 'The node did not terminate the pod in time.',
+    lastTransitionTime: conditionOf(pod.status?.conditions, 'DisruptionTarget')?.lastTransitionTime ?? timestamp(now),
+  };
+  const body = {
+    metadata: { uid: pod.metadata.uid },
+    status: { phase: 'Failed', reason: 'NodeLost', conditions: [...kept, disrupted] },
+  };
+  try {
+    await connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body, signal });
+  } catch (error) {
+    if (!isCode(error, 404, 409)) throw error;
+  }
+}
+
+async function podCreationError(connection: KubernetesConnection, job: Job): Promise<string | null> {
+  try {
+    const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
+    const { items } = await connection.request<{ items: Wire<CoreV1Event>[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
+      query,
+    });
+    const at = (event: Wire<CoreV1Event>) => event.lastTimestamp ?? event.eventTime ?? '';
+    const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
+    return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
+  } catch {
+    // Without it, only the scan's message is less precise.
+    return null;
+  }
 }

@@ -39,11 +39,11 @@ export interface Preflight {
   vet(scan: AccessibilityScan, scanId: string): Promise<Vetted>;
 }
 
-export function createPreflight(parts: PreflightDeps): Preflight {
-  const { scans, credits, organisations } = parts;
+export function createPreflight(deps: PreflightDeps): Preflight {
+  const { scans, organisations } = deps;
 
   const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
-    metadata.namespace === parts.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
+    metadata.namespace === deps.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 
   /** Vets a scan that the API submitted and whose row already exists. */
   async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
@@ -53,7 +53,7 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace)
       return { ok: false, end: reasons.SCAN_ID_TAKEN };
     if (row.submission === 'pending') await scans.accept(scanId);
-    return reserve(row);
+    return reserve(row, deps);
   }
 
   async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
@@ -63,58 +63,10 @@ export function createPreflight(parts: PreflightDeps): Preflight {
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
     if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation.id) };
-    if (row.options.maxPages > parts.maxPagesLimit)
-      return { ok: false, end: reasons.tooManyPages(row.options.maxPages, parts.maxPagesLimit) };
-    const judged = await judgeUrlOf(row);
-    return judged.ok ? reserve(row) : { ok: false, end: reasons.targetRefused(judged.message) };
-  }
-
-  /** @throws Error if name servers do not answer and the scan is young enough to retry */
-  async function judgeUrlOf(row: ScanRow): ReturnType<typeof judgeScanUrl> {
-    const judged = await judgeScanUrl(row.options.url, parts.targets, parts.resolver);
-    const ageMs = parts.now().getTime() - row.createdAt.getTime();
-    if (!judged.ok && judged.reason === 'dns_unavailable' && ageMs < RESOLVE_WITHIN_MS)
-      throw new Error(`name servers did not answer for ${row.options.url}`);
-    return judged;
-  }
-
-  /**
-   * Reserves the credits of a manifest, all or nothing. For a submission they are reserved already; this checks that they
-   * still are, because an API that abandoned the submission has refunded them.
-   */
-  async function reserve(row: ScanRow): Promise<Vetted> {
-    const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
-    const deadline = new Date(parts.now().getTime() + RESERVE_WITHIN_MS);
-    const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-    if (!held.ok && held.reason === 'deadline_passed') {
-      if (row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
-      throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
-    }
-    if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
-    const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
-    return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
-  }
-
-  function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
-    const options = withDefaults(scan.spec);
-    return {
-      id: scanId,
-      organisation,
-      origin: 'manifest',
-      resource: { namespace: scan.metadata.namespace!, name: scan.metadata.name },
-      submission: 'accepted',
-      options,
-      pagesRequested: options.maxPages,
-      pagesReserved: 0,
-      phase: 'queued',
-      pages: { scanned: 0, failed: 0, total: 0 },
-      outcome: null,
-      passed: null,
-      message: null,
-      reports: null,
-      createdAt: new Date(scan.metadata.creationTimestamp!),
-      finishedAt: null,
-    };
+    if (row.options.maxPages > deps.maxPagesLimit)
+      return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
+    const judged = await judgeUrlOf(row, deps);
+    return judged.ok ? reserve(row, deps) : { ok: false, end: reasons.targetRefused(judged.message) };
   }
 
   return {
@@ -125,5 +77,53 @@ export function createPreflight(parts: PreflightDeps): Preflight {
       return organisation === undefined ? { finalizers } : { finalizers, labels: { [ORGANISATION_LABEL]: organisation } };
     },
     vet: (scan, scanId) => (cameByApi(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId)),
+  };
+}
+
+/** @throws Error if name servers do not answer and the scan is young enough to retry */
+async function judgeUrlOf(row: ScanRow, deps: PreflightDeps): ReturnType<typeof judgeScanUrl> {
+  const judged = await judgeScanUrl(row.options.url, deps.targets, deps.resolver);
+  const ageMs = deps.now().getTime() - row.createdAt.getTime();
+  if (!judged.ok && judged.reason === 'dns_unavailable' && ageMs < RESOLVE_WITHIN_MS)
+    throw new Error(`name servers did not answer for ${row.options.url}`);
+  return judged;
+}
+
+/**
+ * Reserves the credits of a manifest, all or nothing. For a submission they are reserved already; this checks that they
+ * still are, because an API that abandoned the submission has refunded them.
+ */
+async function reserve(row: ScanRow, { credits, scans, now }: PreflightDeps): Promise<Vetted> {
+  const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
+  const deadline = new Date(now().getTime() + RESERVE_WITHIN_MS);
+  const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
+  if (!held.ok && held.reason === 'deadline_passed') {
+    if (row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+    throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
+  }
+  if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
+  const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
+  return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
+}
+
+function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {
+  const options = withDefaults(scan.spec);
+  return {
+    id: scanId,
+    organisation,
+    origin: 'manifest',
+    resource: { namespace: scan.metadata.namespace!, name: scan.metadata.name },
+    submission: 'accepted',
+    options,
+    pagesRequested: options.maxPages,
+    pagesReserved: 0,
+    phase: 'queued',
+    pages: { scanned: 0, failed: 0, total: 0 },
+    outcome: null,
+    passed: null,
+    message: null,
+    reports: null,
+    createdAt: new Date(scan.metadata.creationTimestamp!),
+    finishedAt: null,
   };
 }
