@@ -137,11 +137,19 @@ export async function runReflector<T extends KubernetesObject>(
       }
       return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
     } catch (error) {
-      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: !receivedEvents, receivedEvents, error };
+      if (error instanceof WatchIdleError)
+        return { version, reason: 'idle', relist: false, failed: !receivedEvents, receivedEvents, error };
       // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
       const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
       const expired = refused && error.code === 410;
-      return { version, reason: expired ? 'expired' : 'error', relist: refused, failed: expired ? endedAtOnce() : true, receivedEvents, error };
+      return {
+        version,
+        reason: expired ? 'expired' : 'error',
+        relist: refused,
+        failed: expired ? endedAtOnce() : true,
+        receivedEvents,
+        error,
+      };
     }
   }
 
