@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { X509Certificate } from 'node:crypto';
 import { makeCertificate } from './credentials/certificate.ts';
 import { humanDuration } from './printing/durations.ts';
-import { policyVerdict } from './job-plan.ts';
+import { policyVerdict } from './controllers/job-plan.ts';
 import { jsonPath } from './printing/json-path.ts';
 import { jsonPatch, mergePatch, strategicPatch } from './api-server/bodies/patch.ts';
 import { rewritten } from './kubelet/volumes.ts';

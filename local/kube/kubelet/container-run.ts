@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { timestamp } from '../printing/durations.ts';
 import type { Container, ContainerStatus, Pod, Terminated } from '../workload-types.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
-import { launchOf } from '../pod-environment.ts';
+import { launchOf } from './pod-environment.ts';
 import { containerStatus } from './pod-status.ts';
 import { launch, type Exit, type RunningProcess } from './processes.ts';
 import { materialise, pathsOf, rewritten, type ReadData } from './volumes.ts';

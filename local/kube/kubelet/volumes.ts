@@ -1,7 +1,7 @@
 /** A pod's volumes as local folders, and the mapping of a container's paths to them. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
-import { downwardValue } from '../downward.ts';
+import { downwardValue } from './downward.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
 import type { Container, Pod, Volume } from '../workload-types.ts';
 

@@ -1,7 +1,7 @@
 /** The downward API: what a pod is told of itself. */
-import { NotReadyError } from './kubelet/not-ready.ts';
-import { NODE_ADDRESS } from './kubelet/scheduling.ts';
-import type { Pod } from './workload-types.ts';
+import { NotReadyError } from './not-ready.ts';
+import { NODE_ADDRESS } from './scheduling.ts';
+import type { Pod } from '../workload-types.ts';
 
 const lines = (map: Record<string, string> | undefined): string =>
   Object.entries(map ?? {})

@@ -1,15 +1,15 @@
 /** The Job controller: watches Jobs and their pods, and carries out what `planJob` decides. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../platform/logger.ts';
-import type { Catalogue } from './resources/catalogue.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Catalogue } from '../resources/catalogue.ts';
 import { indexedPod, type FailureCounts } from './indexed-jobs.ts';
 import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures } from './job-plan.ts';
-import type { Registry } from './registry/registry.ts';
-import { openRecorder } from './controllers/recorder.ts';
-import { StatusError } from './status.ts';
-import type { Store } from './storage/store.ts';
-import type { Json, KubeObject } from './types.ts';
-import type { Job, Pod } from './workload-types.ts';
+import type { Registry } from '../registry/registry.ts';
+import { openRecorder } from './recorder.ts';
+import { StatusError } from '../status.ts';
+import type { Store } from '../storage/store.ts';
+import type { Json, KubeObject } from '../types.ts';
+import type { Job, Pod } from '../workload-types.ts';
 
 const JOBS = 'batch/jobs';
 const PODS = '/pods';

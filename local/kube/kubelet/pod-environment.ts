@@ -1,8 +1,8 @@
 /** A container's environment and arguments, with all that they refer to looked up. */
 import { downwardValue } from './downward.ts';
-import { NotReadyError } from './kubelet/not-ready.ts';
-import { rewritten, type PathMap, type ReadData } from './kubelet/volumes.ts';
-import type { Container, EnvVar, Pod } from './workload-types.ts';
+import { NotReadyError } from './not-ready.ts';
+import { rewritten, type PathMap, type ReadData } from './volumes.ts';
+import type { Container, EnvVar, Pod } from '../workload-types.ts';
 
 const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 

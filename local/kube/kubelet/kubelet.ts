@@ -2,20 +2,20 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Logger } from '../../platform/logger.ts';
-import type { Catalogue } from './resources/catalogue.ts';
-import type { Registry } from './registry/registry.ts';
-import type { ReadData } from './kubelet/volumes.ts';
-import type { Images } from './kubelet/container-run.ts';
-import { runPod, type PodRun } from './kubelet/pod-run.ts';
-import { lostStatus, nodeStatus, withConditions } from './kubelet/pod-status.ts';
-import { endLeftover } from './kubelet/processes.ts';
-import { openRecorder } from './controllers/recorder.ts';
-import { NODE_NAME, unschedulable } from './kubelet/scheduling.ts';
-import { StatusError } from './status.ts';
-import type { Store } from './storage/store.ts';
-import type { Json } from './types.ts';
-import type { Pod, PodStatus } from './workload-types.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Catalogue } from '../resources/catalogue.ts';
+import type { Registry } from '../registry/registry.ts';
+import type { ReadData } from './volumes.ts';
+import type { Images } from './container-run.ts';
+import { runPod, type PodRun } from './pod-run.ts';
+import { lostStatus, nodeStatus, withConditions } from './pod-status.ts';
+import { endLeftover } from './processes.ts';
+import { openRecorder } from '../controllers/recorder.ts';
+import { NODE_NAME, unschedulable } from './scheduling.ts';
+import { StatusError } from '../status.ts';
+import type { Store } from '../storage/store.ts';
+import type { Json } from '../types.ts';
+import type { Pod, PodStatus } from '../workload-types.ts';
 
 const PODS = '/pods';
 /** On close every pod gets this long to end by itself. */

@@ -2,7 +2,7 @@
  * Indexed Jobs with a back-off limit per index, as the real Job controller runs them. Only Jobs of one index: the product
  * uses no others yet. Retries are counted in annotations of the pods, so that a pod's attempt is an identity.
  */
-import type { Job, Pod, PodSpec } from './workload-types.ts';
+import type { Job, Pod, PodSpec } from '../workload-types.ts';
 
 const COMPLETION_INDEX = 'batch.kubernetes.io/job-completion-index';
 const FAILURE_COUNT = 'batch.kubernetes.io/job-index-failure-count';

@@ -1,7 +1,7 @@
 /** What a Job needs now: one pure decision from the Job, its pods and the time, in the real Job controller's order. */
-import { timestamp } from './printing/durations.ts';
+import { timestamp } from '../printing/durations.ts';
 import { countsAfter, failureCounts, finishedAt, indexStatus, isIndexed, newestFailed, type FailureCounts } from './indexed-jobs.ts';
-import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from './workload-types.ts';
+import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../workload-types.ts';
 
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
 
