@@ -80,34 +80,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       return { id, key: secret, keyId: key.id };
     },
     async scan(organisation, change = {}) {
-      const id = randomUUID();
-      return stores.scans.create({
-        id,
-        organisation,
-        origin: 'api',
-        resource: { namespace: NAMESPACE, name: `scan-${id}` },
-        submission: 'accepted',
-        options: {
-          url: 'https://example.com/',
-          maxPages: 5,
-          wcagLevel: 'AA',
-          wcagVersion: '2.1',
-          thresholds: {},
-          crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-          locale: 'en',
-        },
-        pagesRequested: 5,
-        pagesReserved: 5,
-        phase: 'queued',
-        pages: { scanned: 0, failed: 0, total: 0 },
-        outcome: null,
-        passed: null,
-        message: null,
-        reports: null,
-        createdAt: new Date(),
-        finishedAt: null,
-        ...change,
-      });
+      return stores.scans.create({ ...newRow(randomUUID(), organisation), ...change });
     },
     async storeReports(scanId, which = ['export', 'pdf']) {
       const keys = reportKeys(scanId);
@@ -125,6 +98,36 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       await kubernetes.close();
       reports.close();
     },
+  };
+}
+
+/** The row of a queued scan. */
+function newRow(id: string, organisation: string): Parameters<AllStores['scans']['create']>[0] {
+  return {
+    id,
+    organisation,
+    origin: 'api',
+    resource: { namespace: NAMESPACE, name: `scan-${id}` },
+    submission: 'accepted',
+    options: {
+      url: 'https://example.com/',
+      maxPages: 5,
+      wcagLevel: 'AA',
+      wcagVersion: '2.1',
+      thresholds: {},
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+      locale: 'en',
+    },
+    pagesRequested: 5,
+    pagesReserved: 5,
+    phase: 'queued',
+    pages: { scanned: 0, failed: 0, total: 0 },
+    outcome: null,
+    passed: null,
+    message: null,
+    reports: null,
+    createdAt: new Date(),
+    finishedAt: null,
   };
 }
 

@@ -105,30 +105,12 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
           ...init,
           headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
         }),
-      curbcut: (...args) =>
-        new Promise((resolve) => {
-          const child = spawn(process.execPath, [join(ROOT, 'cli', 'main.ts'), ...args], {
-            env: { ...process.env, CURBCUT_URL: url, CURBCUT_API_KEY: key },
-            stdio: ['ignore', 'pipe', 'pipe'],
-          });
-          let stdout = '';
-          let stderr = '';
-          child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
-          child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-          child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
-        }),
+      curbcut: (...args) => runCurbcut(args, { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
       async changeKey() {
         key = (await keys.issue({ organisation: 'demo', name: 'journey', expiresAt: null })).secret;
         issued.push(key);
       },
-      async secrets() {
-        const file = environment.NATS_CREDENTIALS_FILE;
-        const credentials = file === undefined ? '' : await readFile(file, 'utf8');
-        const lines = credentials.split('\n').filter((line) => /^[\w.-]{40,}$/.test(line));
-        return [...issued, ...lines, environment.S3_SECRET_ACCESS_KEY, environment.NATS_SIGNING_SEED].filter(
-          (secret) => secret !== undefined,
-        );
-      },
+      secrets: async () => [...issued, ...(await secretsOf(environment))],
       kubectl,
       close,
     };
@@ -143,6 +125,28 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     await close();
     throw error;
   }
+}
+
+function runCurbcut(args: readonly string[], environment: Record<string, string>): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [join(ROOT, 'cli', 'main.ts'), ...args], {
+      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+  });
+}
+
+/** Returns the secrets that the environment contains or names. */
+async function secretsOf(environment: Record<string, string | undefined>): Promise<string[]> {
+  const file = environment.NATS_CREDENTIALS_FILE;
+  const credentials = file === undefined ? '' : await readFile(file, 'utf8');
+  const lines = credentials.split('\n').filter((line) => /^[\w.-]{40,}$/.test(line));
+  return [...lines, environment.S3_SECRET_ACCESS_KEY, environment.NATS_SIGNING_SEED].filter((secret) => secret !== undefined);
 }
 
 /** Polls until the value satisfies the condition. @throws an error with the last value after `withinMs` milliseconds */
