@@ -1,5 +1,8 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
+import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';
+
+type OrganisationRefusal = Extract<AddedOrganisation | ChangedNamespaces, { ok: false }>;
 
 /** An error that the caller can fix, such as an unknown name or a missing argument. */
 export class CommandRefused extends Error {
@@ -84,4 +87,16 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   );
+}
+
+/** Converts a refusal of the organisation store to an error for the caller. */
+export function organisationRefused(id: string, refusal: OrganisationRefusal): CommandRefused {
+  switch (refusal.reason) {
+    case 'already_exists':
+      return new CommandRefused(`organisation ${id} already exists`);
+    case 'not_found':
+      return new CommandRefused(`There is no organisation ${id}.`);
+    case 'namespace_taken':
+      return new CommandRefused(`namespace ${refusal.namespace} is already charged to organisation ${refusal.organisation}`);
+  }
 }

@@ -1,6 +1,5 @@
 /** `curbcut-admin organisation ensure`: the first organisation of an installation, for scripts that run more than once. */
-import { AlreadyExists } from '../../stores/accounts/organisations.ts';
-import { ACTOR, argument, requiredOption, rejectExtra, option, type AdminContext, type Command } from './command.ts';
+import { ACTOR, argument, organisationRefused, requiredOption, rejectExtra, option, type AdminContext, type Command } from './command.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
@@ -8,12 +7,9 @@ const GRANT = 'welcome';
 
 async function ensureOrganisation({ stores }: AdminContext, organisation: Parameters<typeof stores.organisations.add>[0]): Promise<void> {
   const { id } = organisation;
-  try {
-    await stores.organisations.add(organisation);
-    await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
-  } catch (error) {
-    if (!(error instanceof AlreadyExists)) throw error;
-  }
+  const added = await stores.organisations.add(organisation);
+  if (added.ok) await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
+  else if (added.reason !== 'already_exists') throw organisationRefused(id, added);
   await stores.credits.open(id);
 }
 

@@ -1,5 +1,15 @@
 /** `curbcut-admin organisation …`: organisations, their credits and their namespaces. */
-import { ACTOR, CommandRefused, argument, columns, findOrganisation, rejectExtra, option, type Command } from './command.ts';
+import {
+  ACTOR,
+  CommandRefused,
+  argument,
+  organisationRefused,
+  columns,
+  findOrganisation,
+  rejectExtra,
+  option,
+  type Command,
+} from './command.ts';
 import { ENSURE } from './ensure.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
@@ -15,15 +25,19 @@ export const ORGANISATION: Record<string, Command> = {
     async run(given, { stores }) {
       const id = argument(given, 0, 'The ID');
       rejectExtra(given, 1);
-      const organisation = await stores.organisations.add({
+      const added = await stores.organisations.add({
         id,
         displayName: option(given, 'name') ?? id,
         plan: option(given, 'plan') ?? 'standard',
         namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
       });
+      if (!added.ok) throw organisationRefused(id, added);
       await stores.credits.open(id);
       await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
-      return { data: organisation, lines: [`Added organisation ${id}. To add credits, run: curbcut-admin organisation grant ${id} PAGES`] };
+      return {
+        data: added.organisation,
+        lines: [`Added organisation ${id}. To add credits, run: curbcut-admin organisation grant ${id} PAGES`],
+      };
     },
   },
 
@@ -133,7 +147,8 @@ export const ORGANISATION: Record<string, Command> = {
         const { id, namespaces } = organisation;
         return { data: { organisation: id, namespaces }, lines: [`Namespaces of ${id}: ${listed(namespaces)}.`] };
       }
-      await stores.organisations.setNamespaces(organisation.id, names);
+      const changed = await stores.organisations.setNamespaces(organisation.id, names);
+      if (!changed.ok) throw organisationRefused(organisation.id, changed);
       await stores.organisations.record({
         organisation: organisation.id,
         actor: ACTOR,

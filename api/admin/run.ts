@@ -1,6 +1,6 @@
 /** Runs `curbcut-admin`: arguments in, exit code out. */
 import { parseArgs } from 'node:util';
-import { AlreadyExists, NamespaceTaken } from '../../stores/accounts/organisations.ts';
+
 import { CommandRefused, type Command, type AdminContext } from './command.ts';
 import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';
@@ -81,14 +81,8 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     return 0;
   } catch (error) {
     if (error instanceof CommandRefused && error.usage) return misused(streams, error.message, usage);
-    // Stores reject values with messages for the caller, such as a name that exists or a number out of range.
-    if (!(
-      error instanceof CommandRefused ||
-      error instanceof AlreadyExists ||
-      error instanceof NamespaceTaken ||
-      error instanceof RangeError
-    ))
-      throw error;
+    // Stores reject values out of range with messages for the caller.
+    if (!(error instanceof CommandRefused || error instanceof RangeError)) throw error;
     streams.err(`curbcut-admin: ${error.message}\n`);
     return 1;
   }

@@ -36,7 +36,9 @@ export const USER: Record<string, Command> = {
       if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const secret = await passwordFor(given, context);
-      const user = await context.stores.users.add({ email, organisation: id, password: secret.password });
+      const added = await context.stores.users.add({ email, organisation: id, password: secret.password });
+      if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
+      const { user } = added;
       await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'user.add', subject: user.email });
       return {
         data: { ...user, ...(secret.generated && { password: secret.password }) },

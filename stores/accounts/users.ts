@@ -1,6 +1,6 @@
 /** User accounts of organisations: e-mail address and password hash. */
 import type { Db } from 'mongodb';
-import { AlreadyExists } from './organisations.ts';
+
 import { hashPassword, matchesPassword } from './passwords.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
@@ -10,9 +10,11 @@ export interface User {
   createdAt: Date;
 }
 
+/** `email` is the address in its stored form. */
+export type AddedUser = { ok: true; user: User } | { ok: false; reason: 'already_exists'; email: string };
+
 export interface Users {
-  /** @throws AlreadyExists if the address has an account */
-  add(user: { email: string; organisation: string; password: string }): Promise<User>;
+  add(user: { email: string; organisation: string; password: string }): Promise<AddedUser>;
   /** Returns the user if the password is correct, else null. An unknown address takes the same time. */
   verify(email: string, password: string): Promise<User | null>;
   find(email: string): Promise<User | null>;
@@ -42,10 +44,10 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       try {
         await users.insertOne(document);
       } catch (error) {
-        if (isDuplicate(error)) throw new AlreadyExists(`user ${document._id}`);
+        if (isDuplicate(error)) return { ok: false, reason: 'already_exists', email: document._id };
         throw error;
       }
-      return toUser(document);
+      return { ok: true, user: toUser(document) };
     },
 
     async verify(email, password) {

@@ -79,7 +79,7 @@ describe('curbcut-admin', () => {
     });
 
     const rejected: [string[], number, string][] = [
-      [['organisation', 'add', 'Not Valid'], 1, "organisation's id is a DNS label"],
+      [['organisation', 'add', 'Not Valid'], 1, 'must be a DNS label'],
       [['organisation', 'add', 'taken'], 1, 'organisation taken already exists'],
       [['organisation', 'add', 'another', '--namespaces', 'mine'], 1, 'namespace mine is already charged to organisation taken'],
       [['organisation', 'add', 'another', '--namespaces', 'Not_Valid'], 1, 'Not_Valid is not a valid Kubernetes namespace'],

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createKeys } from '../../stores/accounts/keys.ts';
-import { AlreadyExists, createOrganisations, NamespaceTaken } from '../../stores/accounts/organisations.ts';
+import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createQueueStates } from '../../stores/submissions/queue-state.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
@@ -85,8 +85,14 @@ describe('organisations, keys and users', () => {
 
   describe('organisations', () => {
     const organisations = () => createOrganisations(database.db);
-    const add = (id: string, namespaces: string[] = []) =>
+    const tryAdd = (id: string, namespaces: string[] = []) =>
       organisations().add({ id, displayName: id.toUpperCase(), plan: 'free', namespaces });
+    const add = async (id: string, namespaces: string[] = []) => {
+      const added = await tryAdd(id, namespaces);
+      if (!added.ok) throw new Error(added.reason);
+      return added.organisation;
+    };
+    const exists = { ok: false, reason: 'already_exists' };
 
     it('adds an organisation once, and any number without namespaces', async () => {
       const [a, b] = [named('a'), named('b')];
@@ -94,8 +100,8 @@ describe('organisations, keys and users', () => {
       expect(added).to.deep.include({ id: a, displayName: a.toUpperCase(), plan: 'free', blocked: false, namespaces: [] });
       await add(b);
       expect(await organisations().find(a)).to.deep.equal(added);
-      expect(await failure(add(a))).to.be.instanceOf(AlreadyExists);
-      expect(await failure(add('anonymous'))).to.be.instanceOf(AlreadyExists);
+      expect(await tryAdd(a)).to.deep.equal(exists);
+      expect(await tryAdd('anonymous')).to.deep.equal(exists);
       expect(await failure(add('Not a label'))).to.be.instanceOf(RangeError);
       expect((await organisations().list()).map((one) => one.id)).to.include.members([a, b]);
       expect(await organisations().find(named('nobody'))).to.equal(null);
@@ -115,24 +121,23 @@ describe('organisations, keys and users', () => {
       expect((await organisations().findByNamespace(shop))?.id).to.equal(a.id);
       expect(await organisations().findByNamespace(named('nobodys'))).to.equal(null);
 
-      const taken = await failure(organisations().setNamespaces(b.id, [blog, web]));
-      expect(taken).to.be.instanceOf(NamespaceTaken);
-      expect((taken as Error).message).to.equal(`namespace ${web} is already charged to organisation ${a.id}`);
+      const taken = { ok: false, reason: 'namespace_taken', organisation: a.id };
+      expect(await organisations().setNamespaces(b.id, [blog, web])).to.deep.equal({ ...taken, namespace: web });
       expect((await organisations().find(b.id))?.namespaces).to.deep.equal([blog]);
-      expect(await failure(add(named('c'), [shop]))).to.be.instanceOf(NamespaceTaken);
+      expect(await tryAdd(named('c'), [shop])).to.deep.equal({ ...taken, namespace: shop });
 
-      expect(await organisations().setNamespaces(a.id, [])).to.equal(true);
-      expect(await organisations().setNamespaces(b.id, [blog, web, shop])).to.equal(true);
+      expect(await organisations().setNamespaces(a.id, [])).to.deep.equal({ ok: true });
+      expect(await organisations().setNamespaces(b.id, [blog, web, shop])).to.deep.equal({ ok: true });
       expect((await organisations().findByNamespace(web))?.id).to.equal(b.id);
-      expect(await organisations().setNamespaces(named('nobody'), [])).to.equal(false);
+      expect(await organisations().setNamespaces(named('nobody'), [])).to.deep.equal({ ok: false, reason: 'not_found' });
     });
 
     it('assigns a namespace to one of two simultaneous requests', async () => {
       const wanted = named('ns');
       const both = await Promise.all([add(named('a')), add(named('b'))]);
-      const results = await Promise.all(both.map(({ id }) => failure(organisations().setNamespaces(id, [wanted]))));
-      expect(results.filter((result) => result === null)).to.have.length(1);
-      expect(results.filter((result) => result instanceof NamespaceTaken)).to.have.length(1);
+      const results = await Promise.all(both.map(({ id }) => organisations().setNamespaces(id, [wanted])));
+      expect(results.filter(({ ok }) => ok)).to.have.length(1);
+      expect(results.filter((result) => !result.ok && result.reason === 'namespace_taken')).to.have.length(1);
     });
 
     it('keeps an audit log, newest first', async () => {
@@ -155,21 +160,27 @@ describe('organisations, keys and users', () => {
 
   describe('users', () => {
     const users = () => createUsers(database.db);
+    const add = async (user: Parameters<ReturnType<typeof createUsers>['add']>[0]) => {
+      const added = await users().add(user);
+      if (!added.ok) throw new Error(added.reason);
+      return added.user;
+    };
 
     it('verifies the password, and ignores case and spaces in the address', async () => {
       const email = `${named('ann')}@example.com`;
-      const added = await users().add({ email: ` ${email.toUpperCase()}`, organisation: 'acme', password: 'correct horse' });
+      const added = await add({ email: ` ${email.toUpperCase()}`, organisation: 'acme', password: 'correct horse' });
       expect(added.email).to.equal(email);
       expect(await users().verify(email, 'correct horse')).to.deep.equal(added);
       expect(await users().verify(email, 'battery staple')).to.equal(null);
       expect(await users().verify('nobody@example.com', 'nobody at all')).to.equal(null);
-      expect(await failure(users().add({ email, organisation: 'globex', password: 'correct horse' }))).to.be.instanceOf(AlreadyExists);
+      const again = await users().add({ email, organisation: 'globex', password: 'correct horse' });
+      expect(again).to.deep.equal({ ok: false, reason: 'already_exists', email });
     });
 
     it('resets a password, lists and removes users', async () => {
       const organisation = named('org');
       const email = `${named('bob')}@example.com`;
-      await users().add({ email, organisation, password: 'first password' });
+      await add({ email, organisation, password: 'first password' });
       expect(await users().resetPassword(email, 'second password')).to.equal(true);
       expect(await users().verify(email, 'first password')).to.equal(null);
       expect((await users().verify(email, 'second password'))?.email).to.equal(email);
