@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Probes } from '../platform/readiness.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
-import type { Bus } from '../stores/nats.ts';
+import type { MessageBus } from '../stores/nats.ts';
 import type { Credits } from '../stores/credits/credits.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
@@ -32,7 +32,7 @@ export interface ApiStores {
 
 export interface AppDeps {
   stores: ApiStores;
-  bus: Pick<Bus, 'connected' | 'followStatus'>;
+  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   resolver: Resolver;
   clock: () => Date;
   logger: Logger;

@@ -3,7 +3,7 @@
  * row. Therefore any replica can serve any stream, a bus outage loses no event, and events are never out of order.
  */
 import { isTerminal } from '../core/scan/phases.ts';
-import type { Bus } from '../stores/nats.ts';
+import type { MessageBus } from '../stores/nats.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 
 /** Intervals in milliseconds. */
@@ -23,7 +23,7 @@ const KEEPALIVE = ': keepalive\n\n';
 export interface StreamOptions {
   /** Reads the row; returns null if it was deleted. During the stream, a rejection is retried at the next read. */
   read(): Promise<ScanRow | null>;
-  bus: Pick<Bus, 'connected' | 'followStatus'>;
+  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   organisation: string;
   scanId: string;
   /** The last event that the client received. Events up to it are not sent again, except `complete`. */

@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
-import type { Bus } from '../stores/nats.ts';
+import type { MessageBus } from '../stores/nats.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { AllStores } from '../stores/stores.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
@@ -23,7 +23,7 @@ export interface OperatorDeps {
   connection: KubernetesConnection;
   stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates'>;
   reports: Reports;
-  bus: Bus;
+  bus: MessageBus;
   resolver: Resolver;
   settings: OperatorSettings;
   metrics: OperatorMetrics;

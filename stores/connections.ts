@@ -6,7 +6,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Probes } from '../platform/readiness.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
 import { openDatabase } from './database.ts';
-import { createBus, noBus, type Bus } from './nats.ts';
+import { createMessageBus, noMessageBus, type MessageBus } from './nats.ts';
 import { createReports, type Reports } from './reports.ts';
 import type { AllStores, StoreObservers } from './stores.ts';
 import { createScanResources, type ScanResources } from './submissions/scan-resources.ts';
@@ -23,7 +23,7 @@ export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> 
 
 export interface Connections {
   stores: AllStores;
-  bus: Bus;
+  bus: MessageBus;
   reports: Reports;
   kubernetes: KubernetesConnection;
   scanResources: ScanResources;
@@ -37,14 +37,14 @@ export async function openConnections(config: ConnectionConfiguration, options: 
   const { logger } = options;
   const database = openDatabase(config, options);
   const bus = config.NATS_URL
-    ? createBus({
+    ? createMessageBus({
         url: config.NATS_URL,
         podUrl: config.NATS_POD_URL,
         credentialsFile: config.NATS_CREDENTIALS_FILE,
         signingSeed: config.NATS_SIGNING_SEED,
         logger,
       })
-    : noBus();
+    : noMessageBus();
   const reports = createReports({
     endpoint: config.S3_ENDPOINT,
     publicEndpoint: config.S3_PUBLIC_ENDPOINT,

@@ -6,7 +6,7 @@ import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { openNatsConnection } from './nats-connection.ts';
 import { accountOf, createScanSigner } from './nats-credential.ts';
 
-export interface Bus {
+export interface MessageBus {
   /** False while there is no connection. The bus never stops reconnecting. */
   readonly connected: boolean;
   /** Publishes a change of a scan. Never throws. Without a connection the message is lost. */
@@ -23,7 +23,7 @@ export interface Bus {
   close(): Promise<void>;
 }
 
-export interface BusConfiguration {
+export interface MessageBusConfiguration {
   /** The address at which this process reaches NATS. Separate several with commas. */
   url: string;
   /** The address at which pods reach NATS. Default: `url`. */
@@ -39,7 +39,7 @@ export interface BusConfiguration {
  * Creates a message bus that connects in the background and never gives up.
  * @throws if the signing seed is malformed
  */
-export function createBus({ url, podUrl = url, credentialsFile, signingSeed, logger }: BusConfiguration): Bus {
+export function createMessageBus({ url, podUrl = url, credentialsFile, signingSeed, logger }: MessageBusConfiguration): MessageBus {
   const signer = signingSeed === undefined ? null : createScanSigner(signingSeed);
   const readCredentials = credentialsFile === undefined ? null : () => readFileSync(credentialsFile);
   const connection = openNatsConnection({ url, readCredentials, logger });
@@ -83,7 +83,7 @@ export function createBus({ url, podUrl = url, credentialsFile, signingSeed, log
 }
 
 /** The bus of an installation without NATS. Readers poll the database instead. */
-export function noBus(): Bus {
+export function noMessageBus(): MessageBus {
   return {
     connected: false,
     publishStatus: () => undefined,

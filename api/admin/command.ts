@@ -95,7 +95,7 @@ export function organisationRefused(id: string, refusal: OrganisationRefusal): C
     case 'already_exists':
       return new CommandRefused(`organisation ${id} already exists`);
     case 'not_found':
-      return new CommandRefused(`There is no organisation ${id}.`);
+      return new CommandRefused(`Organisation ${id} does not exist.`);
     case 'namespace_taken':
       return new CommandRefused(`namespace ${refusal.namespace} is already charged to organisation ${refusal.organisation}`);
   }

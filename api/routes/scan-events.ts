@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
@@ -66,7 +66,7 @@ const FOLLOW_SCAN = {
 
 export interface ScanEventRouteDeps {
   scans: Pick<Scans, 'find'>;
-  bus: Pick<Bus, 'connected' | 'followStatus'>;
+  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   metrics: Metrics;
   timings: StreamTimings;
 }

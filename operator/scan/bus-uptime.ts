@@ -1,5 +1,5 @@
 /** Tracks how long the message bus has been connected, because a pod is not stuck while its messages cannot arrive. */
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 
 export interface BusUptime {
   /** Starts to check the connection. @returns a function that stops it */
@@ -11,7 +11,7 @@ export interface BusUptime {
 /** A shorter interruption loses at most one message. */
 const CHECK_EVERY_MS = 1_000;
 
-export function createBusUptime(bus: Pick<Bus, 'connected'>, now: () => Date): BusUptime {
+export function createBusUptime(bus: Pick<MessageBus, 'connected'>, now: () => Date): BusUptime {
   let connectedSince: Date | null = null;
   const check = () => {
     connectedSince = bus.connected ? (connectedSince ?? now()) : null;

@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Resolver } from '../../core/scan/targets.ts';
 import { NO_TRACER, type Tracer } from '../../platform/tracing.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 import type { Reports } from '../../stores/reports.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
@@ -39,7 +39,7 @@ export interface ScanControllerDeps {
   scanClient: ScanClient;
   stores: Pick<AllStores, 'scans' | 'credits' | 'organisations'>;
   reports: Reports;
-  bus: Bus;
+  bus: MessageBus;
   mirror: Mirror;
   resolver: Resolver;
   recorder: Recorder;

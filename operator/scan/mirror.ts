@@ -2,7 +2,7 @@
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { pagesToCharge } from '../../core/scan/cost.ts';
 import { fromOutcomeStatus } from '../../core/scan/outcome.ts';
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -18,7 +18,7 @@ export interface Mirror {
 export interface MirrorDeps {
   scans: Pick<Scans, 'find' | 'mirror'>;
   credits: Pick<Credits, 'settle'>;
-  bus: Pick<Bus, 'publishStatus'>;
+  bus: Pick<MessageBus, 'publishStatus'>;
 }
 
 export function createMirror({ scans, credits, bus }: MirrorDeps): Mirror {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Probe } from '../../platform/readiness.ts';
 import { silentLogger } from '../support/silent-logger.ts';
-import { createBus, noBus } from '../../stores/nats.ts';
+import { createMessageBus, noMessageBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { connectMongo, ensureIndexes, type MongoConnection } from '../../stores/mongo.ts';
@@ -49,7 +49,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
     const mongo = connectMongo({ url: database, logger: silentLogger });
     opened.push(mongo);
     const settings = { ...options, ...more };
-    const bus = settings.messages ? createBus(await busOptions(shared)) : noBus();
+    const bus = settings.messages ? createMessageBus(await busOptions(shared)) : noMessageBus();
     const scanResources = createScanResources(kubernetes, { namespace: NAMESPACE });
     const probes: Record<string, Probe> = {
       mongodb: { required: true, check: () => mongo.ping() },

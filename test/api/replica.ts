@@ -7,7 +7,7 @@ import type { ApiStores, AppOptions } from '../../api/dependencies.ts';
 import type { Probe } from '../../platform/readiness.ts';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 import { createContract, recordErrors, type Contract, type OpenApiDocument } from './contract.ts';
 import { NAMESPACE } from './stack.ts';
 
@@ -69,7 +69,7 @@ export interface Replica {
   faults: Faults;
   /** Store calls in order, as `store.method`. */
   calls: string[];
-  bus: Bus;
+  bus: MessageBus;
   probes: Record<string, Probe>;
   request(method: string, path: string, request?: Request): Promise<Response>;
   /** Sends text over a TCP connection and returns everything received until it closes. */
@@ -88,7 +88,12 @@ const OPTIONS: AppOptions = {
   version: '0.0.0-test',
 };
 
-export async function startReplica(real: ApiStores, bus: Bus, probes: Record<string, Probe>, settings: ReplicaOptions): Promise<Replica> {
+export async function startReplica(
+  real: ApiStores,
+  bus: MessageBus,
+  probes: Record<string, Probe>,
+  settings: ReplicaOptions,
+): Promise<Replica> {
   const faults: Faults = new Map();
   const calls: string[] = [];
   const log: Replica['log'] = [];

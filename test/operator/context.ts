@@ -22,7 +22,7 @@ import { runOperator } from '../../operator/operator.ts';
 import type { OperatorSettings } from '../../operator/settings.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
 import { withDefaults } from '../../core/scan/options.ts';
-import { createBus, noBus, type Bus } from '../../stores/nats.ts';
+import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/nats.ts';
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -47,7 +47,7 @@ export interface OperatorContext {
   connection: KubernetesConnection;
   stores: AllStores;
   reports: Reports;
-  bus: Bus;
+  bus: MessageBus;
   /** The API's namespace. */
   namespace: string;
   /** A namespace that is charged to the organisation. */
@@ -57,7 +57,7 @@ export interface OperatorContext {
   /** Starts an operator. @param overrides dependencies to replace */
   start(
     settings?: Partial<OperatorSettings>,
-    overrides?: { connection?: KubernetesConnection; stores?: AllStores; bus?: Bus; reports?: Reports; metrics?: OperatorMetrics },
+    overrides?: { connection?: KubernetesConnection; stores?: AllStores; bus?: MessageBus; reports?: Reports; metrics?: OperatorMetrics },
   ): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
@@ -103,7 +103,7 @@ export async function openContext(): Promise<OperatorContext> {
   onClose(() => objects.close());
   const reports = createReports({ endpoint: objects.endpoint, region: 'us-east-1', ...keys });
   onClose(async () => reports.close());
-  const bus = createBus({
+  const bus = createMessageBus({
     url: messages.url,
     credentialsFile: messages.credentialsFile,
     signingSeed: messages.signingSeed,
@@ -255,5 +255,5 @@ export async function openContext(): Promise<OperatorContext> {
   };
 }
 
-export { SCANNER, noBus, reasonOf, reportKeys, statusOf, until };
+export { SCANNER, noMessageBus, reasonOf, reportKeys, statusOf, until };
 export type { Scan };

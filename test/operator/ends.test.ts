@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { SCANNER, noBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
+import { SCANNER, noMessageBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
@@ -58,7 +58,7 @@ describe('operator: scans that end without a result', function () {
   });
 
   it('fails permanently on exit code 42, with the termination message', async () => {
-    const operator = context.start({}, { bus: noBus() });
+    const operator = context.start({}, { bus: noMessageBus() });
     const scan = await context.submit();
     const pod = await scan.pod();
     await scan.endPod(pod, { exitCode: 42, message: JSON.stringify(gaveUp(scan, pod)) });

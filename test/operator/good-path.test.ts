@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
-import { noBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
+import { noMessageBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
 
 describe('operator: a scan from submission to result', function () {
   this.timeout(240_000);
@@ -74,7 +74,7 @@ describe('operator: a scan from submission to result', function () {
   });
 
   it('completes from the termination message alone if the bus is down', async () => {
-    const operator = context.start({}, { bus: noBus() });
+    const operator = context.start({}, { bus: noMessageBus() });
     const scan = await context.submit({ thresholds: { minScore: 10 } });
     const pod = await scan.pod();
     expect(await scan.input()).not.to.have.property('messages');

@@ -6,7 +6,7 @@ import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type Kuberne
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, type Job, type Pod } from '../../operator/scan/kube-types.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
-import type { Bus } from '../../stores/nats.ts';
+import type { MessageBus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import type { AllStores } from '../../stores/stores.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
@@ -62,7 +62,7 @@ export interface Scan {
 export interface SimulationDeps {
   connection: KubernetesConnection;
   stores: Pick<AllStores, 'scans'>;
-  bus: Bus;
+  bus: MessageBus;
   organisation: string;
   apiNamespace: string;
   onClose: (close: () => Promise<unknown>) => void;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
-import { noBus } from '../../stores/nats.ts';
+import { noMessageBus } from '../../stores/nats.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -28,7 +28,7 @@ describe('operator: the sweeper', function () {
       scanClient: { get: () => undefined },
       ...stores,
       reports: context.reports,
-      mirror: createMirror({ ...stores, bus: noBus() }),
+      mirror: createMirror({ ...stores, bus: noMessageBus() }),
       reconcileAgain: (scan) => reconciled.push(scan.metadata.name),
       apiNamespace: context.namespace,
       retentionDays: 90,

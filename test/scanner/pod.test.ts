@@ -12,7 +12,7 @@ import { Value } from 'typebox/value';
 import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
 import { Report } from '../../core/report/schema.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
-import { createBus, type Bus } from '../../stores/nats.ts';
+import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { html, inputOf, openSite, type Site } from './site.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
@@ -21,7 +21,7 @@ const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');
 describe('scanner pod', () => {
   let folder: string;
   let messages: Messages;
-  let bus: Bus;
+  let bus: MessageBus;
   let site: Site;
   let store: Server;
   let stored: Map<string, { type: string; body: Buffer }>;
@@ -33,7 +33,7 @@ describe('scanner pod', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-pod-'));
     messages = await startMessages({ dataDir: join(folder, 'messages') });
-    bus = createBus({
+    bus = createMessageBus({
       url: messages.url,
       credentialsFile: messages.credentialsFile,
       signingSeed: messages.signingSeed,

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
-import { createBus, noBus, type Bus } from '../../stores/nats.ts';
+import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
 const scanId = '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d';
@@ -32,12 +32,12 @@ async function freePort(): Promise<number> {
 describe('message bus', () => {
   let folder: string;
   let messages: Messages;
-  let bus: Bus;
+  let bus: MessageBus;
   const opened: { close(): Promise<void> }[] = [];
 
-  const busOf = (from: Messages): Bus => {
+  const busOf = (from: Messages): MessageBus => {
     const { url, credentialsFile, signingSeed } = from;
-    const made = createBus({ url, podUrl: 'nats://pods.example:4222', credentialsFile, signingSeed, logger: silentLogger });
+    const made = createMessageBus({ url, podUrl: 'nats://pods.example:4222', credentialsFile, signingSeed, logger: silentLogger });
     opened.push(made);
     return made;
   };
@@ -174,10 +174,10 @@ describe('message bus', () => {
 
   it('issues no credentials without a signing seed', async () => {
     const { url, credentialsFile } = messages;
-    const unsigned = createBus({ url, credentialsFile, logger: silentLogger });
+    const unsigned = createMessageBus({ url, credentialsFile, logger: silentLogger });
     opened.push(unsigned);
     expect(unsigned.issueScanCredential(scanId, inAnHour())).to.equal(null);
-    expect(() => createBus({ url, signingSeed: 'SUABC', logger: silentLogger })).to.throw();
+    expect(() => createMessageBus({ url, signingSeed: 'SUABC', logger: silentLogger })).to.throw();
   });
 
   it('connects when the server starts, and reconnects with all subscriptions', async () => {
@@ -208,13 +208,13 @@ describe('message bus', () => {
   });
 
   it('closes if it never connected', async () => {
-    const lost = createBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silentLogger });
+    const lost = createMessageBus({ url: 'nats://127.0.0.1:1', credentialsFile: '/nonexistent', logger: silentLogger });
     await lost.close();
     expect(lost.connected).to.equal(false);
   });
 
   it('does nothing if no bus is configured', async () => {
-    const none = noBus();
+    const none = noMessageBus();
     none.publishStatus('acme', { scanId, version: 1, phase: 'queued', pages });
     none.followStatus('acme', scanId, () => undefined)();
     none.followProgress(() => undefined)();

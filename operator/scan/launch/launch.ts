@@ -1,7 +1,7 @@
 /** Launches a scan: issues the pod's grants and creates the Secret and the Job. Idempotent. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import type { Bus } from '../../../stores/nats.ts';
+import type { MessageBus } from '../../../stores/nats.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import { admittedAt, type Job } from '../kube-types.ts';
@@ -18,7 +18,7 @@ export interface LauncherDeps {
   children: Pick<Children, 'createSecret' | 'createJob'>;
   scans: Pick<Scans, 'find'>;
   reports: Pick<Reports, 'uploadLink'>;
-  bus: Pick<Bus, 'issueScanCredential'>;
+  bus: Pick<MessageBus, 'issueScanCredential'>;
   scanner: ScannerSettings;
   pod: PodSettings;
   runTime: RunTime;
