@@ -1,6 +1,6 @@
-/** Who is charged, and what a key is. */
+/** Organisations, which are charged for scans, and the callers that act for them. */
 
-/** The built-in organisation of public scans: it cannot hold keys and needs no credits. */
+/** The built-in organisation of public scans. It cannot have keys and needs no credits. */
 export const ANONYMOUS = 'anonymous';
 
 /** Organisation ids are DNS labels, so that they fit a NATS subject, a label and an object's name. */
@@ -11,12 +11,12 @@ export interface Organisation {
   displayName: string;
   plan: string;
   blocked: boolean;
-  /** Kubernetes namespaces whose manifests are charged to it. */
+  /** Kubernetes namespaces. The organisation is charged for their manifests. */
   namespaces: string[];
   createdAt: Date;
 }
 
-/** Who asks: a live API key of an organisation. */
+/** The sender of a request: an organisation, and its valid API key. */
 export interface Caller {
   organisation: Organisation;
   keyId: string;

@@ -1,7 +1,7 @@
-/** JSON schemas that TypeBox has no word for, and the snake_case names of the HTTP API and the JSON export. */
+/** JSON schemas that TypeBox lacks, and the snake_case names of the HTTP API and the JSON export. */
 import { Type, type Static, type TSchema } from 'typebox';
 
-/** One of several strings. `Type.Enum` leaves `type` out, which Kubernetes and OpenAPI tools expect. */
+/** One of several strings. `Type.Enum` omits `type`, which Kubernetes and OpenAPI tools require. */
 export function oneOf<const T extends readonly string[]>(values: T, options: Record<string, unknown> = {}) {
   return Type.Unsafe<T[number]>({ ...options, type: 'string', enum: [...values] });
 }

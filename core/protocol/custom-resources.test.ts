@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { API_VERSION, REQUEST_ID_ANNOTATION, requestOf, type AccessibilityScan } from './custom-resources.ts';
 
-describe('the request of a scan', () => {
+describe('requestOf', () => {
   const scanWith = (id?: string): AccessibilityScan => ({
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
@@ -9,13 +9,13 @@ describe('the request of a scan', () => {
     spec: { url: 'https://example.com/' },
   });
 
-  it('is what the front door wrote', () => {
+  it('returns the request ID of the annotation', () => {
     expect(requestOf(scanWith('3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b'))).to.equal('3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b');
     expect(requestOf(scanWith('ci/build-17@main'))).to.equal('ci/build-17@main');
   });
 
   for (const id of [undefined, '', 'two lines\n{"level":60}', ' x', 'ü', 'x'.repeat(129), '"quoted"', '$(rm)'])
-    it(`is none where the annotation is ${JSON.stringify(id?.slice(0, 30))}: it would spoil a log`, () => {
+    it(`ignores the annotation ${JSON.stringify(id?.slice(0, 30))}`, () => {
       expect(requestOf(scanWith(id))).to.equal(undefined);
     });
 });

@@ -1,4 +1,4 @@
-/** The custom resources as they are on the wire (`crds/` holds their schemas), and the names derived from them. */
+/** The custom resources as JSON (`crds/` holds their schemas), and the names derived from them. */
 import { readTraceparent } from './traceparent.ts';
 import type { GivenOptions } from '../scan/options.ts';
 import type { OutcomeStatus } from '../scan/outcome.ts';
@@ -10,24 +10,24 @@ export const API_VERSION = `${GROUP}/${VERSION}`;
 export const SCANS_PLURAL = 'accessibilityscans';
 export const QUEUES_PLURAL = 'scanqueues';
 
-/** The scan id that the API gave; trusted only in the namespace that the API writes to. */
+/** The scan ID that the API assigned. Trusted only in the API's own namespace. */
 export const SCAN_ID_ANNOTATION = 'curbcut.dev/scan-id';
-/** The HTTP request that submitted a scan: the thread through the logs. */
+/** The ID of the HTTP request that submitted the scan. It correlates log lines. */
 export const REQUEST_ID_ANNOTATION = 'curbcut.dev/request-id';
-/** A caller's own request id is taken over only if it cannot break a log, a header or a shell. */
+/** The request IDs that are accepted from callers: they are safe in logs, headers and shells. */
 export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
-/** The W3C traceparent of the request that submitted a scan. */
+/** The W3C traceparent of the request that submitted the scan. */
 export const TRACEPARENT_ANNOTATION = 'curbcut.dev/traceparent';
-/** On Jobs, pods and Secrets: the scan they belong to, by id. */
+/** On Jobs, pods and Secrets: the ID of their scan. */
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
-/** On scans and all that they own: the organisation that is charged. */
+/** On scans and the objects that they own: the organisation that is charged. */
 export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
-/** Keeps a scan until its credits are settled and its end is mirrored. */
+/** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
-/** The one queue that exists in this version, in the operator's namespace. */
+/** The name of the only queue. */
 export const DEFAULT_QUEUE = 'default';
 
-/** What every Kubernetes object of ours carries. Raw JSON: times are RFC 3339 strings. */
+/** Kubernetes metadata as JSON: times are RFC 3339 strings. */
 export interface ObjectMeta {
   name: string;
   namespace?: string;
@@ -59,11 +59,11 @@ export interface Condition {
 }
 
 export interface AccessibilityScanSpec extends GivenOptions {
-  /** A Secret in the scan's namespace that signs the scan in; mounted by the pod, never read by the operator. */
+  /** A Secret in the scan's namespace with the site's credentials. The pod mounts it; the operator never reads it. */
   auth?: { secretRef: { name: string } };
   cancel?: boolean;
   ttlSecondsAfterFinished?: number;
-  /** What the operator lays over the scanner's pod. */
+  /** Overrides for the scanner's pod. */
   podTemplate?: {
     resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
     nodeSelector?: Record<string, string>;
@@ -89,7 +89,7 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   jobName?: string;
   /** The pod of the last attempt. */
   podName?: string;
-  /** Where the API gives the report links out, relative to its base address, and the stored objects as they were when they were checked. */
+  /** The API paths that return the report links, relative to its base address, and the stored objects that were verified. */
   reports?: {
     pdf: string;
     json: string;
@@ -108,8 +108,8 @@ export interface ScanQueue extends KubernetesObject {
 }
 
 /**
- * The scan's id: what the API gave it where the scan lives in the API's own namespace, else the object's uid.
- * (Anyone may write annotations in a namespace of their own; nobody may pick a uid.)
+ * Returns the scan's ID: the annotation if the scan is in the API's own namespace, otherwise the object's uid. In other
+ * namespaces users can write any annotation, but they cannot choose a uid.
  */
 export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string {
   const given = scan.metadata.annotations?.[SCAN_ID_ANNOTATION];
@@ -118,29 +118,29 @@ export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string 
   return scan.metadata.uid;
 }
 
-/** The request that submitted a scan, if it says so in words that a log can hold: anyone may write annotations. */
+/** Returns the ID of the request that submitted the scan, or undefined if it is missing or unsafe: any user can write annotations. */
 export function requestOf(scan: AccessibilityScan): string | undefined {
   const given = scan.metadata.annotations?.[REQUEST_ID_ANNOTATION];
   return given !== undefined && REQUEST_ID.test(given) ? given : undefined;
 }
 
-/** The trace that a scan is part of, if it says so. */
+/** Returns the scan's traceparent, or undefined if it is missing or invalid. */
 export function traceOf(scan: AccessibilityScan): string | undefined {
   const given = scan.metadata.annotations?.[TRACEPARENT_ANNOTATION];
   return readTraceparent(given) === null ? undefined : given;
 }
 
-/** The name of the resource that the API makes for a scan: derived, so that a second create is a conflict and not a second scan. */
+/** The name of the resource that the API creates for a scan. It is derived from the ID, so a repeated create is a conflict, not a second scan. */
 export function resourceNameOf(scanId: string): string {
   return `scan-${scanId}`;
 }
 
-/** The name of a scan's Job in its given attempt's life; one Job a scan. */
+/** The name of a scan's Job. Each scan has one Job. */
 export function jobNameOf(scanId: string): string {
   return `scan-${scanId}`;
 }
 
-/** The name of the Secret that tells a scan's pod what to do. */
+/** The name of the Secret that holds the input of a scan's pod. */
 export function secretNameOf(scanId: string): string {
   return `scan-${scanId}-input`;
 }

@@ -1,19 +1,19 @@
 /**
- * The protocol between operator and scanner pod: the file that the pod reads, and what it says on NATS and in its
- * termination message. What a pod says comes from a hostile place, so every message has a schema and a size.
+ * The protocol between operator and scanner pod: the pod's input file, and its messages on NATS and in its termination
+ * message. Messages are untrusted, because a pod opens hostile pages: each has a schema and a maximum size.
  */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
 import { ScanOptions } from '../scan/options.ts';
 import { POD_PHASES } from '../scan/phases.ts';
 
-/** Where the pod finds its input, mounted from the scan's Secret (key `scan.json`). */
+/** The path of the pod's input, mounted from the scan's Secret (key `scan.json`). */
 export const POD_INPUT_PATH = '/run/curbcut/scan.json';
-/** Where the pod finds the scan's sign-in, if it has one: files `username` and `password` (HTTP basic), `cookie` (a Cookie header's value). */
+/** The folder of the site's credentials, if the scan has any: files `username` and `password` (HTTP basic), `cookie` (a Cookie header's value). */
 export const POD_AUTH_PATH = '/run/curbcut-auth';
-/** The largest message that is read from a pod, in bytes. Kubernetes cuts termination messages at 4,096. */
+/** The maximum size of a pod's message, in bytes. Kubernetes truncates termination messages at 4,096. */
 export const POD_MESSAGE_MAX_BYTES = 4096;
-/** The largest export and PDF that are taken in, in bytes. */
+/** The maximum sizes of export and PDF, in bytes. */
 export const EXPORT_MAX_BYTES = 256 * 1024 * 1024;
 export const PDF_MAX_BYTES = 64 * 1024 * 1024;
 
@@ -53,32 +53,32 @@ export function uploadSlotOf<Slot extends PodIdentity>(slots: readonly Slot[], p
   return slots.findLast(({ attempt, shard }) => shard === pod.shard && attempt <= pod.attempt);
 }
 
-/** What a scanner pod is told to do. */
+/** The input of a scanner pod. */
 export const PodInput = Type.Object({
   scanId: Type.String(),
   /** The HTTP request that submitted the scan, for the log. */
   requestId: Type.Optional(Type.String({ maxLength: 128 })),
-  /** Where spans go and what they are part of; absent where nothing is traced. */
+  /** The collector and the parent of the pod's spans. Absent if tracing is off. */
   tracing: Type.Optional(Type.Object({ endpoint: Type.String(), traceparent: Type.String() })),
   /** When the scan was submitted, RFC 3339. */
   submittedAt: Type.String(),
   /** `maxPages` is the number of pages that credits were reserved for. */
   options: ScanOptions,
-  /** Pages that the caller asked for; more than `options.maxPages` where credits were short. */
+  /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */
   pagesRequested: Type.Integer({ minimum: 1 }),
-  /** One slot for each attempt that is likely, ordered by attempt. */
+  /** One slot per expected attempt, ordered by attempt. */
   uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
-  /** Absent where the bus cannot vouch for a single scan: then the pod says nothing until its end. */
+  /** Access to the message bus. Absent if the bus cannot restrict a user to one scan; the pod then sends no progress. */
   messages: Type.Optional(Type.Object({ url: Type.String(), subject: Type.String(), jwt: Type.String(), seed: Type.String() })),
-  /** When the pod must have ended, RFC 3339. */
+  /** The time by which the pod must end, RFC 3339. */
   deadline: Type.String(),
-  /** CIDRs, host names or `address:port` that the address rule lets through. */
+  /** CIDRs, host names or `address:port` that are exempt from the address rule. */
   allowTargets: Type.Array(Type.String()),
-  /** CIDRs that are refused although they look public: the cluster's own. */
+  /** CIDRs that are refused although their addresses are public, such as the cluster's own. */
   denyTargets: Type.Array(Type.String()),
-  /** Tabs that test pages side by side. */
+  /** The number of tabs that test pages at the same time. */
   workers: Type.Integer({ minimum: 1, maximum: 8 }),
-  /** The time that one page may take, navigation and rules together, in milliseconds. */
+  /** The time limit per page, for navigation and tests together, in milliseconds. */
   pageBudgetMs: Type.Integer({ minimum: 1000 }),
 });
 export type PodInput = Static<typeof PodInput>;
@@ -90,7 +90,7 @@ const Stored = Type.Object(
 );
 const Pages = Type.Object({ scanned: Count, failed: Count, total: Count }, { additionalProperties: false });
 
-/** How far the pod is. `sequence` rises by one a message within an attempt. */
+/** The pod's progress. `sequence` increases by one per message within an attempt. */
 export const PodProgress = Type.Object(
   {
     kind: Type.Literal('progress'),
@@ -104,7 +104,7 @@ export const PodProgress = Type.Object(
 );
 export type PodProgress = Static<typeof PodProgress>;
 
-/** The pod's results are stored and complete. The last message of a good scan, and its termination message. */
+/** The pod stored its results. This is the last message of a successful scan, and its termination message. */
 export const PodStored = Type.Object(
   {
     kind: Type.Literal('stored'),
@@ -119,10 +119,14 @@ export const PodStored = Type.Object(
 export type PodStored = Static<typeof PodStored>;
 
 /**
- * Why a scan cannot succeed however often it is tried:
- * `target_unreachable` the first page did not load; `target_refused` the address rule forbids it;
- * `target_not_html` it is not a web page; `no_page_tested` nothing on the site could be tested; `deadline_exceeded` time ran out;
- * `sign_in_failed` the given sign-in was not accepted; `robots_disallowed` robots.txt forbids the first page.
+ * The permanent failures of a scan, which a retry cannot fix:
+ * - `target_unreachable`: the first page did not load
+ * - `target_refused`: the address rule forbids the first page
+ * - `target_not_html`: the first page is not a web page
+ * - `no_page_tested`: no page of the site could be tested
+ * - `deadline_exceeded`: the scan reached its deadline
+ * - `sign_in_failed`: the site did not accept the credentials
+ * - `robots_disallowed`: robots.txt forbids the first page
  */
 export const POD_FAILURES = [
   'target_unreachable',
@@ -135,7 +139,7 @@ export const POD_FAILURES = [
 ] as const;
 export type PodFailureReason = (typeof POD_FAILURES)[number];
 
-/** The pod gave up for good. Last message, and termination message with exit code `EXIT_PERMANENT`. */
+/** The scan failed permanently. This is the last message, and the termination message with exit code `EXIT_PERMANENT`. */
 export const PodFailed = Type.Object(
   {
     kind: Type.Literal('failed'),
@@ -152,5 +156,5 @@ export type PodFailed = Static<typeof PodFailed>;
 export const PodMessage = Type.Union([PodProgress, PodStored, PodFailed]);
 export type PodMessage = Static<typeof PodMessage>;
 
-/** Exit code of a scanner that gave up for good: the Job does not try again. Any other code but 0 is tried again. */
+/** The exit code of a permanent failure, which the Job does not retry. It retries every other code except 0. */
 export const EXIT_PERMANENT = 42;

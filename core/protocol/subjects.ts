@@ -1,22 +1,22 @@
-/** Subjects and messages on NATS. All of it may be lost without harm: the stored state says the same. */
+/** Subjects and messages on NATS. Messages may be lost: the stored state has the same information. */
 import type { Phase } from '../scan/phases.ts';
 
-/** Where one scan's pod speaks, and nobody else may. */
+/** The subject of the progress of one scan. Only the scan's pod may publish on it. */
 export function progressSubject(scanId: string): string {
   return `progress.${scanId}`;
 }
 
-/** Every pod's progress: what the operator listens to. */
+/** The progress of all scans. The operator subscribes to it. */
 export const ALL_PROGRESS = 'progress.*';
 
-/** Where the operator tells of every change of one scan. Organisation ids are `[a-z0-9-]`, so they are one token. */
+/** The subject of the changes of one scan, which the operator publishes. Organisation IDs are `[a-z0-9-]`, so each is one token. */
 export function statusSubject(organisation: string, scanId: string): string {
   return `status.${organisation}.${scanId}`;
 }
 
 /**
- * A change of a scan was stored. It carries no result: whoever needs more than the progress reads the stored scan,
- * which is at least at `version`.
+ * A change of a scan was stored. The message contains only the progress; for the result, read the stored scan, whose
+ * version is at least `version`.
  */
 export interface StatusMessage {
   scanId: string;

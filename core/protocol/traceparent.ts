@@ -1,4 +1,4 @@
-/** W3C Trace Context: the one header that joins spans of several processes. */
+/** The `traceparent` header of W3C Trace Context, which joins the spans of several processes. */
 
 export interface Traceparent {
   traceId: string;
@@ -6,7 +6,7 @@ export interface Traceparent {
   sampled: boolean;
 }
 
-/** Reads a traceparent (W3C Trace Context, section 3.2); null where it is none. */
+/** Reads a traceparent (W3C Trace Context, section 3.2); null if it is missing or invalid. */
 export function readTraceparent(text: string | undefined): Traceparent | null {
   const match = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(text ?? '');
   if (match === null) return null;

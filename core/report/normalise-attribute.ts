@@ -1,14 +1,14 @@
-/** Normalises attributes for fingerprints: keeps what the author wrote, drops what a server, a build or a visit generates. */
+/** Normalises attributes for fingerprints: keeps what the author wrote, removes what a server, a build or a visit generates. */
 
-/** Stands for text, also in attributes. Rules depend on whether there is text, not on its words. */
+/** Replaces text, also in attributes. Rules depend on whether there is text, not on its words. */
 export const TEXT = '…';
-/** Stands for generated parts: counters, hashes, times. */
+/** Replaces generated parts: counters, hashes, times. */
 const GENERATED = '*';
 
-/** Not structure: tokens of a visit, copies of other attributes, and what scripts attach (`data-*`, `on*`). */
+/** Attributes that are removed: tokens of a visit, copies of other attributes, and those of scripts (`data-*`, `on*`). */
 const DROPPED =
   /^(data-.*|on.*|nonce|integrity|crossorigin|srcset|sizes|value|ping|v-.*|ng-.*|_ng.*|x-.*|@.*|:.*|jsaction|jsname|jsmodel)$/;
-/** State, not structure: the link to the current page is the same component as the links beside it. */
+/** Attributes that hold state. They are removed, so that the link to the current page equals the links beside it. */
 const STATES = new Set([
   'aria-current',
   'aria-expanded',
@@ -22,7 +22,7 @@ const STATES = new Set([
 ]);
 const STATE_CLASS =
   /^(active|current|selected|open|opened|closed|visited|hover|focus|focus-visible|first|last|odd|even|(is|has|js|ng)-.*|.*--(active|current|selected|open))$/;
-/** Attributes that hold text for people. */
+/** Attributes that hold text for users. */
 const TEXTS = new Set([
   'alt',
   'title',
@@ -64,7 +64,7 @@ const classNames = (value: string): string =>
     .sort()
     .join(' ');
 
-/** The file name of a link. Pages at different depths spell its folder differently, and a query belongs to the visit. */
+/** Returns the file name of a link. Its folder differs between pages at different depths, and its query between visits. */
 const linked = (value: string): string => {
   if (/^data:/i.test(value)) return 'data:';
   const path = value.replace(/[?#][\s\S]*$/, '');
@@ -76,7 +76,7 @@ const linked = (value: string): string => {
   return named(last ?? '');
 };
 
-/** Drops lengths and angles, which are often computed, and keeps colours, which decide contrast. */
+/** Replaces lengths and angles, which are often computed, and keeps colours, which determine contrast. */
 const styled = (value: string): string =>
   value
     .toLowerCase()
@@ -92,7 +92,7 @@ const styled = (value: string): string =>
     .sort()
     .join(';');
 
-/** An attribute as the fingerprint holds it; null if it is dropped. `name` is in lower case. */
+/** Returns the normalised attribute, or null if it is removed. @param name in lower case */
 export function normaliseAttribute(name: string, raw: string): string | null {
   if (DROPPED.test(name) || STATES.has(name)) return null;
   const value = raw.replace(/\s+/g, ' ').replaceAll('"', "'").trim();

@@ -7,7 +7,7 @@ const VOID = new Set(
   'area base br col embed hr img input link meta param source track wbr path circle rect line use polygon polyline ellipse'.split(' '),
 );
 
-/** Collects the normalised tree. Equal neighbours count once: a list of five and a list of seven are the same component. */
+/** The normalised tree. Equal siblings are merged, so that a list of five equals a list of seven. */
 class NormalisedTree {
   #open: { tag: string; start: string; children: string[] }[] = [{ tag: '', start: '', children: [] }];
 
@@ -20,7 +20,7 @@ class NormalisedTree {
     this.#open.push({ tag, start, children: [] });
   }
 
-  /** Closes the innermost element of this name and everything in it; without such an element, nothing happens. */
+  /** Closes the innermost element of this name and everything in it. Does nothing if there is no such element. */
   close(tag: string): void {
     if (!this.#open.some((element) => element.tag === tag)) return;
     while (this.#open.at(-1)!.tag !== tag) this.#closeInnermost();
@@ -44,14 +44,14 @@ function startTag(tag: string, attributes: ReadonlyMap<string, string>): string 
     const normalised = normaliseAttribute(name, value);
     if (normalised !== null) kept.set(name, normalised);
   }
-  // If the author named the element, its target is content: ten cards' "Read more" are one component.
+  // The target of a named element is content: the "Read more" links of ten cards are one component.
   if (kept.has('class') || kept.has('id')) kept.delete('href');
   const sorted = [...kept.keys()].sort().map((name) => ` ${kept.get(name)}`);
   return `<${tag}${sorted.join('')}>`;
 }
 
 /**
- * Removes from a piece of HTML what differs between two uses of one component: white space, comments, words, state,
+ * Removes what differs between two uses of one component: white space, comments, words, state,
  * counters and hashes in names, folders and queries of links, computed lengths, `data-*`, handlers, nonces. Keeps elements
  * and their nesting, attribute names, classes, roles, types, the words of IDs, the names of linked files, colours.
  * Idempotent. HTML that is cut off anywhere is accepted. Uses the tokenizer and not the parser of htmlparser2, because the

@@ -1,4 +1,4 @@
-/** Scan options and thresholds as the JSON export states them: snake_case, one flat list, null for a threshold that is not set. */
+/** Scan options and thresholds in the JSON export: snake_case, one flat list, null for a threshold that is not set. */
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../schemas.ts';
 import { CrawlRules, ScanOptions } from '../scan/options.ts';
@@ -6,7 +6,7 @@ import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from
 
 const closed = { additionalProperties: false } as const;
 
-/** An option in the export always has a value, so the schemas lose their defaults. */
+/** Removes the defaults, because an option in the export always has a value. */
 const withoutDefaults = <P extends TProperties>(properties: P): P =>
   Object.fromEntries(
     Object.entries(properties).map(([name, { default: _, ...schema }]: [string, { default?: unknown }]) => [name, schema]),
@@ -35,7 +35,7 @@ export const ReportThresholds = Type.Object(
 );
 export type ReportThresholds = Static<typeof ReportThresholds>;
 
-/** The options and thresholds of a scan as its export must state them. `options.maxPages` is ignored in favour of the two page counts. */
+/** Converts a scan's options and thresholds to those of its export. The two page counts replace `options.maxPages`. */
 export function toReportOptions(
   options: ScanOptions,
   pages: { requested: number; reserved: number },
@@ -47,7 +47,7 @@ export function toReportOptions(
   };
 }
 
-/** The thresholds that an export states. */
+/** Converts the thresholds of an export back. */
 export function thresholdsOf(report: ReportThresholds): Thresholds {
   return Object.fromEntries(
     THRESHOLD_NAMES.flatMap((name) => {

@@ -1,4 +1,4 @@
-/** Everything in a report that follows from its pages. The scanner writes it; the operator derives it again and compares. */
+/** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
 import { groupViolations } from './root-causes.ts';
@@ -18,7 +18,7 @@ export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
 
 /**
  * Derives score, counts, verdict and root causes.
- * @throws RangeError when no page was tested: such a scan has failed and has no results
+ * @throws RangeError if no page was tested: such a scan has failed and has no results
  */
 export function deriveResults(pages: readonly ReportPage[], thresholds: Thresholds): Results {
   const tested = testedPages(pages);
@@ -46,7 +46,7 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
   };
 }
 
-/** The outcome that a report states. */
+/** Returns the outcome of a report. */
 export function outcomeOf({ score, counts }: Pick<Report, 'score' | 'counts'>): Outcome {
   const { value, pages_tested: scanned, pages_found: total } = score;
   return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total } };

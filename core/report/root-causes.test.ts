@@ -29,8 +29,8 @@ const tested = (url: string, violations: ReportViolation[]): TestedPage => ({
   needs_review: [],
 });
 
-describe('root causes', () => {
-  it('fold the same component on every page, and name each page once', () => {
+describe('groupViolations', () => {
+  it('groups one component on several pages, and lists each page once', () => {
     const pages = ['a', 'b', 'c'].map((name) =>
       tested(`https://x.example/${name}`, [
         violation('link-name', 'serious', [node('<a class="logo" href="/"></a>'), node('<a class="logo" href="../"></a>')]),
@@ -43,7 +43,7 @@ describe('root causes', () => {
     expect(groups[0]!.fingerprint).to.equal(rootCauseFingerprint('link-name', '<a class="logo"></a>'));
   });
 
-  it('keep two rules on one element apart', () => {
+  it('separates two rules on one element', () => {
     const html = '<a class="logo"></a>';
     const groups = groupViolations([
       tested('u', [violation('link-name', 'serious', [node(html)]), violation('target-size', 'serious', [node(html)])]),
@@ -51,13 +51,13 @@ describe('root causes', () => {
     expect(groups).to.have.length(2);
   });
 
-  it('name at most 100 pages, and count them all', () => {
+  it('lists at most 100 pages, and counts all', () => {
     const pages = Array.from({ length: 130 }, (_, index) => tested(`u${index}`, [violation('r', 'minor', [node('<b></b>')])]));
     expect(groupViolations(pages)[0]).to.include({ pages: 130, elements: 130 });
     expect(groupViolations(pages)[0]!.page_urls).to.have.length(100);
   });
 
-  it('take nothing from a page that was not tested', () => {
+  it('ignores pages that were not tested', () => {
     const page: ReportPage = {
       url: 'u',
       final_url: null,
@@ -121,7 +121,7 @@ describe('root causes', () => {
     );
   });
 
-  it('are the same groups whatever the order of the pages', () => {
+  it('does not depend on the order of the pages', () => {
     fc.assert(
       fc.property(arbitraryPages, (pages) => {
         const gist = (all: ReportPage[]) =>

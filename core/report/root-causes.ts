@@ -4,7 +4,7 @@ import { IMPACTS } from '../scan/impacts.ts';
 import { normaliseHtml } from './normalise-html.ts';
 import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
 
-/** Pages that a group names. The total is in `pages`. */
+/** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
 
 /** Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */

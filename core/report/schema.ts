@@ -1,10 +1,10 @@
-/** The JSON export, `schema_version` 1 (decisions, "The JSON export"): what a scan found, whole. Keys are snake_case, as on the API. */
+/** The JSON export, `schema_version` 1 (decisions, "The JSON export"): the complete results of a scan. Keys are snake_case, as in the API. */
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf } from '../schemas.ts';
 import { IMPACTS } from '../scan/impacts.ts';
 import { ReportOptions, ReportThresholds } from './options.ts';
 
-/** The longest piece of a page's HTML that is kept for a node, in characters. */
+/** The maximum length of a node's HTML, in characters. */
 export const NODE_HTML_MAX = 2000;
 
 const closed = { additionalProperties: false } as const;
@@ -13,16 +13,16 @@ const Count = Type.Integer({ minimum: 0 });
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
 
-/** One failing (or unsure) element. */
+/** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
   {
     /** A CSS selector within its document or shadow root. */
     selector: Type.String(),
     html: Type.String({ maxLength: NODE_HTML_MAX }),
     failure_summary: Type.String(),
-    /** Selectors of the frames to go through, outermost first; empty for the page itself. */
+    /** Selectors of the frames that contain the element, outermost first; empty for the page itself. */
     frame_path: Type.Array(Type.String()),
-    /** Selectors of the shadow hosts to go through, outermost first. */
+    /** Selectors of the shadow hosts that contain the element, outermost first. */
     shadow_path: Type.Array(Type.String()),
   },
   closed,
@@ -72,7 +72,7 @@ export const TestedPage = Type.Object(
     language: nullable(Type.String()),
     tested: Type.Literal(true),
     score: Type.Number({ minimum: 0, maximum: 100 }),
-    /** Rules that applied, by impact: the parts of the score. */
+    /** Rules that applied, by impact. The score is computed from them. */
     rules: Type.Object({ critical: Tally, serious: Tally, moderate: Tally, minor: Tally }, closed),
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
@@ -82,7 +82,7 @@ export const TestedPage = Type.Object(
 );
 export type TestedPage = Static<typeof TestedPage>;
 
-/** A page that could not be tested: it costs nothing and never counts as clean. */
+/** A page that could not be tested. It is not charged and does not affect the score. */
 export const UntestedPage = Type.Object(
   {
     url: Type.String(),
@@ -103,14 +103,14 @@ export type ReportPage = Static<typeof ReportPage>;
 /** One root cause over all pages: the same rule on the same normalised HTML. */
 export const ReportGroup = Type.Object(
   {
-    /** Stable over scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
+    /** The same in every scan: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
     fingerprint: Type.String({ pattern: '^[0-9a-f]{16}$' }),
     rule: Type.String(),
     impact: Impact,
     wcag: Type.Array(Type.String()),
     help: Type.String(),
     help_url: Type.String(),
-    /** How many pages and elements it touches. */
+    /** The numbers of affected pages and elements. */
     pages: Type.Integer({ minimum: 1 }),
     elements: Type.Integer({ minimum: 1 }),
     example: ReportNode,
@@ -144,7 +144,7 @@ export const Report = Type.Object(
         score_version: Type.Integer(),
         pages_tested: Type.Integer({ minimum: 1 }),
         pages_found: Type.Integer({ minimum: 1 }),
-        /** Elements that a person must look at; they do not count. */
+        /** Elements that a person must check. They do not affect the score. */
         needs_review: Count,
       },
       closed,

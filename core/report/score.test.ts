@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import { countViolations, emptyTally, pageScore, roundScore, scanScore, sumCounts } from './score.ts';
 
 describe('score', () => {
-  it('is 100 where no rule applied', () => {
+  it('is 100 if no rule applied', () => {
     expect(pageScore(emptyTally())).to.equal(100);
   });
 
-  it('weighs rules by their impact', () => {
+  it('weights rules by their impact', () => {
     const tally = emptyTally();
     tally.critical.failed = 1;
     tally.serious.passed = 2;
@@ -25,11 +25,11 @@ describe('score', () => {
     expect(roundScore(100, 0)).to.equal(100);
   });
 
-  it('has no value without a tested page', () => {
+  it('throws without a tested page', () => {
     expect(() => scanScore([], 0)).to.throw(RangeError);
   });
 
-  it('stays within 0 and 100, and never falls when a failed rule is mended', () => {
+  it('is between 0 and 100, and never decreases when a failed rule is fixed', () => {
     const tally = fc.record({
       critical: fc.record({ passed: fc.nat(50), failed: fc.nat(50) }),
       serious: fc.record({ passed: fc.nat(50), failed: fc.nat(50) }),

@@ -1,16 +1,15 @@
-/** Counting violations and turning them into a score (decisions, "Scan results"; the weights are Lighthouse's). */
+/** Counts violations and computes scores (decisions, "Scan results"; the weights are Lighthouse's). */
 import { IMPACTS, type Impact } from '../scan/impacts.ts';
 import type { Counts } from '../scan/counts.ts';
 
-/** Raised whenever the formula changes, so that two scores are compared only when they mean the same. */
+/** Increase this if the formula changes. Scores of different versions cannot be compared. */
 export const SCORE_VERSION = 1;
 
 const WEIGHTS: Readonly<Record<Impact, number>> = { critical: 10, serious: 7, moderate: 3, minor: 1 };
 
-/** How many rules of one impact passed and failed on a page. A rule that did not apply is in neither. */
+/** The rules that passed and failed on a page, by impact. A rule that did not apply counts as neither. */
 export type RuleTally = Record<Impact, { passed: number; failed: number }>;
 
-/** A tally with nothing in it. */
 export function emptyTally(): RuleTally {
   return {
     critical: { passed: 0, failed: 0 },
@@ -20,7 +19,7 @@ export function emptyTally(): RuleTally {
   };
 }
 
-/** Score of one page, 0 to 100, not rounded: 100 × Σ weight(passed) ÷ Σ weight(passed + failed); 100 where no rule applied. */
+/** Score of one page, 0 to 100, not rounded: 100 × Σ weight(passed) ÷ Σ weight(passed + failed); 100 if no rule applied. */
 export function pageScore(tally: RuleTally): number {
   let passed = 0;
   let applied = 0;
@@ -37,26 +36,25 @@ export function pageScore(tally: RuleTally): number {
  * @param violations how many violations the score covers
  */
 export function roundScore(score: number, violations: number): number {
-  // toFixed on the shifted value keeps 64.25 from becoming 64.2 where the binary fraction is a hair short.
+  // toFixed corrects binary fractions that are slightly too small: 64.25 must not become 64.2.
   const rounded = Math.floor(Number((score * 10).toFixed(6)) + 0.5) / 10;
   return violations > 0 && rounded >= 100 ? 99.9 : rounded;
 }
 
 /**
- * Score of a scan: the mean over its tested pages' tallies, rounded.
- * @throws RangeError when no page was tested: such a scan has failed and has no score
+ * Score of a scan: the mean score of its tested pages, rounded.
+ * @throws RangeError if no page was tested: such a scan has failed and has no score
  */
 export function scanScore(tallies: readonly RuleTally[], violations: number): number {
   if (tallies.length === 0) throw new RangeError('a scan without a tested page has no score');
   return roundScore(tallies.reduce((sum, tally) => sum + pageScore(tally), 0) / tallies.length, violations);
 }
 
-/** Counts with nothing in them. */
 export function noCounts(): Counts {
   return { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
 }
 
-/** Counts violations: each failing element of each rule is one. */
+/** Counts violations: one per failing element of each rule. */
 export function countViolations(violations: Iterable<{ impact: Impact; nodes: { length: number } }>): Counts {
   const counts = noCounts();
   for (const { impact, nodes } of violations) {
@@ -66,7 +64,6 @@ export function countViolations(violations: Iterable<{ impact: Impact; nodes: { 
   return counts;
 }
 
-/** The sum of several counts. */
 export function sumCounts(all: Iterable<Counts>): Counts {
   const sum = noCounts();
   for (const counts of all) {

@@ -9,7 +9,7 @@ export interface Counts {
   minor: number;
 }
 
-/** How far a scan is, in pages. `total` is the number of pages known now; it may grow during the crawl. */
+/** The progress of a scan, in pages. `total` is the number of pages known now; it may grow during the crawl. */
 export interface PageProgress {
   scanned: number;
   failed: number;

@@ -1,4 +1,4 @@
-/** What a finished scan found, and its two stored forms: numbers in the read model, a decimal string in the status. */
+/** The results of a scan that is done. MongoDB stores the score as a number, the status as a decimal string. */
 import type { Counts, PageProgress } from './counts.ts';
 
 export interface Outcome {
@@ -17,12 +17,11 @@ export interface OutcomeStatus {
   pages?: { scanned: number; failed: number };
 }
 
-/** The outcome as a status states it. */
 export function toOutcomeStatus({ score, violations, pages }: Outcome): Required<OutcomeStatus> {
   return { score: String(score), violations, pages: { scanned: pages.scanned, failed: pages.failed } };
 }
 
-/** The outcome that a status states; null if the status has none. */
+/** Returns null if the status has no outcome. */
 export function fromOutcomeStatus({ score, violations, pages }: OutcomeStatus): Outcome | null {
   if (score === undefined || violations === undefined || pages === undefined) return null;
   const { scanned, failed } = pages;

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { judgeScanUrl, judgeTarget, URL_MAX_LENGTH, type Resolution, type Resolver, type TargetRules } from './targets.ts';
 
-/** A resolver that knows some names and records what it was asked. */
+/** A resolver with a fixed list of names. Records the names that it resolves. */
 function resolverOf(addresses: Record<string, string[]>, otherwise: Resolution = { ok: false, reason: 'not_found' }) {
   const asked: string[] = [];
   return {

@@ -127,7 +127,7 @@ function judgeUrl(url: URL, rules: TargetRules): Verdict {
   if (address !== null) return judgeAddress(address, port, rules);
   const name = url.hostname.toLowerCase().replace(/\.$/, '');
   if (!name.includes('.') || PRIVATE_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`))) {
-    // A private name may still be allowed by the address that it resolves to: a developer's own machine.
+    // ALLOW_TARGETS may still allow the address that a private name resolves to, such as a developer's own machine.
     if (rules.allow.some(isCidr)) return { ok: true };
     return refuse('private_address', `${url.hostname} is a private name; only publicly reachable hosts can be scanned.`);
   }

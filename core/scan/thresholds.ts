@@ -103,7 +103,7 @@ export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
   };
 }
 
-/** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan broke. */
+/** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan failed. */
 export function judgeWithoutResult(thresholds: Thresholds): boolean | null {
   return hasThresholds(thresholds) ? false : null;
 }
