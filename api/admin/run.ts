@@ -1,5 +1,6 @@
 /** Runs `curbcut-admin`: arguments in, exit code out. */
 import { parseArgs } from 'node:util';
+import { errorMessage } from '../../platform/errors.ts';
 
 import { CommandRefused, type Command, type AdminContext } from './command.ts';
 import { KEY } from './key.ts';
@@ -68,7 +69,7 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
       options: { ...command.options, json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch (error) {
-    return misused(streams, error instanceof Error ? error.message.split('. ')[0]! : String(error), usage);
+    return misused(streams, errorMessage(error).split('. ')[0]!, usage);
   }
   const values = given.values as Record<string, string | boolean | undefined>;
   if (values.help === true) {

@@ -1,5 +1,6 @@
 /** Remembers which targets failed and why, so that the failure of a page can give the reason instead of a browser error code. */
 import { portOf, type TargetRefusal } from '../../core/scan/targets.ts';
+import { errorMessage } from '../../platform/errors.ts';
 
 /** `refused` by the target rules, `unresolvable` name, `unreachable` host, or `cut` off at a size limit. */
 export type EgressFailureKind = 'refused' | 'unresolvable' | 'unreachable' | 'cut';
@@ -57,5 +58,5 @@ export function hostOf(url: URL): string {
 /** The code of a network error, such as `ECONNREFUSED`, else its message. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  return (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : String(error));
+  return (error as NodeJS.ErrnoException).code ?? errorMessage(error);
 }
