@@ -1,4 +1,4 @@
-/** The page for developers names files that exist, and settings and error codes are documented. */
+/** docs/development.md names existing files, and all settings and error codes are documented. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-/** Each scan option, threshold and phase must be stated everywhere. A failure names what is missing, and where. */
+/** Each scan option, threshold and phase must be in every interface and document. A failure names what is missing, and where. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 import { ProgressEvent, CompleteEvent } from '../../api/routes/scan-events.ts';
 import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
 import { SCAN_HELP } from '../../cli/commands/help.ts';
+import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../../cli/options.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../core/report/options.ts';
 import { snakeCase } from '../../core/schemas.ts';
@@ -15,6 +16,7 @@ import { CrawlRules, HTTP_OPTIONS, ScanOptions } from '../../core/scan/options.t
 import { LIVE_PHASES, PHASES, POD_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import { THRESHOLDS, THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
 import { THRESHOLD_TEXTS } from '../../scanner-image/report/pdf/texts/thresholds.ts';
+import { curbcut, startService } from '../cli/service.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -40,7 +42,7 @@ function definition(): Schema {
   return spec.versions[0]!.schema.openAPIV3Schema;
 }
 
-/** What `actual` lacks of `wanted`: properties, bounds, defaults and allowed values, each with its path. */
+/** Returns the paths of the properties, bounds, defaults and allowed values of `wanted` that `actual` lacks. */
 function missing(wanted: Schema, actual: Schema | undefined, path: string): string[] {
   if (actual === undefined) return [path];
   const keys = ['default', 'minimum', 'maximum', 'maxLength', 'maxItems', 'description'] as const;
@@ -50,6 +52,18 @@ function missing(wanted: Schema, actual: Schema | undefined, path: string): stri
     ...(wanted.items === undefined ? [] : missing(wanted.items, actual.items, `${path}[]`)),
     ...Object.entries(wanted.properties ?? {}).flatMap(([name, one]) => missing(one, actual.properties?.[name], `${path}.${name}`)),
   ];
+}
+
+/** A valid value for each placeholder in the help of `curbcut scan`. */
+const VALUES: Readonly<Record<string, string>> = { N: '1', SEVERITY: 'minor', TARGET: '2.2-AAA', K: 'key' };
+
+/** `--max-pages N` → `['--max-pages', '1']`. */
+function withValue(option: string): string[] {
+  const [flag, placeholder] = option.split(' ');
+  if (placeholder === undefined) return [flag!];
+  const value = VALUES[placeholder];
+  if (value === undefined) throw new Error(`add a value for ${placeholder} to VALUES, for ${option}`);
+  return [flag!, value];
 }
 
 describe('scan options', () => {
@@ -69,6 +83,22 @@ describe('scan options', () => {
   it('are in the submission over HTTP', () => {
     const body = propertiesOf(scanSubmission(500));
     expect([...HTTP_OPTIONS, ...THRESHOLD_NAMES].map((name) => snakeCase(name)).filter((name) => !(name in body))).to.deep.equal([]);
+  });
+
+  it('have an option of curbcut scan if they are in the submission over HTTP', async () => {
+    const service = await startService(() => ({ status: 404 }));
+    try {
+      const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) => withValue(option));
+      await curbcut(['scan', 'https://example.com/', ...options], { url: service.url });
+      const body = service.requests[0]?.body as object;
+      const names = [...new Set([...Object.keys(propertiesOf(scanSubmission(500))), ...HTTP_OPTIONS.map((name) => snakeCase(name))])];
+      expect(
+        names.filter((name) => !(name in body)),
+        'without an option in cli/options.ts',
+      ).to.deep.equal([]);
+    } finally {
+      await service.close();
+    }
   });
 
   it("are in the pod's input and in the export", () => {
@@ -104,7 +134,7 @@ describe('thresholds', () => {
 describe('phases', () => {
   const enumOf = (one: TSchema, name: string): unknown[] => propertiesOf(one)[name]!.enum!;
 
-  it('are divided into live and terminal ones', () => {
+  it('are either live or terminal', () => {
     expect([...LIVE_PHASES, ...TERMINAL_PHASES]).to.deep.equal(PHASES);
     expect(LIVE_PHASES).to.include.members(POD_PHASES);
   });
