@@ -1,6 +1,6 @@
-/** The downward API: what a pod is told of itself. */
+/** The downward API: a pod's own fields as environment variables and files. */
 import { NotReadyError } from './not-ready.ts';
-import { NODE_ADDRESS } from './scheduling.ts';
+import { NODE_ADDRESS } from './node.ts';
 import type { Pod } from '../workload-types.ts';
 
 const lines = (map: Record<string, string> | undefined): string =>
@@ -8,7 +8,7 @@ const lines = (map: Record<string, string> | undefined): string =>
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
     .join('\n');
 
-/** What a downward API field path says of a pod. */
+/** The value of a downward API field path. @throws NotReadyError if the path is not supported */
 export function downwardValue(pod: Pod, path: string): string {
   const keyed = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
   if (keyed !== null) return pod.metadata[keyed[1] as 'labels' | 'annotations']?.[keyed[2] ?? ''] ?? '';

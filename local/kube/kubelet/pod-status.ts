@@ -1,6 +1,6 @@
 /** Pod statuses as a real kubelet writes them: pure functions of the pod and its containers. */
 import { timestamp } from '../printing/durations.ts';
-import { NODE_ADDRESS } from './scheduling.ts';
+import { NODE_ADDRESS } from './node.ts';
 import type { ContainerState, ContainerStatus, Pod, PodCondition, PodStatus } from '../workload-types.ts';
 
 /** Sets conditions. Unchanged ones keep their transition time. */

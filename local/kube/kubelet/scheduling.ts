@@ -1,17 +1,10 @@
-/** Whether a pod fits the one node. */
-import { arch } from 'node:os';
+/** The scheduler: binds pods to the one node, or reports why they do not fit it. */
 import { matchesExpression } from '../api-server/selectors.ts';
-import type { PodSpec } from '../workload-types.ts';
-
-export const NODE_NAME = 'curbcut-local';
-export const NODE_ADDRESS = '127.0.0.1';
-
-/** The labels that every real node has too. */
-export const NODE_LABELS: Record<string, string> = {
-  'kubernetes.io/hostname': NODE_NAME,
-  'kubernetes.io/os': 'linux',
-  'kubernetes.io/arch': arch() === 'x64' ? 'amd64' : arch(),
-};
+import type { Recorder } from '../controllers/recorder.ts';
+import type { Pod, PodSpec } from '../workload-types.ts';
+import { NODE_LABELS, NODE_NAME } from './node.ts';
+import { withConditions } from './pod-status.ts';
+import type { Pods } from './pods.ts';
 
 /** The message of the `Unschedulable` condition; null if the pod fits. */
 export function unschedulable(spec: PodSpec): string | null {
@@ -27,4 +20,31 @@ export function unschedulable(spec: PodSpec): string | null {
   if (selected && suits !== false) return null;
   const why = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector.";
   return `${why} no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`;
+}
+
+export const usesDefaultScheduler = ({ spec }: Pod): boolean => spec.schedulerName === 'default-scheduler';
+
+export interface Scheduler {
+  /** Binds a pod that no other scheduler and no scheduling gate claims. */
+  schedule(pod: Pod): void;
+}
+
+export function openScheduler(pods: Pods, recorder: Recorder, now: () => Date): Scheduler {
+  function reportUnschedulable(pod: Pod, message: string): void {
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
+    pods.updateStatus(pod, (latest) => ({ ...latest.status, conditions: withConditions(latest, [condition], now()) }));
+    if (pod.status.conditions?.some(({ type }) => type === 'PodScheduled') !== true)
+      recorder.record(pod, 'Warning', 'FailedScheduling', message);
+  }
+
+  return {
+    schedule(pod) {
+      if (!usesDefaultScheduler(pod) || (pod.spec.schedulingGates?.length ?? 0) > 0) return;
+      const message = unschedulable(pod.spec);
+      if (message !== null) return reportUnschedulable(pod, message);
+      pods.bind(pod, NODE_NAME);
+      const { namespace, name } = pod.metadata;
+      recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${NODE_NAME}`);
+    },
+  };
 }

@@ -3,10 +3,24 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { downwardValue } from './downward.ts';
 import { MountError, NotReadyError } from './not-ready.ts';
+import type { Store } from '../storage/store.ts';
 import type { Container, Pod, Volume } from '../workload-types.ts';
 
 /** Reads the data of a Secret or ConfigMap; undefined if it does not exist. */
 export type ReadData = (kind: 'secret' | 'configmap', namespace: string, name: string) => Map<string, Buffer> | undefined;
+
+export function dataReader(store: Store): ReadData {
+  return (kind, namespace, name) => {
+    const object = store.get(kind === 'secret' ? '/secrets' : '/configmaps', namespace, name);
+    if (object === undefined) return undefined;
+    const plain = kind === 'secret' ? {} : ((object['data'] ?? {}) as Record<string, string>);
+    const encoded = ((kind === 'secret' ? object['data'] : object['binaryData']) ?? {}) as Record<string, string>;
+    return new Map([
+      ...Object.entries(plain).map(([key, value]) => [key, Buffer.from(value)] as const),
+      ...Object.entries(encoded).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const),
+    ]);
+  };
+}
 
 interface Keys {
   items?: { key: string; path: string }[];
