@@ -1,6 +1,6 @@
 /**
- * Indexed Jobs with a back-off limit per index, as the real Job controller runs them. Only Jobs of one index: the product
- * uses no others yet. Retries are counted in annotations of the pods, so that a pod's attempt is an identity.
+ * Indexed Jobs with a back-off limit per index, as the real Job controller runs them. Only Jobs with one completion are
+ * supported, because the product uses no others. Annotations of the pods count the retries, so they identify an attempt.
  */
 import type { Job, Pod, PodSpec } from '../workload-types.ts';
 
@@ -44,7 +44,7 @@ export function countsAfter(failed: Pod | undefined, isIgnored: (pod: Pod) => bo
   return isIgnored(failed) ? { ...before, ignored: before.ignored + 1 } : { ...before, failed: before.failed + 1 };
 }
 
-/** What the controller adds to the template of an Indexed Job's pod. */
+/** The template of an Indexed Job's pod with the fields that the controller adds. */
 export function indexedPod(
   job: Job,
   counts: FailureCounts,

@@ -1,4 +1,4 @@
-/** What a Job needs now: one pure decision from the Job, its pods and the time, in the real Job controller's order. */
+/** Plans the next changes of a Job from the Job, its pods and the time. Pure. The order of the rules is the real Job controller's. */
 import { timestamp } from '../printing/durations.ts';
 import { countsAfter, failureCounts, finishedAt, indexStatus, isIndexed, newestFailed, type FailureCounts } from './indexed-jobs.ts';
 import type { Job, JobCondition, JobStatus, Pod, PodFailureRule } from '../workload-types.ts';
@@ -13,22 +13,22 @@ export interface JobEvent {
 
 export interface JobPlan {
   status: JobStatus;
-  /** Pods that were counted just now, or need not be: they lose the finalizer that kept them for counting. */
+  /** Pods that are counted now or do not count: their tracking finalizer is removed. */
   release: Pod[];
   /** Pods to delete. */
   end: Pod[];
   /** How many pods to create. */
   create: number;
-  /** Of an Indexed Job: the failures that the new pod is told of. */
+  /** For an Indexed Job: the earlier failures, for the annotations of the new pod. */
   counts?: FailureCounts;
   events: JobEvent[];
-  /** When to look again without a change, in ms since the epoch. */
+  /** When to sync the Job again without a change, in ms since the epoch. */
   wakeAt?: number;
-  /** The Job has outlived its time to live and is to be deleted. */
+  /** The Job's time to live is over: it must be deleted. */
   expired?: boolean;
 }
 
-/** How often pods failed in a row, and when the last one did (ms since the epoch): what back-off goes by. */
+/** The number of successive pod failures, and the time of the last one in ms since the epoch. The back-off depends on both. */
 export interface Failures {
   inARow: number;
   lastAt: number;
@@ -40,7 +40,7 @@ const isActive = (pod: Pod): boolean => !isEnded(pod) && pod.metadata.deletionTi
 const isReady = ({ status }: Pod): boolean =>
   status.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') === true;
 
-/** Whether a Job waits for a pod's very end before it counts and replaces it. */
+/** Whether a Job counts and replaces a pod only after all its containers have ended. */
 const waitsForEnd = ({ spec }: Job): boolean => spec.podReplacementPolicy === 'Failed' || spec.podFailurePolicy !== undefined;
 
 function hasFailed(pod: Pod, job: Job): boolean {
@@ -48,7 +48,7 @@ function hasFailed(pod: Pod, job: Job): boolean {
   return !waitsForEnd(job) && pod.metadata.deletionTimestamp !== undefined && pod.status.phase !== 'Succeeded';
 }
 
-/** The first rule that a failed pod meets: what is to be done, and in words why a Job fails by it. */
+/** The action of the first rule that matches a failed pod, and the message of the Job's condition if the Job fails by it. */
 export function policyVerdict(pod: Pod, rules: readonly PodFailureRule[]): { action: PodFailureRule['action']; message: string } {
   for (const [index, rule] of rules.entries()) {
     const because = `matching ${rule.action} rule at index ${index}`;
@@ -97,7 +97,7 @@ function withCondition(
   return index === -1 ? [...conditions, next] : conditions.with(index, next);
 }
 
-/** The wait before a pod is replaced: doubled with each failure in a row. */
+/** The delay before a pod is replaced. It doubles with each successive failure. */
 export const backoffMs = (failures: Failures, baseMs: number): number => Math.min(baseMs * 2 ** (failures.inARow - 1), baseMs * 60);
 
 const NOTHING = { release: [], end: [], create: 0, events: [] } as const;
@@ -116,13 +116,13 @@ interface Counted {
   failed: number;
   release: Pod[];
   failMessage: string;
-  /** Whether the index of an Indexed Job has used up its tries. */
+  /** Whether the index of an Indexed Job has reached its back-off limit. */
   indexFailed: boolean;
 }
 
 const isIgnored = (pod: Pod, { spec }: Job): boolean => policyVerdict(pod, spec.podFailurePolicy?.rules ?? []).action === 'Ignore';
 
-/** Counts what ended since the last time. */
+/** Adds the pods that ended since the last sync to the Job's counts. */
 function count(job: Job, pods: readonly Pod[]): Counted {
   const rules = job.spec.podFailurePolicy?.rules;
   const { succeeded = 0, failed = 0 } = job.status;
@@ -142,7 +142,7 @@ function count(job: Job, pods: readonly Pod[]): Counted {
   return counted;
 }
 
-/** Why a Job is to end now, or undefined. */
+/** The condition that ends the Job now, if any. */
 function ending(job: Job, counted: Counted, now: Date): { type: string; reason: string; message: string } | undefined {
   const { spec, status } = job;
   const met = conditionOf(status, 'SuccessCriteriaMet') ?? conditionOf(status, 'FailureTarget');
@@ -165,8 +165,8 @@ function deadlineOf({ spec, status }: Job): number | undefined {
 }
 
 /**
- * The failed pod of an Indexed Job that waits for its replacement. It is not counted before, because the replacement's
- * annotations follow from its own.
+ * The failed pod of an Indexed Job that the next pod replaces. It is counted after the replacement exists, because the
+ * replacement's annotations are computed from its own.
  */
 function replacedNext(job: Job, pods: readonly Pod[]): Pod | undefined {
   if (!isIndexed(job) || pods.some(isActive)) return undefined;
@@ -175,7 +175,7 @@ function replacedNext(job: Job, pods: readonly Pod[]): Pod | undefined {
 
 const deletedEvent = (pod: Pod): JobEvent => ({ type: 'Normal', reason: 'SuccessfulDelete', message: `Deleted pod: ${pod.metadata.name}` });
 
-/** The failures in a row that the next pod of an index follows on. */
+/** The successive failures of an index before its next pod. */
 function rowOf(replaced: Pod | undefined): Failures {
   if (replaced === undefined) return { inARow: 0, lastAt: 0 };
   const { failed, ignored } = failureCounts(replaced);
@@ -183,9 +183,9 @@ function rowOf(replaced: Pod | undefined): Failures {
 }
 
 /**
- * Decides what happens to a Job.
+ * Plans the next changes of a Job.
  * @param pods the pods that it controls
- * @param backoffBaseMs the wait after the first failure (10 s in a real cluster)
+ * @param backoffBaseMs the delay after the first failure (10 s in a real cluster)
  */
 export function planJob(job: Job, pods: readonly Pod[], failures: Failures, now: Date, backoffBaseMs: number): JobPlan {
   if (isFinished(job)) return planFinished(job, pods, now);

@@ -1,11 +1,12 @@
-/** The Job controller: watches Jobs and their pods, and carries out what `planJob` decides. */
+/** The Job controller: watches Jobs and their pods, and applies the plan that `planJob` makes. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../../../platform/logger.ts';
 import type { Catalogue } from '../resources/catalogue.ts';
 import { indexedPod, type FailureCounts } from './indexed-jobs.ts';
-import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures } from './job-plan.ts';
+import { hasFinalizer, isFinished, planJob, TRACKING_FINALIZER, type Failures, type JobPlan } from './job-plan.ts';
 import type { Registry } from '../registry/registry.ts';
 import { openRecorder } from './recorder.ts';
+import { openWorkQueue } from './work-queue.ts';
 import { StatusError } from '../status.ts';
 import type { Store } from '../storage/store.ts';
 import type { Json, KubeObject } from '../types.ts';
@@ -14,111 +15,123 @@ import type { Job, Pod } from '../workload-types.ts';
 const JOBS = 'batch/jobs';
 const PODS = '/pods';
 
-/** Timers beyond this wrap around; a later look sets the next one. */
-const LONGEST_WAIT_MS = 2 ** 31 - 1;
+/** The longest delay that a Node timer supports. After it the Job is synced, which sets the next timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const ownerOf = (pod: KubeObject): { kind: string; name: string; uid: string } | undefined =>
   pod.metadata.ownerReferences?.find((owner) => owner.controller === true);
 
-/** Starts it. @returns how to stop it */
-export function startJobController(parts: {
+export interface JobControllerDeps {
   store: Store;
   objects: Registry;
   catalogue: Catalogue;
   now: () => Date;
-  /** The wait after a first failure. */
+  /** The delay before the first failed pod of a Job is replaced; doubled each time. */
   backoffBaseMs: number;
   logger: Logger;
-}): () => void {
-  const { store, objects, catalogue, now, backoffBaseMs, logger } = parts;
-  const jobs = catalogue.named('batch', 'jobs');
-  const podsResource = catalogue.named('', 'pods');
-  const recorder = openRecorder(objects, catalogue, now, 'job-controller');
-  const failures = new Map<string, Failures>();
+}
+
+/** Starts the controller. @returns how to stop it */
+export function startJobController(deps: JobControllerDeps): () => void {
+  const { store, now, logger } = deps;
+  const pods = openJobPods(deps);
+  const failures = openFailures(now);
   const timers = new Map<string, NodeJS.Timeout>();
-  const dirty = new Set<string>();
-  let scheduled: NodeJS.Immediate | undefined;
+  const queue = openWorkQueue(sync, (error, key) => {
+    if (error instanceof StatusError && [403, 404, 409].includes(error.code)) return;
+    logger.error({ err: error, job: key }, 'job sync failed');
+  });
+  const apply = openPlans(deps, pods);
 
-  function touch(namespace: string, name: string): void {
-    dirty.add(`${namespace}/${name}`);
-    scheduled ??= setImmediate(settleAll);
-  }
-
-  function settleAll(): void {
-    scheduled = undefined;
-    for (const key of [...dirty]) {
-      dirty.delete(key);
-      const [namespace = '', name = ''] = key.split('/');
-      try {
-        settle(namespace, name);
-      } catch (error) {
-        if (error instanceof StatusError && (error.code === 404 || error.code === 409 || error.code === 403)) continue;
-        logger.error({ err: error, job: key }, 'the Job controller failed');
-      }
-    }
-  }
-
-  const podsOf = (job: Job): Pod[] =>
-    store
-      .list(PODS, job.metadata.namespace)
-      .filter((pod) => ownerOf(pod)?.uid === job.metadata.uid)
-      .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)) as Pod[];
-
-  function release(pod: Pod): void {
-    objects.update(podsResource, pod.metadata.namespace ?? '', pod.metadata.name, (old) => {
-      const finalizers = old.metadata.finalizers?.filter((name) => name !== TRACKING_FINALIZER);
-      return { ...old, metadata: { ...old.metadata, finalizers } } as unknown as Json;
-    });
-  }
-
-  /** Back-off goes by failures in a row; a success ends the row. */
-  function noteEnds(job: Job, released: readonly Pod[]): void {
-    for (const pod of released) {
-      if (pod.status.phase === 'Succeeded') failures.delete(job.metadata.uid);
-      else if (job.spec.suspend !== true) {
-        const before = failures.get(job.metadata.uid)?.inARow ?? 0;
-        failures.set(job.metadata.uid, { inARow: before + 1, lastAt: now().getTime() });
-      }
-    }
-  }
-
-  function settle(namespace: string, name: string): void {
+  function sync(namespace: string, name: string): void {
     const key = `${namespace}/${name}`;
     clearTimeout(timers.get(key));
     timers.delete(key);
     const job = store.get(JOBS, namespace, name) as Job | undefined;
     if (job === undefined) return;
-    const none = { inARow: 0, lastAt: 0 };
-    const pods = podsOf(job);
-    const first = planJob(job, pods, failures.get(job.metadata.uid) ?? none, now(), backoffBaseMs);
-    if (!isFinished(job)) noteEnds(job, first.release);
-    // What failed just now holds its own replacement back.
-    const plan = planJob(job, pods, failures.get(job.metadata.uid) ?? none, now(), backoffBaseMs);
-    if (!isDeepStrictEqual(plan.status, job.status)) {
-      objects.update(jobs, namespace, name, (old) => ({ ...old, status: plan.status }) as unknown as Json, 'status');
-    }
-    for (const pod of plan.release) release(pod);
-    for (const pod of plan.end) {
-      if (store.get(PODS, namespace, pod.metadata.name) !== undefined)
-        objects.remove(podsResource, namespace, pod.metadata.name, { propagationPolicy: 'Background' });
-    }
-    for (let index = 0; index < plan.create; index += 1) {
-      const pod = objects.create(podsResource, namespace, podOf(job, plan.counts));
-      recorder.record(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
-    }
-    for (const event of plan.events) recorder.record(job, event.type, event.reason, event.message);
-    if (plan.expired === true)
-      objects.remove(jobs, namespace, name, { propagationPolicy: 'Foreground', preconditions: { uid: job.metadata.uid } });
-    else if (plan.wakeAt !== undefined) {
-      const wait = Math.min(Math.max(plan.wakeAt - now().getTime(), 0) + 1, LONGEST_WAIT_MS);
-      timers.set(
-        key,
-        setTimeout(() => touch(namespace, name), wait),
-      );
-    }
+    const plan = planOf(job, pods.of(job), failures, deps);
+    apply(job, plan);
+    if (plan.expired === true || plan.wakeAt === undefined) return;
+    const delay = Math.min(Math.max(plan.wakeAt - now().getTime(), 0) + 1, MAX_TIMER_MS);
+    timers.set(
+      key,
+      setTimeout(() => queue.add(namespace, name), delay),
+    );
   }
 
-  /** A pod whose Job is gone has nobody left to count it. */
+  const unsubscribe = store.subscribe((change) => {
+    const { namespace = '', name, uid } = change.object.metadata;
+    if (change.storage === JOBS) {
+      queue.add(namespace, name);
+      if (change.type !== 'DELETED') return;
+      failures.forget(uid);
+      setImmediate(() => pods.releaseOrphans(namespace, uid));
+    } else if (change.storage === PODS) {
+      const owner = ownerOf(change.object);
+      if (owner?.kind === 'Job') queue.add(namespace, owner.name);
+      else if (change.type !== 'DELETED' && hasFinalizer(change.object as Pod)) setImmediate(() => pods.releaseOrphan(namespace, name));
+    }
+  });
+
+  for (const job of store.list(JOBS)) queue.add(job.metadata.namespace ?? '', job.metadata.name);
+  return () => {
+    unsubscribe();
+    queue.close();
+    for (const timer of timers.values()) clearTimeout(timer);
+  };
+}
+
+/** Successive failures of each Job, by UID. The back-off depends on them. */
+interface JobFailures {
+  of(uid: string): Failures;
+  /** Counts pods that have ended. A success resets the count. */
+  update(job: Job, ended: readonly Pod[]): void;
+  forget(uid: string): void;
+}
+
+function openFailures(now: () => Date): JobFailures {
+  const failures = new Map<string, Failures>();
+  const of = (uid: string): Failures => failures.get(uid) ?? { inARow: 0, lastAt: 0 };
+  return {
+    of,
+    update({ metadata: { uid }, spec }, ended) {
+      for (const pod of ended) {
+        if (pod.status.phase === 'Succeeded') failures.delete(uid);
+        else if (spec.suspend !== true) failures.set(uid, { inARow: of(uid).inARow + 1, lastAt: now().getTime() });
+      }
+    },
+    forget: (uid) => void failures.delete(uid),
+  };
+}
+
+function planOf(job: Job, pods: readonly Pod[], failures: JobFailures, { now, backoffBaseMs }: JobControllerDeps): JobPlan {
+  const plan = (): JobPlan => planJob(job, pods, failures.of(job.metadata.uid), now(), backoffBaseMs);
+  if (!isFinished(job)) failures.update(job, plan().release);
+  // A second plan, because a failure that was counted just now delays its own replacement.
+  return plan();
+}
+
+interface JobPods {
+  /** The pods that a Job controls, oldest change first. */
+  of(job: Job): Pod[];
+  /** Removes the finalizer that keeps a pod until it is counted. */
+  release(pod: Pod): void;
+  /** Releases a pod whose Job no longer exists to count it. */
+  releaseOrphan(namespace: string, name: string): void;
+  /** Releases the pods of a deleted Job. */
+  releaseOrphans(namespace: string, uid: string): void;
+}
+
+function openJobPods({ store, objects, catalogue }: JobControllerDeps): JobPods {
+  const resource = catalogue.named('', 'pods');
+
+  function release({ metadata: { namespace = '', name } }: Pod): void {
+    objects.update(resource, namespace, name, (old) => {
+      const finalizers = old.metadata.finalizers?.filter((finalizer) => finalizer !== TRACKING_FINALIZER);
+      return { ...old, metadata: { ...old.metadata, finalizers } } as unknown as Json;
+    });
+  }
+
   function releaseOrphan(namespace: string, name: string): void {
     const pod = store.get(PODS, namespace, name) as Pod | undefined;
     if (pod === undefined || !hasFinalizer(pod)) return;
@@ -127,31 +140,44 @@ export function startJobController(parts: {
     if (job === undefined || job.metadata.uid !== owner?.uid) release(pod);
   }
 
-  const unsubscribe = store.subscribe((change) => {
-    const { namespace = '', name, uid } = change.object.metadata;
-    if (change.storage === JOBS) {
-      touch(namespace, name);
-      if (change.type !== 'DELETED') return;
-      failures.delete(uid);
-      setImmediate(() => {
-        for (const pod of store.list(PODS, namespace)) if (ownerOf(pod)?.uid === uid) releaseOrphan(namespace, pod.metadata.name);
-      });
-    } else if (change.storage === PODS) {
-      const owner = ownerOf(change.object);
-      if (owner?.kind === 'Job') touch(namespace, owner.name);
-      else if (change.type !== 'DELETED' && hasFinalizer(change.object as Pod)) setImmediate(() => releaseOrphan(namespace, name));
-    }
-  });
-
-  for (const job of store.list(JOBS)) touch(job.metadata.namespace ?? '', job.metadata.name);
-  return () => {
-    unsubscribe();
-    clearImmediate(scheduled);
-    for (const timer of timers.values()) clearTimeout(timer);
+  return {
+    of: (job) =>
+      store
+        .list(PODS, job.metadata.namespace)
+        .filter((pod) => ownerOf(pod)?.uid === job.metadata.uid)
+        .sort((a, b) => Number(a.metadata.resourceVersion) - Number(b.metadata.resourceVersion)) as Pod[],
+    release,
+    releaseOrphan,
+    releaseOrphans(namespace, uid) {
+      for (const pod of store.list(PODS, namespace)) if (ownerOf(pod)?.uid === uid) releaseOrphan(namespace, pod.metadata.name);
+    },
   };
 }
 
-/** A Job's next pod. @param counts of an Indexed Job */
+/** @returns a function that writes a Job's status and creates, releases and deletes pods as planned */
+function openPlans({ store, objects, catalogue, now }: JobControllerDeps, pods: JobPods): (job: Job, plan: JobPlan) => void {
+  const jobResource = catalogue.named('batch', 'jobs');
+  const podResource = catalogue.named('', 'pods');
+  const recorder = openRecorder(objects, catalogue, now, 'job-controller');
+  return (job, plan) => {
+    const { namespace = '', name, uid } = job.metadata;
+    if (!isDeepStrictEqual(plan.status, job.status))
+      objects.update(jobResource, namespace, name, (old) => ({ ...old, status: plan.status }) as unknown as Json, 'status');
+    for (const pod of plan.release) pods.release(pod);
+    for (const pod of plan.end) {
+      if (store.get(PODS, namespace, pod.metadata.name) !== undefined)
+        objects.remove(podResource, namespace, pod.metadata.name, { propagationPolicy: 'Background' });
+    }
+    for (let index = 0; index < plan.create; index += 1) {
+      const pod = objects.create(podResource, namespace, podOf(job, plan.counts));
+      recorder.record(job, 'Normal', 'SuccessfulCreate', `Created pod: ${pod.metadata.name}`);
+    }
+    for (const event of plan.events) recorder.record(job, event.type, event.reason, event.message);
+    if (plan.expired === true) objects.remove(jobResource, namespace, name, { propagationPolicy: 'Foreground', preconditions: { uid } });
+  };
+}
+
+/** The manifest of a Job's next pod. @param counts the earlier failures, for an Indexed Job */
 function podOf(job: Job, counts: FailureCounts | undefined): Json {
   const { name, uid } = job.metadata;
   const { metadata, spec: plain } = job.spec.template;

@@ -1,4 +1,4 @@
-/** A container's environment and arguments, with all that they refer to looked up. */
+/** A container's environment and arguments, with references resolved. */
 import { downwardValue } from './downward.ts';
 import { NotReadyError } from './not-ready.ts';
 import { rewritten, type PathMap, type ReadData } from './volumes.ts';
@@ -22,28 +22,28 @@ function keyOf(
   );
 }
 
-function valueOf(variable: EnvVar, pod: Pod, read: ReadData, sofar: Record<string, string>): string | undefined {
+function valueOf(variable: EnvVar, pod: Pod, read: ReadData, known: Record<string, string>): string | undefined {
   const { fieldRef, secretKeyRef, configMapKeyRef } = variable.valueFrom ?? {};
   if (fieldRef !== undefined) return downwardValue(pod, fieldRef.fieldPath);
   if (secretKeyRef !== undefined) return keyOf(read, pod, 'secret', secretKeyRef);
   if (configMapKeyRef !== undefined) return keyOf(read, pod, 'configmap', configMapKeyRef);
-  return expanded(variable.value ?? '', sofar);
+  return expanded(variable.value ?? '', known);
 }
 
-/** `$(NAME)` by the variables known so far; `$$` is a `$`; unknown names stay as they are. */
+/** Replaces `$(NAME)` by the variables defined so far, and `$$` by `$`. Unknown names stay unchanged. */
 function expanded(text: string, variables: Record<string, string>): string {
   return text.replace(/\$\$|\$\(([A-Za-z_.-][\w.-]*)\)/g, (whole, name: string | undefined) =>
     name === undefined ? '$' : (variables[name] ?? whole),
   );
 }
 
-/** What a container's process is started with. */
+/** The command and the environment of a container's process. */
 export interface Launch {
   command: string[];
   env: Record<string, string>;
 }
 
-/** @throws NotReadyError where a Secret or ConfigMap is missing */
+/** @throws NotReadyError if a Secret or ConfigMap is missing */
 export function launchOf(
   pod: Pod,
   container: Container,

@@ -1,4 +1,4 @@
-/** Runs one pod on this machine: its folder, its containers, its end. */
+/** Runs one pod on this machine: creates its folder, runs its containers, removes the folder. */
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Container, ContainerStatus, Pod } from '../workload-types.ts';
@@ -54,7 +54,7 @@ export function runPod(pod: Pod, deps: PodRunDeps): PodRun {
   async function run(): Promise<void> {
     await runContainers(context);
     clearTimeout(kill);
-    // A browser that is still ending may write there. What cannot be removed now is removed at the next start.
+    // A browser that is still ending may write to the folder. The next start of the kubelet removes what remains.
     await rm(deps.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 }).catch(() => undefined);
   }
 
