@@ -1,21 +1,21 @@
-/** Takes `aws-chunked` bodies apart: sized chunks, then trailing headers with the checksum that the SDK counted on the way. */
+/** Decodes `aws-chunked` bodies: sized chunks, then trailing headers with the checksum that the SDK computed while sending. */
 import { Transform } from 'node:stream';
-import { Refusal } from './errors.ts';
+import { S3Error } from './errors.ts';
 
-const MAX_LINE = 4096;
+const MAX_LINE_BYTES = 4096;
 
-/** A stream from the chunked bytes to the object's; `trailers` is complete when it has ended. */
+/** A stream that decodes chunked bytes. `trailers` is complete when the stream has ended. */
 export function chunkReader(): { stream: Transform; trailers: Map<string, string> } {
   const trailers = new Map<string, string>();
   let state: 'size' | 'data' | 'data-end' | 'trailers' | 'end' = 'size';
   let left = 0;
   let held: Buffer = Buffer.alloc(0);
 
-  /** The next line without its end, or null if it is not whole yet. */
+  /** The next line without its line break, or null if it is incomplete. */
   function line(): string | null {
     const end = held.indexOf('\r\n');
     if (end === -1) {
-      if (held.length > MAX_LINE) throw malformed('a line is too long');
+      if (held.length > MAX_LINE_BYTES) throw malformed('a line is too long');
       return null;
     }
     const text = held.toString('latin1', 0, end);
@@ -23,7 +23,7 @@ export function chunkReader(): { stream: Transform; trailers: Map<string, string
     return text;
   }
 
-  /** One step on; false where more bytes are needed. */
+  /** Parses the next piece. @returns false if it needs more bytes */
   function step(push: (bytes: Buffer) => void): boolean {
     if (state === 'data') {
       if (held.length === 0) return false;
@@ -35,13 +35,13 @@ export function chunkReader(): { stream: Transform; trailers: Map<string, string
       return true;
     }
     if (state === 'end') {
-      if (held.length > 0) throw malformed('there is something after its end');
+      if (held.length > 0) throw malformed('bytes follow its end');
       return false;
     }
     const text = line();
     if (text === null) return false;
     if (state === 'data-end') {
-      if (text !== '') throw malformed('a chunk is longer than it says');
+      if (text !== '') throw malformed('a chunk is longer than its declared size');
       state = 'size';
     } else if (state === 'size') {
       const size = /^([0-9a-f]{1,8})(;.*)?$/i.exec(text);
@@ -51,7 +51,7 @@ export function chunkReader(): { stream: Transform; trailers: Map<string, string
     } else if (text === '') state = 'end';
     else {
       const colon = text.indexOf(':');
-      if (colon < 1 || trailers.size > 10) throw malformed('a trailer is no header');
+      if (colon < 1 || trailers.size > 10) throw malformed('a trailer is not a valid header');
       trailers.set(text.slice(0, colon).trim().toLowerCase(), text.slice(colon + 1).trim());
     }
     return true;
@@ -74,4 +74,4 @@ export function chunkReader(): { stream: Transform; trailers: Map<string, string
   return { stream, trailers };
 }
 
-const malformed = (why: string): Refusal => new Refusal('IncompleteBody', `The aws-chunked body is malformed: ${why}.`);
+const malformed = (why: string): S3Error => new S3Error('IncompleteBody', `The aws-chunked body is malformed: ${why}.`);

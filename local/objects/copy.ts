@@ -1,12 +1,12 @@
-/** Copies an object within the store (CopyObject), if the source is still the one that the client has read. */
+/** CopyObject: copies an object within the bucket, optionally only if the source has a given ETag. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Refusal } from './errors.ts';
-import type { Shelf } from './shelf.ts';
+import { S3Error } from './errors.ts';
+import type { Storage } from './storage.ts';
 import { decodePercent } from './signature.ts';
 import { keptHeaders } from './upload.ts';
 import { document } from './xml.ts';
 
-const REFUSED_HEADERS = [
+const UNSUPPORTED_HEADERS = [
   'x-amz-copy-source-if-none-match',
   'x-amz-copy-source-if-modified-since',
   'x-amz-copy-source-if-unmodified-since',
@@ -14,28 +14,28 @@ const REFUSED_HEADERS = [
   'x-amz-server-side-encryption-customer-key',
 ];
 
-/** Answers a PUT with `x-amz-copy-source`. @throws Refusal */
+/** Handles a PUT with `x-amz-copy-source`. @throws S3Error */
 export async function copyObject(
   request: IncomingMessage,
   response: ServerResponse,
   key: string,
-  { bucket, shelf, now }: { bucket: string; shelf: Shelf; now: () => Date },
+  { bucket, storage, now }: { bucket: string; storage: Storage; now: () => Date },
 ): Promise<void> {
   const text = (name: string): string | undefined => request.headers[name] as string | undefined;
-  for (const name of REFUSED_HEADERS)
-    if (text(name) !== undefined) throw new Refusal('NotImplemented', `The header ${name} is not supported by the embedded object store.`);
+  for (const name of UNSUPPORTED_HEADERS)
+    if (text(name) !== undefined) throw new S3Error('NotImplemented', `The header ${name} is not supported by the embedded object store.`);
   const source = sourceKey(text('x-amz-copy-source')!, bucket);
-  const opened = await shelf.read(source);
-  if (opened === null) throw new Refusal('NoSuchKey', 'The specified key does not exist.', { Key: source });
+  const opened = await storage.read(source);
+  if (opened === null) throw new S3Error('NoSuchKey', 'The specified key does not exist.', { Key: source });
   const { object, file } = opened;
   try {
     const wanted = text('x-amz-copy-source-if-match');
     if (wanted !== undefined && wanted.replaceAll('"', '') !== object.md5)
-      throw new Refusal('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold', {
+      throw new S3Error('PreconditionFailed', 'At least one of the pre-conditions you specified did not hold', {
         Condition: 'x-amz-copy-source-If-Match',
       });
     const replaces = text('x-amz-metadata-directive') === 'REPLACE';
-    const draft = await shelf.begin(key);
+    const draft = await storage.begin(key);
     try {
       if (object.size > 0)
         for await (const bytes of file.createReadStream({ start: 0, end: object.size - 1, autoClose: false }))
@@ -56,12 +56,12 @@ export async function copyObject(
   }
 }
 
-/** The key of `bucket/key` or `/bucket/key`, percent-encoded. @throws Refusal if it names another bucket */
+/** The key in a percent-encoded `bucket/key` or `/bucket/key`. @throws S3Error if it names another bucket */
 function sourceKey(header: string, bucket: string): string {
   const [from = '', ...rest] = decodePercent(header).replace(/^\//, '').split('/');
   const key = rest.join('/');
   if (key === '' || key.includes('?versionId='))
-    throw new Refusal('InvalidArgument', 'Copy Source must mention the source bucket and key.');
-  if (from !== bucket) throw new Refusal('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: from });
+    throw new S3Error('InvalidArgument', 'Copy Source must mention the source bucket and key.');
+  if (from !== bucket) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: from });
   return key;
 }

@@ -1,8 +1,8 @@
-/** Gives an object out: whole or a range, with the headers that a signed query asks for. */
+/** GetObject and HeadObject: the whole object or a range, with the response headers that a signed query sets. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import { Refusal } from './errors.ts';
-import type { Shelf, StoredObject } from './shelf.ts';
+import { S3Error } from './errors.ts';
+import type { Storage, StoredObject } from './storage.ts';
 
 const OVERRIDES: Readonly<Record<string, string>> = {
   'response-cache-control': 'cache-control',
@@ -13,20 +13,20 @@ const OVERRIDES: Readonly<Record<string, string>> = {
   'response-expires': 'expires',
 };
 
-/** Answers GET and HEAD of an object. @throws Refusal */
-export async function giveObject(
+/** Handles GET and HEAD of an object. @throws S3Error */
+export async function getObject(
   request: IncomingMessage,
   response: ServerResponse,
   key: string,
   query: [string, string][],
-  shelf: Shelf,
+  storage: Storage,
 ): Promise<void> {
-  const opened = await shelf.read(key);
-  if (opened === null) throw new Refusal('NoSuchKey', 'The specified key does not exist.', { Key: key });
+  const opened = await storage.read(key);
+  if (opened === null) throw new S3Error('NoSuchKey', 'The specified key does not exist.', { Key: key });
   const { object, file } = opened;
   try {
     const headers = headersOf(object, query);
-    if (seen(request, object)) {
+    if (isNotModified(request, object)) {
       response.writeHead(304, { etag: headers['etag'], 'last-modified': headers['last-modified'] }).end();
       return;
     }
@@ -56,14 +56,14 @@ function headersOf(object: StoredObject, query: [string, string][]): Record<stri
   for (const [name, value] of query) {
     const wanted = OVERRIDES[name];
     if (wanted === undefined) continue;
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new Refusal('InvalidArgument', `Header value cannot be represented in ${name}.`);
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw new S3Error('InvalidArgument', `Header value cannot be represented in ${name}.`);
     headers[wanted] = value;
   }
   return headers;
 }
 
-/** True where the client has this very object already. */
-function seen(request: IncomingMessage, object: StoredObject): boolean {
+/** Whether the client already has this version of the object, by its conditional headers. */
+function isNotModified(request: IncomingMessage, object: StoredObject): boolean {
   const known = request.headers['if-none-match'];
   if (known !== undefined)
     return known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === `"${object.md5}"` || tag.trim() === '*');
@@ -71,7 +71,7 @@ function seen(request: IncomingMessage, object: StoredObject): boolean {
   return !Number.isNaN(since) && Math.floor(object.modified / 1000) * 1000 <= since;
 }
 
-/** The first and last byte of one range; null for none, or one that is not understood. @throws Refusal where it lies outside */
+/** The first and last byte of a range; null without a valid range header. @throws S3Error if the object does not contain it */
 function rangeOf(header: string | undefined, size: number): [number, number] | null {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '');
   if (match === null || (match[1] === '' && match[2] === '')) return null;
@@ -80,7 +80,7 @@ function rangeOf(header: string | undefined, size: number): [number, number] | n
   const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
   if (first !== '' && last !== '' && Number(last) < Number(first)) return null;
   if (start >= size || (first === '' && Number(last) === 0))
-    throw new Refusal('InvalidRange', 'The requested range is not satisfiable', {
+    throw new S3Error('InvalidRange', 'The requested range is not satisfiable', {
       ActualObjectSize: String(size),
       RangeRequested: header!,
     });

@@ -1,4 +1,4 @@
-/** The refusals of the object store, with S3's codes and statuses. */
+/** The errors of the object store, with S3's codes and statuses. */
 
 const STATUSES = {
   AccessDenied: 403,
@@ -29,14 +29,14 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** A refusal that the client is told of as S3 would. */
-export class Refusal extends Error {
+/** A failure that the client is told of as S3 would. */
+export class S3Error extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: Readonly<Record<string, string>>;
   constructor(code: ErrorCode, message: string, details: Record<string, string> = {}) {
     super(message);
-    this.name = 'Refusal';
+    this.name = 'S3Error';
     this.code = code;
     this.status = STATUSES[code];
     this.details = details;

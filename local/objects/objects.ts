@@ -1,14 +1,14 @@
 /**
- * An object store for one machine that speaks S3: one bucket, path style, every request verified by AWS Signature
- * Version 4. For trying out, development and tests.
+ * An S3-compatible object store for one machine, with one bucket and path-style addresses. It verifies the AWS Signature
+ * Version 4 of every request. For evaluation, development and tests.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lockDataFolder } from '../folder-lock.ts';
-import { answer, type ObjectsContext } from './requests.ts';
-import { openShelf } from './shelf.ts';
+import { handleRequest, type ObjectsContext } from './requests.ts';
+import { openStorage } from './storage.ts';
 
 export interface Objects {
   /** `http://host:port`. */
@@ -20,10 +20,10 @@ const MAX_OBJECT_BYTES = 512 * 1024 * 1024;
 
 /**
  * Starts the store with its one bucket.
- * @param options.dataDir folder that keeps the objects; without it they are forgotten at the end
- * @param options.maxObjectBytes the largest object that is taken, by default 512 MiB
- * @param options.now the clock that signatures are judged by
- * @throws Error where another process uses the folder or the port is taken
+ * @param options.dataDir the folder of the objects; without it they are deleted on close
+ * @param options.maxObjectBytes the maximum size of an object, 512 MiB by default
+ * @param options.now the clock for the verification of signatures
+ * @throws Error if another process uses the folder or the port is in use
  */
 export async function startObjects(options: {
   host?: string;
@@ -42,16 +42,16 @@ export async function startObjects(options: {
   const context: ObjectsContext = {
     bucket,
     credentials: { accessKeyId, secretAccessKey },
-    shelf: openShelf(folder),
+    storage: openStorage(folder),
     maxObjectBytes: options.maxObjectBytes ?? MAX_OBJECT_BYTES,
     now: options.now ?? (() => new Date()),
   };
 
-  const server = createServer((request, response) => void answer(request, response, context, () => {}));
-  // Who asks first whether the body is wanted is refused before it is sent.
+  const server = createServer((request, response) => void handleRequest(request, response, context, () => {}));
+  // A client that sends "Expect: 100-continue" receives an error before it sends the body.
   server.on(
     'checkContinue',
-    (request: IncomingMessage, response: ServerResponse) => void answer(request, response, context, () => response.writeContinue()),
+    (request: IncomingMessage, response: ServerResponse) => void handleRequest(request, response, context, () => response.writeContinue()),
   );
   async function release(): Promise<void> {
     await hold.release();

@@ -1,21 +1,21 @@
-/** From a request to its answer: who asks, for what, and which part of S3 that is. */
+/** Verifies a request and routes it to the S3 operation. */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { copyObject } from './copy.ts';
-import { giveObject } from './download.ts';
-import { Refusal } from './errors.ts';
+import { getObject } from './download.ts';
+import { S3Error } from './errors.ts';
 import { listObjects } from './listing.ts';
-import type { Shelf } from './shelf.ts';
+import type { Storage } from './storage.ts';
 import { decodePercent, queryOf, verify, type Credentials, type PayloadHash } from './signature.ts';
-import { takeObject } from './upload.ts';
+import { putObject } from './upload.ts';
 import { document, keysToDelete } from './xml.ts';
 
 export interface ObjectsContext {
   bucket: string;
   credentials: Credentials;
-  shelf: Shelf;
-  /** The largest object that is taken, in bytes. */
+  storage: Storage;
+  /** The maximum size of an object. */
   maxObjectBytes: number;
   now: () => Date;
 }
@@ -24,12 +24,12 @@ const MAX_KEY_BYTES = 1024;
 const MAX_DELETE_BYTES = 2 * 1024 * 1024;
 const COMMON_PARAMETERS = /^(X-Amz-|x-amz-|x-id$)/;
 
-/** Answers one request. Never throws. @param mayContinue tells a client that waits for it to send the body */
-export async function answer(
+/** Handles one request. Never rejects. @param sendContinue asks a waiting client to send the body */
+export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
   context: ObjectsContext,
-  mayContinue: () => void,
+  sendContinue: () => void,
 ): Promise<void> {
   const requestId = randomBytes(8).toString('hex').toUpperCase();
   response.setHeader('x-amz-request-id', requestId);
@@ -40,26 +40,26 @@ export async function answer(
     const payloadHash = verify(signed, context.credentials, context.now());
     const { bucket, key } = addressOf(target);
     if (bucket === '') return listBuckets(request, response, context);
-    if (bucket !== context.bucket) throw new Refusal('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: bucket });
-    mayContinue();
-    await (key === '' ? answerBucket(request, response, payloadHash, context) : answerObject(request, response, key, payloadHash, context));
+    if (bucket !== context.bucket) throw new S3Error('NoSuchBucket', 'The specified bucket does not exist.', { BucketName: bucket });
+    sendContinue();
+    await (key === '' ? handleBucket(request, response, payloadHash, context) : handleObject(request, response, key, payloadHash, context));
   } catch (error) {
-    refuse(request, response, error, requestId);
+    sendError(request, response, error, requestId);
   }
 }
 
-/** Bucket and key of a path-style address. @throws Refusal where it is no such address */
+/** The bucket and key of a path-style address. @throws S3Error if the address is invalid */
 function addressOf(target: string): { bucket: string; key: string } {
   const path = target.split('?', 1)[0]!;
-  if (!path.startsWith('/')) throw new Refusal('InvalidURI', 'The request target must be a path.');
+  if (!path.startsWith('/')) throw new S3Error('InvalidURI', 'The request target must be a path.');
   const [bucket = '', ...rest] = path.slice(1).split('/');
   const key = decodePercent(rest.join('/'));
   if (Buffer.byteLength(key) > MAX_KEY_BYTES)
-    throw new Refusal('KeyTooLongError', 'Your key is too long', { MaxSizeAllowed: String(MAX_KEY_BYTES) });
+    throw new S3Error('KeyTooLongError', 'Your key is too long', { MaxSizeAllowed: String(MAX_KEY_BYTES) });
   return { bucket: decodePercent(bucket), key };
 }
 
-async function answerObject(
+async function handleObject(
   request: IncomingMessage,
   response: ServerResponse,
   key: string,
@@ -68,29 +68,29 @@ async function answerObject(
 ): Promise<void> {
   const query = queryOf(request.url!);
   const reading = request.method === 'GET' || request.method === 'HEAD';
-  refuseParameters(query, reading ? /^response-/ : /^$/);
+  rejectUnknownParameters(query, reading ? /^response-/ : /^$/);
   switch (request.method) {
     case 'GET':
     case 'HEAD':
-      return giveObject(request, response, key, query, context.shelf);
+      return getObject(request, response, key, query, context.storage);
     case 'PUT': {
       if (request.headers['x-amz-copy-source'] !== undefined) return copyObject(request, response, key, context);
-      const object = await takeObject(request, key, payloadHash, context.shelf, context.maxObjectBytes, context.now);
+      const object = await putObject(request, key, payloadHash, context.storage, context.maxObjectBytes, context.now);
       response.writeHead(200, { etag: `"${object.md5}"`, 'content-length': 0 }).end();
       return;
     }
     case 'DELETE':
-      context.shelf.remove(key);
+      context.storage.remove(key);
       response.writeHead(204).end();
       return;
     default:
-      throw new Refusal('MethodNotAllowed', 'The specified method is not allowed against this resource.', {
+      throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource.', {
         Method: String(request.method),
       });
   }
 }
 
-async function answerBucket(
+async function handleBucket(
   request: IncomingMessage,
   response: ServerResponse,
   payloadHash: PayloadHash,
@@ -99,28 +99,31 @@ async function answerBucket(
   const query = new Map(queryOf(request.url!));
   switch (request.method) {
     case 'HEAD':
-      refuseParameters([...query], /^$/);
+      rejectUnknownParameters([...query], /^$/);
       response.writeHead(200).end();
       return;
     case 'GET':
       if (query.get('list-type') !== '2')
-        throw new Refusal('NotImplemented', 'Of bucket reads, only ListObjectsV2 is supported by the embedded object store.');
-      refuseParameters([...query], /^(list-type|prefix|delimiter|max-keys|continuation-token|start-after|encoding-type|fetch-owner)$/);
-      return sendXml(response, 200, listObjects(context.bucket, query, context.shelf));
+        throw new S3Error('NotImplemented', 'The embedded object store supports only ListObjectsV2 for GET requests on a bucket.');
+      rejectUnknownParameters(
+        [...query],
+        /^(list-type|prefix|delimiter|max-keys|continuation-token|start-after|encoding-type|fetch-owner)$/,
+      );
+      return sendXml(response, 200, listObjects(context.bucket, query, context.storage));
     case 'POST': {
       if (!query.has('delete'))
-        throw new Refusal('NotImplemented', 'Of bucket posts, only DeleteObjects is supported by the embedded object store.');
-      refuseParameters([...query], /^delete$/);
+        throw new S3Error('NotImplemented', 'The embedded object store supports only DeleteObjects for POST requests on a bucket.');
+      rejectUnknownParameters([...query], /^delete$/);
       const { keys, quiet } = keysToDelete(await smallBody(request, payloadHash));
-      for (const key of keys) context.shelf.remove(key);
+      for (const key of keys) context.storage.remove(key);
       return sendXml(response, 200, document('DeleteResult', quiet ? {} : { Deleted: keys.map((Key) => ({ Key })) }));
     }
     case 'PUT':
-      throw new Refusal('BucketAlreadyOwnedByYou', 'The bucket you tried to create already exists, and you own it.', {
+      throw new S3Error('BucketAlreadyOwnedByYou', 'The bucket you tried to create already exists, and you own it.', {
         BucketName: context.bucket,
       });
     default:
-      throw new Refusal('MethodNotAllowed', 'The specified method is not allowed against this resource.', {
+      throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource.', {
         Method: String(request.method),
       });
   }
@@ -128,7 +131,7 @@ async function answerBucket(
 
 function listBuckets(request: IncomingMessage, response: ServerResponse, { bucket }: ObjectsContext): void {
   if (request.method !== 'GET')
-    throw new Refusal('MethodNotAllowed', 'The specified method is not allowed against this resource.', { Method: String(request.method) });
+    throw new S3Error('MethodNotAllowed', 'The specified method is not allowed against this resource.', { Method: String(request.method) });
   sendXml(
     response,
     200,
@@ -136,32 +139,32 @@ function listBuckets(request: IncomingMessage, response: ServerResponse, { bucke
   );
 }
 
-/** A parameter that is passed over could mean something else than what was done. */
-function refuseParameters(query: [string, string][], known: RegExp): void {
+/** Rejects unknown parameters: if they were ignored, the result could differ from what the client asked for. */
+function rejectUnknownParameters(query: [string, string][], known: RegExp): void {
   for (const [name] of query)
     if (!COMMON_PARAMETERS.test(name) && !known.test(name))
-      throw new Refusal('NotImplemented', `The parameter ${name} is not supported by the embedded object store.`);
+      throw new S3Error('NotImplemented', `The parameter ${name} is not supported by the embedded object store.`);
 }
 
-/** A small body, read whole and held against its digests. @throws Refusal */
+/** Reads a small body and verifies its digests. @throws S3Error */
 async function smallBody(request: IncomingMessage, payloadHash: PayloadHash): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   for await (const bytes of request) {
     size += (bytes as Buffer).length;
-    if (size > MAX_DELETE_BYTES) throw new Refusal('EntityTooLarge', 'The request body is too large.');
+    if (size > MAX_DELETE_BYTES) throw new S3Error('EntityTooLarge', 'The request body is too large.');
     parts.push(bytes as Buffer);
   }
   const body = Buffer.concat(parts);
   if (payloadHash !== 'UNSIGNED-PAYLOAD' && createHash('sha256').update(body).digest('hex') !== payloadHash)
-    throw new Refusal('XAmzContentSHA256Mismatch', "The provided 'x-amz-content-sha256' header does not match what was computed.");
+    throw new S3Error('XAmzContentSHA256Mismatch', "The provided 'x-amz-content-sha256' header does not match what was computed.");
   const [md5, crc] = [request.headers['content-md5'], request.headers['x-amz-checksum-crc32']];
   if (md5 !== undefined && createHash('md5').update(body).digest('base64') !== md5)
-    throw new Refusal('BadDigest', 'The Content-MD5 you specified did not match what we received.');
+    throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.');
   if (crc !== undefined) {
     const sum = Buffer.alloc(4);
     sum.writeUInt32BE(crc32(body));
-    if (sum.toString('base64') !== crc) throw new Refusal('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
+    if (sum.toString('base64') !== crc) throw new S3Error('BadDigest', 'The CRC32 you specified did not match the calculated checksum.');
   }
   return body.toString();
 }
@@ -170,20 +173,20 @@ function sendXml(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'application/xml', 'content-length': Buffer.byteLength(text) }).end(text);
 }
 
-function refuse(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
+function sendError(request: IncomingMessage, response: ServerResponse, error: unknown, requestId: string): void {
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
   }
-  const refusal =
-    error instanceof Refusal ? error : new Refusal('InternalError', `We encountered an internal error: ${(error as Error).message}`);
-  const body = document('Error', { Code: refusal.code, Message: refusal.message, ...refusal.details, RequestId: requestId }, false);
-  // The rest of a body that nobody wants is read away, or the client would not get to read why.
+  const failure =
+    error instanceof S3Error ? error : new S3Error('InternalError', `We encountered an internal error: ${(error as Error).message}`);
+  const body = document('Error', { Code: failure.code, Message: failure.message, ...failure.details, RequestId: requestId }, false);
+  // Read the rest of the body, because a client that is still sending would not read the error.
   if (!request.complete) {
     response.setHeader('connection', 'close');
     request.resume();
   }
-  if (refusal.code === 'InvalidRange') response.setHeader('content-range', `bytes */${refusal.details['ActualObjectSize']}`);
-  if (request.method === 'HEAD') response.writeHead(refusal.status).end();
-  else sendXml(response, refusal.status, body);
+  if (failure.code === 'InvalidRange') response.setHeader('content-range', `bytes */${failure.details['ActualObjectSize']}`);
+  if (request.method === 'HEAD') response.writeHead(failure.status).end();
+  else sendXml(response, failure.status, body);
 }

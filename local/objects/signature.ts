@@ -1,16 +1,16 @@
 /**
- * AWS Signature Version 4, verified: in the Authorization header and in presigned queries. Pure.
+ * Verifies AWS Signature Version 4, in the Authorization header and in presigned queries. Pure.
  * Rules: "Authenticating Requests (AWS Signature Version 4)" of the Amazon S3 API reference.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { Refusal } from './errors.ts';
+import { S3Error } from './errors.ts';
 
 export interface Credentials {
   accessKeyId: string;
   secretAccessKey: string;
 }
 
-/** A request as it came over the wire. */
+/** A request as it was received. */
 export interface SignedRequest {
   method: string;
   /** Path and query, not decoded. */
@@ -19,7 +19,7 @@ export interface SignedRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** What was signed of the body: a SHA-256 in hexadecimal, or one of the words that stand for it. */
+/** The signed hash of the body: a SHA-256 in hexadecimal, or a constant such as `UNSIGNED-PAYLOAD`. */
 export type PayloadHash = string;
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -35,20 +35,20 @@ interface Claim {
   signedHeaders: string[];
   signature: string;
   payloadHash: PayloadHash;
-  /** Pairs of the query that are signed. */
+  /** The signed pairs of the query. */
   query: [string, string][];
 }
 
-/** Decodes a path or a part of a query. @throws Refusal where it is not what percent-encoding makes of text */
+/** Decodes a path or a part of a query. @throws S3Error if it is not percent-encoded UTF-8 */
 export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Refusal('InvalidURI', `${text} is not percent-encoded UTF-8.`);
+    throw new S3Error('InvalidURI', `${text} is not percent-encoded UTF-8.`);
   }
 }
 
-/** The pairs of a target's query, decoded, in their order. */
+/** The decoded pairs of a target's query, in their order. */
 export function queryOf(target: string): [string, string][] {
   const start = target.indexOf('?');
   if (start === -1 || start === target.length - 1) return [];
@@ -65,27 +65,27 @@ export function queryOf(target: string): [string, string][] {
 
 /**
  * Verifies a request's signature, freshness and scope.
- * @returns what was signed of the body, for the caller to hold the body against
- * @throws Refusal for any request that the credentials' owner did not sign just so
+ * @returns the signed hash of the body; the caller must verify the body with it
+ * @throws S3Error if the request is not signed with these credentials
  */
 export function verify(request: SignedRequest, credentials: Credentials, now: Date): PayloadHash {
   const query = queryOf(request.target);
   const authorization = header(request, 'authorization');
   const presigned = query.some(([name]) => name === 'X-Amz-Algorithm' || name === 'X-Amz-Signature');
   if (authorization !== null && presigned)
-    throw new Refusal('InvalidArgument', 'Only one auth mechanism allowed; send either the Authorization header or a presigned query.');
-  if (authorization === null && !presigned) throw new Refusal('AccessDenied', 'The request is not signed.');
+    throw new S3Error('InvalidArgument', 'Only one auth mechanism allowed; send either the Authorization header or a presigned query.');
+  if (authorization === null && !presigned) throw new S3Error('AccessDenied', 'The request is not signed.');
 
   const claim = presigned ? presignedClaim(request, query, now) : headerClaim(request, query, authorization!, now);
-  refuseUnsigned(request, claim);
+  requireSignedHeaders(request, claim);
   if (claim.accessKeyId !== credentials.accessKeyId)
-    throw new Refusal('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.', {
+    throw new S3Error('InvalidAccessKeyId', 'The AWS Access Key Id you provided does not exist in our records.', {
       AWSAccessKeyId: claim.accessKeyId,
     });
 
   const expected = sign(credentials.secretAccessKey, claim.scope, stringToSign(claim, canonicalRequest(request, claim)));
   if (!/^[0-9a-f]{64}$/.test(claim.signature) || !timingSafeEqual(expected, Buffer.from(claim.signature, 'hex')))
-    throw new Refusal(
+    throw new S3Error(
       'SignatureDoesNotMatch',
       'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
     );
@@ -98,7 +98,7 @@ function header(request: SignedRequest, name: string): string | null {
 }
 
 function headerClaim(request: SignedRequest, query: [string, string][], authorization: string, now: Date): Claim {
-  const malformed = (why: string): Refusal => new Refusal('AuthorizationHeaderMalformed', `The authorization header is malformed; ${why}.`);
+  const malformed = (why: string): S3Error => new S3Error('AuthorizationHeaderMalformed', `The authorization header is malformed; ${why}.`);
   if (!authorization.startsWith(`${ALGORITHM} `)) throw malformed(`only ${ALGORITHM} is supported`);
   const parts = new Map<string, string>();
   for (const part of authorization.slice(ALGORITHM.length + 1).split(',')) {
@@ -111,15 +111,15 @@ function headerClaim(request: SignedRequest, query: [string, string][], authoriz
   const timestamp = header(request, 'x-amz-date');
   const at = instant(timestamp);
   if (timestamp === null || at === null)
-    throw new Refusal('AccessDenied', 'A request that is signed in its headers needs a valid x-amz-date.');
+    throw new S3Error('AccessDenied', 'A request that is signed in its headers needs a valid x-amz-date.');
   if (Math.abs(now.getTime() - at) > SKEW_MS)
-    throw new Refusal('RequestTimeTooSkewed', 'The difference between the request time and the current time is too large.', {
+    throw new S3Error('RequestTimeTooSkewed', 'The difference between the request time and the current time is too large.', {
       RequestTime: timestamp,
       ServerTime: now.toISOString(),
       MaxAllowedSkewMilliseconds: String(SKEW_MS),
     });
   const payloadHash = header(request, 'x-amz-content-sha256');
-  if (payloadHash === null) throw new Refusal('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
+  if (payloadHash === null) throw new S3Error('InvalidRequest', 'Missing required header for this request: x-amz-content-sha256');
   return {
     ...scopeOf(credential, timestamp, malformed),
     timestamp,
@@ -131,7 +131,7 @@ function headerClaim(request: SignedRequest, query: [string, string][], authoriz
 }
 
 function presignedClaim(request: SignedRequest, query: [string, string][], now: Date): Claim {
-  const wrong = (why: string): Refusal => new Refusal('AuthorizationQueryParametersError', `${why}.`);
+  const wrong = (why: string): S3Error => new S3Error('AuthorizationQueryParametersError', `${why}.`);
   const one = (name: string): string => {
     const values = query.filter(([given]) => given === name);
     if (values.length !== 1 || values[0]![1] === '') throw wrong(`Query-string authentication requires ${name} exactly once`);
@@ -149,10 +149,10 @@ function presignedClaim(request: SignedRequest, query: [string, string][], now: 
     throw wrong(`X-Amz-Expires must be a number of seconds from 1 to ${MAX_EXPIRY_SECONDS}`);
   const at = instant(timestamp);
   if (at === null) throw wrong("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
-  if (at - now.getTime() > SKEW_MS) throw new Refusal('AccessDenied', 'Request is not yet valid', { ServerTime: now.toISOString() });
+  if (at - now.getTime() > SKEW_MS) throw new S3Error('AccessDenied', 'Request is not yet valid', { ServerTime: now.toISOString() });
   const end = at + Number(expires) * 1000;
   if (now.getTime() > end)
-    throw new Refusal('AccessDenied', 'Request has expired', {
+    throw new S3Error('AccessDenied', 'Request has expired', {
       'X-Amz-Expires': expires,
       Expires: new Date(end).toISOString(),
       ServerTime: now.toISOString(),
@@ -168,13 +168,13 @@ function presignedClaim(request: SignedRequest, query: [string, string][], now: 
   };
 }
 
-function scopeOf(credential: string, timestamp: string, wrong: (why: string) => Refusal): Pick<Claim, 'accessKeyId' | 'scope'> {
+function scopeOf(credential: string, timestamp: string, wrong: (why: string) => S3Error): Pick<Claim, 'accessKeyId' | 'scope'> {
   const parts = credential.split('/');
   const scope = parts.slice(-4);
   const [date, region, service, terminator] = scope;
   if (parts.length < 5 || service !== 's3' || terminator !== 'aws4_request' || region === '')
     throw wrong('the Credential must be <key>/<date>/<region>/s3/aws4_request');
-  if (date !== timestamp.slice(0, 8)) throw wrong(`the Credential's date ${date} is not that of the request`);
+  if (date !== timestamp.slice(0, 8)) throw wrong(`the Credential's date ${date} is not the date of the request`);
   return { accessKeyId: parts.slice(0, -4).join('/'), scope };
 }
 
@@ -186,12 +186,12 @@ function instant(timestamp: string | null): number | null {
   return Number.isNaN(at) ? null : at;
 }
 
-/** The host, and every header that the store acts on as S3's own, must be among those signed. */
-function refuseUnsigned(request: SignedRequest, { signedHeaders }: Claim): void {
+/** The host and every `x-amz-` header must be signed. */
+function requireSignedHeaders(request: SignedRequest, { signedHeaders }: Claim): void {
   const signed = new Set(signedHeaders);
   const missing = ['host', ...Object.keys(request.headers).filter((name) => name.startsWith('x-amz-'))].filter((name) => !signed.has(name));
   if (missing.length > 0)
-    throw new Refusal('AccessDenied', 'There were headers present in the request which were not signed', {
+    throw new S3Error('AccessDenied', 'There were headers present in the request which were not signed', {
       HeadersNotSigned: missing.join(', '),
     });
 }
@@ -211,7 +211,7 @@ function canonicalRequest(request: SignedRequest, claim: Claim): string {
   return [request.method, canonicalPath, query, headers, claim.signedHeaders.join(';'), claim.payloadHash].join('\n');
 }
 
-/** Percent-encoding as the signature wants it: everything but letters, digits and `-._~`. */
+/** Percent-encoding for the signature: everything except letters, digits and `-._~`. */
 function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -1,15 +1,15 @@
-/** Takes an object's body in: counted, hashed and held against everything that was said of it, then kept. */
+/** PutObject: stores a body after its length, hash and checksums are verified. */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { chunkReader } from './chunked.ts';
-import { Refusal } from './errors.ts';
-import type { Shelf, StoredObject } from './shelf.ts';
+import { S3Error } from './errors.ts';
+import type { Storage, StoredObject } from './storage.ts';
 import type { PayloadHash } from './signature.ts';
 
 const CHUNKED = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER';
 const KEPT_HEADERS = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'];
-const REFUSED_HEADERS = [
+const UNSUPPORTED_HEADERS = [
   'if-match',
   'if-none-match',
   'x-amz-server-side-encryption-customer-key',
@@ -20,28 +20,28 @@ const CHECKSUM = 'x-amz-checksum-';
 
 /**
  * Stores a request's body under a key.
- * @param maxBytes the largest object that is taken
- * @throws Refusal where body and promise differ; then nothing is stored
+ * @param maxBytes the maximum size of an object, in bytes
+ * @throws S3Error if the body does not match its declared length, hash or checksums; then nothing is stored
  */
-export async function takeObject(
+export async function putObject(
   request: IncomingMessage,
   key: string,
   payloadHash: PayloadHash,
-  shelf: Shelf,
+  storage: Storage,
   maxBytes: number,
   now: () => Date,
 ): Promise<StoredObject> {
   const text = (name: string): string | null => (request.headers[name] as string | undefined) ?? null;
-  for (const name of REFUSED_HEADERS)
-    if (text(name) !== null) throw new Refusal('NotImplemented', `The header ${name} is not supported by the embedded object store.`);
+  for (const name of UNSUPPORTED_HEADERS)
+    if (text(name) !== null) throw new S3Error('NotImplemented', `The header ${name} is not supported by the embedded object store.`);
   const body = await openBody(request, payloadHash);
-  const promised = body.length;
-  if (promised > maxBytes) throw tooLarge(maxBytes);
+  const declared = body.length;
+  if (declared > maxBytes) throw tooLarge(maxBytes);
 
   const sums = { md5: createHash('md5'), sha1: createHash('sha1'), sha256: createHash('sha256') };
   let crc = 0;
   let size = 0;
-  const draft = await shelf.begin(key);
+  const draft = await storage.begin(key);
   try {
     for await (const bytes of body.stream) {
       size += (bytes as Buffer).length;
@@ -50,19 +50,19 @@ export async function takeObject(
       crc = crc32(bytes as Buffer, crc);
       await draft.write(bytes as Buffer);
     }
-    if (size !== promised) throw new Refusal('IncompleteBody', `The body has ${size} bytes, not the ${promised} that were announced.`);
+    if (size !== declared) throw new S3Error('IncompleteBody', `The body has ${size} bytes, not the declared ${declared}.`);
     const digests = { md5: sums.md5.digest(), sha1: sums.sha1.digest(), sha256: sums.sha256.digest(), crc32: crcBytes(crc) };
     if (/^[0-9a-f]{64}$/.test(payloadHash) && digests.sha256.toString('hex') !== payloadHash)
-      throw new Refusal('XAmzContentSHA256Mismatch', "The provided 'x-amz-content-sha256' header does not match what was computed.");
+      throw new S3Error('XAmzContentSHA256Mismatch', "The provided 'x-amz-content-sha256' header does not match what was computed.");
     const md5 = text('content-md5');
     if (md5 !== null && md5 !== digests.md5.toString('base64'))
-      throw new Refusal('BadDigest', 'The Content-MD5 you specified did not match what we received.');
+      throw new S3Error('BadDigest', 'The Content-MD5 you specified did not match what we received.');
     for (const [name, value] of checksums(request, body.trailers)) {
       const digest = digests[name as keyof typeof digests] as Buffer | undefined;
       if (digest === undefined || name === 'md5')
-        throw new Refusal('NotImplemented', `Checksums by ${name} are not supported by the embedded object store.`);
+        throw new S3Error('NotImplemented', `Checksums by ${name} are not supported by the embedded object store.`);
       if (digest.toString('base64') !== value)
-        throw new Refusal('BadDigest', `The ${name.toUpperCase()} you specified did not match the calculated checksum.`);
+        throw new S3Error('BadDigest', `The ${name.toUpperCase()} you specified did not match the calculated checksum.`);
     }
     return await draft.commit({
       md5: digests.md5.toString('hex'),
@@ -71,10 +71,10 @@ export async function takeObject(
       modified: now().getTime(),
     });
   } catch (error) {
-    // A client that went away is no fault of ours.
-    throw error instanceof Refusal || !request.destroyed || request.complete
+    // If the client closed the connection, this is not a fault of the store.
+    throw error instanceof S3Error || !request.destroyed || request.complete
       ? error
-      : new Refusal('IncompleteBody', 'The connection ended before the body did.');
+      : new S3Error('IncompleteBody', 'The connection was closed before the end of the body.');
   } finally {
     await draft.discard();
   }
@@ -86,36 +86,36 @@ async function openBody(
 ): Promise<{ stream: AsyncIterable<unknown>; length: number; trailers: Map<string, string> | null }> {
   const chunked = (request.headers['content-encoding'] ?? '').split(',').some((coding) => coding.trim() === 'aws-chunked');
   if (payloadHash.startsWith('STREAMING-') && payloadHash !== CHUNKED)
-    throw new Refusal(
+    throw new S3Error(
       'NotImplemented',
-      `Bodies of kind ${payloadHash} are not supported by the embedded object store; send the body unsigned or whole.`,
+      `Bodies of type ${payloadHash} are not supported by the embedded object store; send the body unsigned or in one piece.`,
     );
   if (chunked !== (payloadHash === CHUNKED))
-    throw new Refusal('InvalidRequest', `A body in aws-chunked goes with x-amz-content-sha256: ${CHUNKED}, and no other does.`);
+    throw new S3Error('InvalidRequest', `x-amz-content-sha256 must be ${CHUNKED} for a body in aws-chunked, and only for such a body.`);
   const announced = request.headers[chunked ? 'x-amz-decoded-content-length' : 'content-length'];
   if (announced === undefined || !/^\d{1,15}$/.test(String(announced)))
-    throw new Refusal('MissingContentLength', 'You must provide the Content-Length HTTP header.');
+    throw new S3Error('MissingContentLength', 'You must provide the Content-Length HTTP header.');
   if (!chunked) return { stream: request, length: Number(announced), trailers: null };
   const { stream, trailers } = chunkReader();
   request.once('error', (error) => stream.destroy(error));
   request.once('close', () => {
-    if (!request.complete) stream.destroy(new Refusal('IncompleteBody', 'The connection ended before the body did.'));
+    if (!request.complete) stream.destroy(new S3Error('IncompleteBody', 'The connection was closed before the end of the body.'));
   });
   return { stream: request.pipe(stream), length: Number(announced), trailers };
 }
 
-/** Checksums that were promised, in headers or, at the end, in trailers that the header announced. */
+/** The declared checksums, from headers and from trailers that a header announced. */
 function checksums(request: IncomingMessage, trailers: Map<string, string> | null): [string, string][] {
   const announced = request.headers['x-amz-trailer'];
   if (typeof announced === 'string' && trailers?.has(announced.toLowerCase()) !== true)
-    throw new Refusal('InvalidRequest', `The announced trailer ${announced} did not come.`);
+    throw new S3Error('InvalidRequest', `The announced trailer ${announced} is missing.`);
   return [...Object.entries(request.headers), ...(trailers ?? [])].flatMap(([name, value]) => {
     if (!name.startsWith(CHECKSUM) || ['x-amz-checksum-type', 'x-amz-checksum-algorithm', 'x-amz-checksum-mode'].includes(name)) return [];
     return [[name.slice(CHECKSUM.length), String(value)] as [string, string]];
   });
 }
 
-/** The headers that come back with an object. @throws Refusal if they are too long */
+/** The headers that are returned with an object. @throws S3Error if they are too long */
 export function keptHeaders(request: IncomingMessage): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -131,7 +131,7 @@ export function keptHeaders(request: IncomingMessage): Record<string, string> {
     if (shown !== '') kept[name] = shown;
   }
   if (JSON.stringify(kept).length > 8192)
-    throw new Refusal('InvalidRequest', 'Your metadata headers exceed the maximum allowed metadata size.');
+    throw new S3Error('InvalidRequest', 'Your metadata headers exceed the maximum allowed metadata size.');
   return kept;
 }
 
@@ -141,5 +141,5 @@ function crcBytes(crc: number): Buffer {
   return bytes;
 }
 
-const tooLarge = (maxBytes: number): Refusal =>
-  new Refusal('EntityTooLarge', 'Your proposed upload exceeds the maximum allowed object size.', { MaxSizeAllowed: String(maxBytes) });
+const tooLarge = (maxBytes: number): S3Error =>
+  new S3Error('EntityTooLarge', 'Your proposed upload exceeds the maximum allowed object size.', { MaxSizeAllowed: String(maxBytes) });

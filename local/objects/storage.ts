@@ -1,6 +1,7 @@
 /**
- * Objects on disk, each in one file that is written aside and renamed: its bytes, then a description of it as JSON, then
- * the description's length. Files are named by the digest of the key, so no key can lead out of the folder.
+ * Objects on disk. Each is one file: the object's bytes, then its description as JSON, then the length of the description.
+ * A file is written to another folder first and then renamed. Its name is the digest of the key, so that no key can refer
+ * to a file outside the folder.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { closeSync, fstatSync, mkdirSync, openSync, readSync, readdirSync, renameSync, rmSync } from 'node:fs';
@@ -11,21 +12,21 @@ export interface StoredObject {
   key: string;
   /** In bytes. */
   size: number;
-  /** MD5 in hexadecimal, as S3 gives it for objects put in one request. */
+  /** MD5 in hexadecimal, as S3's ETag of objects that are uploaded in one request. */
   md5: string;
   contentType: string;
-  /** Headers that come back with the object: content-disposition, cache-control, x-amz-meta-… */
+  /** Headers that are returned with the object: content-disposition, cache-control, x-amz-meta-… */
   headers: Record<string, string>;
   /** Milliseconds since 1970. */
   modified: number;
 }
 
-export interface Shelf {
-  /** Objects whose key begins with `prefix`, by key in UTF-8 order. */
+export interface Storage {
+  /** Objects whose key starts with `prefix`, sorted by key in UTF-8 order. */
   list(prefix: string): StoredObject[];
-  /** A new object that nobody sees before `commit`. */
+  /** Starts a new object. It becomes visible on `commit`. */
   begin(key: string): Promise<Draft>;
-  /** Opens an object's file for reading; what is read stays the same if it is replaced meanwhile. Null if there is none. */
+  /** Opens an object for reading; null if it does not exist. A later replacement does not change what is read. */
   read(key: string): Promise<{ object: StoredObject; file: FileHandle } | null>;
   remove(key: string): void;
 }
@@ -33,14 +34,14 @@ export interface Shelf {
 export interface Draft {
   write(bytes: Uint8Array): Promise<void>;
   commit(description: Omit<StoredObject, 'key' | 'size'>): Promise<StoredObject>;
-  /** Forgets it. Idempotent, and harmless after `commit`. */
+  /** Deletes the draft. Idempotent; does nothing after `commit`. */
   discard(): Promise<void>;
 }
 
 const LENGTH_BYTES = 4;
 
-/** Opens a folder of objects. What an interrupted upload left is removed; a file that is not whole is passed over. */
-export function openShelf(folder: string): Shelf {
+/** Opens a folder of objects. Removes interrupted uploads and ignores incomplete files. */
+export function openStorage(folder: string): Storage {
   const [objects, drafts] = [join(folder, 'objects'), join(folder, 'drafts')];
   rmSync(drafts, { recursive: true, force: true });
   for (const path of [objects, drafts]) mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -60,7 +61,7 @@ export function openShelf(folder: string): Shelf {
       const path = join(drafts, randomUUID());
       const file = await open(path, 'wx', 0o600);
       let size = 0;
-      let over = false;
+      let isClosed = false;
       return {
         async write(bytes) {
           await file.writeFile(bytes);
@@ -74,15 +75,15 @@ export function openShelf(folder: string): Shelf {
           await file.writeFile(Buffer.concat([text, length]));
           await file.sync();
           await file.close();
-          over = true;
-          // In one breath, or of two uploads at once the list could show one and the disk hold the other.
+          isClosed = true;
+          // Both in one tick: with two concurrent uploads, the list could otherwise show one and the disk contain the other.
           renameSync(path, pathOf(key));
           known.set(key, object);
           return object;
         },
         async discard() {
-          if (over) return;
-          over = true;
+          if (isClosed) return;
+          isClosed = true;
           await file.close();
           await rm(path, { force: true });
         },
@@ -92,7 +93,7 @@ export function openShelf(folder: string): Shelf {
       if (!known.has(key)) return null;
       const file = await open(pathOf(key), 'r').catch(() => null);
       if (file === null) return null;
-      // The description of the very file that was opened: a newer one may have taken its place since.
+      // Read the description from the opened file, because a newer file may have replaced it.
       const object = describeOpen(file.fd);
       if (object !== null) return { object, file };
       await file.close();
