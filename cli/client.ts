@@ -1,4 +1,4 @@
-/** HTTP client of the service. Retries with one idempotency key, and waits as long as `Retry-After` says. */
+/** HTTP client of the service. Retries with one idempotency key, and respects `Retry-After`. */
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../core/schemas.ts';
@@ -45,7 +45,7 @@ export interface Client {
   address(path: string): string;
   /** @throws CliError if the service rejects the scan or is unavailable for longer than maxWaitSeconds */
   submit(submission: Submission, idempotencyKey: string): Promise<Accepted>;
-  /** The current state of a scan, and when to poll again. */
+  /** Returns the current state of a scan, and the delay until the next poll. */
   poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
   reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<string>;
 }
@@ -155,7 +155,7 @@ export function retryAfterOf(header: string | null, now = Date.now()): number | 
   return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000));
 }
 
-/** Why a request must wait, as a sentence without its full stop. */
+/** The reason for a wait, as a sentence without its full stop. */
 export function reasonOf(answer: Answer): string {
   const known = readRefusal(answer.body);
   if (answer.status === 429) return 'The rate limit is reached';
@@ -185,7 +185,7 @@ export function causeOf(error: unknown): string {
   return printable(inner.message || (inner as { code?: string }).code || inner.name);
 }
 
-/** An error message that says what to do. */
+/** Converts an error response to a message with advice. */
 export function refusal(answer: Answer, baseUrl: string): CliError {
   const known: RefusalBody = readRefusal(answer.body);
   const said = known === null ? '' : known.message;

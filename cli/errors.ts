@@ -1,4 +1,4 @@
-/** Errors after which there is no verdict. The command line prints them and exits with 2. */
+/** Errors that prevent a verdict. The command line prints them and exits with 2. */
 
 /** What happened and what to do about it, one line each. */
 export class CliError extends Error {
@@ -27,7 +27,7 @@ export class UsageError extends CliError {
   }
 }
 
-/** The message of whatever was thrown: JavaScript allows any value. */
+/** The message of a thrown value, which may be of any type. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -8,7 +8,7 @@ import { readEvents } from './sse.ts';
 
 /** The progress of a scan. `pages` is null after a poll, which has no page counts. */
 export interface Step {
-  /** May be a phase that this command does not know. */
+  /** May be a phase that this version does not define. */
   phase: string;
   pages: { scanned: number; total: number } | null;
 }

@@ -1,13 +1,13 @@
-/** The options of `curbcut scan` that describe the scan. Thresholds come from core's table, so a new one appears here by itself. */
+/** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
 import { numberOf } from './commands/output.ts';
 import { UsageError } from './errors.ts';
 
-/** One option as --help and docs/cli.md show it. */
+/** An option in --help and docs/cli.md. */
 export interface OptionHelp {
-  /** With its value: `--min-score N`. */
+  /** With a placeholder for its value: `--min-score N`. */
   option: string;
   meaning: string;
 }
@@ -23,7 +23,7 @@ interface ValueSchema {
 
 const schemaOf = (name: ThresholdName): ValueSchema => THRESHOLDS[name].schema as ValueSchema;
 
-/** A description as a phrase, with what is allowed. */
+/** Converts a description to a phrase with the allowed values. */
 function phrase({ description = '', minimum, maximum, enum: values }: ValueSchema): string {
   const words = description.charAt(0).toLowerCase() + description.slice(1).replace(/\.$/, '');
   if (values !== undefined) return `${words}: ${values.join(', ')}`;

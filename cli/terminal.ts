@@ -29,7 +29,7 @@ export function terminalOf(
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const;
 export type Paint = keyof typeof CODES;
 
-/** Text in a colour, or as it is where the terminal shows none. */
+/** Colours a text if the terminal supports colours. */
 export function paint(terminal: Pick<Terminal, 'color'>, how: Paint, text: string): string {
   return terminal.color ? `\u001b[${CODES[how]}m${text}\u001b[0m` : text;
 }

@@ -29,14 +29,14 @@ export interface PodIdentity {
   shard: number;
 }
 
-/** The annotations in which the Job controller of Kubernetes states a pod's identity. The pod reads them as environment variables. */
+/** The annotations of the Job controller that identify a pod. The pod reads them as environment variables. */
 export const POD_IDENTITY_ANNOTATIONS = {
   JOB_COMPLETION_INDEX: 'batch.kubernetes.io/job-completion-index',
   JOB_INDEX_FAILURE_COUNT: 'batch.kubernetes.io/job-index-failure-count',
   JOB_INDEX_IGNORED_FAILURE_COUNT: 'batch.kubernetes.io/job-index-ignored-failure-count',
 } as const;
 
-/** Returns the identity that these counts state. Kubernetes counts evicted pods apart from failed ones; both were attempts. */
+/** Returns the identity of a pod. Kubernetes counts evicted and failed pods separately; both were attempts. */
 export function podIdentity(counts: Record<keyof typeof POD_IDENTITY_ANNOTATIONS, number>): PodIdentity {
   return { attempt: counts.JOB_INDEX_FAILURE_COUNT + counts.JOB_INDEX_IGNORED_FAILURE_COUNT, shard: counts.JOB_COMPLETION_INDEX };
 }

@@ -100,7 +100,7 @@ describe('groupViolations', () => {
       ),
     );
 
-  it('hold each element once, and are ordered worst first', () => {
+  it('assigns each element to one group, and sorts the worst groups first', () => {
     fc.assert(
       fc.property(arbitraryPages, (pages) => {
         const groups = groupViolations(pages);

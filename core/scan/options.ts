@@ -28,7 +28,7 @@ export const CrawlRules = Type.Object(
 );
 export type CrawlRules = Static<typeof CrawlRules>;
 
-/** Everything that decides what a scan does, with every default filled in. */
+/** The options of a scan, with all defaults filled in. */
 export const ScanOptions = Type.Object({
   url: Type.String({
     maxLength: URL_MAX_LENGTH,
@@ -50,10 +50,10 @@ export const ScanOptions = Type.Object({
 export type ScanOptions = Static<typeof ScanOptions>;
 export type OptionName = keyof ScanOptions;
 
-/** Options as a caller states them: everything but `url` has a default. */
+/** Options as a caller sends them. All except `url` are optional. */
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
-/** The options, beside `thresholds`, that a submission over HTTP may set. The others keep their defaults. */
+/** The options, in addition to `thresholds`, that a submission over HTTP may set. The others have their defaults. */
 export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion'] as const satisfies OptionName[];
 
 /** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */

@@ -21,7 +21,7 @@ export interface TargetRules {
   deny: readonly string[];
 }
 
-/** The addresses of a host, or why there are none. */
+/** The addresses of a host, or why it could not be resolved. */
 export type Resolution = { ok: true; addresses: string[] } | { ok: false; reason: 'not_found' | 'unavailable' };
 
 export interface Resolver {
@@ -34,7 +34,7 @@ export interface Resolver {
 }
 
 export type TargetJudgement =
-  /** `addresses`: every vetted address, in the resolver's order; empty only if a rule names the host and it has none. */
+  /** `addresses`: every vetted address, in the resolver's order; empty only if a rule names the host and it cannot be resolved. */
   { ok: true; addresses: readonly string[] } | { ok: false; reason: TargetRefusal; message: string };
 
 export type ScanUrlJudgement =
@@ -92,8 +92,8 @@ export async function judgeScanUrl(text: string, rules: TargetRules, resolver: R
 
 /**
  * Judges the host and port of a URL: first the URL itself, then every address that its name resolves to. All of them must
- * be allowed, because a later lookup may return any of them. A host that a rule of `allow` names is allowed whatever it
- * resolves to.
+ * be allowed, because a later lookup may return any of them. A host that a rule of `allow` names is allowed, regardless
+ * of its addresses.
  */
 export async function judgeTarget(url: URL, rules: TargetRules, resolver: Resolver): Promise<TargetJudgement> {
   const judged = judgeUrl(url, rules);

@@ -70,7 +70,7 @@ export type ThresholdCheck = {
   [K in ThresholdName]: { name: K; allowed: NonNullable<Thresholds[K]>; measured: ReturnType<Table[K]['measure']>; met: boolean };
 }[ThresholdName];
 
-/** `passed` is null if no threshold was set; `message` names each missed threshold, and is null if none was missed. */
+/** `passed` is null without thresholds. `message` describes each missed threshold, and is null if all were met. */
 export interface Verdict {
   passed: boolean | null;
   message: string | null;

@@ -11,7 +11,7 @@ const VERSIONS: Readonly<Record<WcagVersion, readonly string[]>> = { '2.1': ['2'
 
 /**
  * axe-core's rule tags for a target, cumulatively: 2.2 AA runs the rules of 2.0, 2.1 and 2.2 at A and AA.
- * Tags that axe-core does not know match no rule.
+ * Tags that axe-core does not define match no rule.
  */
 export function axeTags(level: WcagLevel, version: WcagVersion): string[] {
   return VERSIONS[version].flatMap((prefix) => LEVELS[level].map((suffix) => `wcag${prefix}${suffix}`));

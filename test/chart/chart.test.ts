@@ -44,7 +44,7 @@ const one = (objects: readonly Rendered[], kind: string, name: string): Rendered
 const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
-/** The environment as the process reads it; values from Secrets are given by the variable's name. */
+/** The environment of a container. `secrets` has the values from Secrets, by variable name. */
 function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
   return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
 }
@@ -146,7 +146,7 @@ describe('chart', function () {
         expect(podsOf(objects).get('curbcut-test')!.automountServiceAccountToken).to.equal(false);
       });
 
-      it('replaces replicas one by one, and keeps one while nodes are drained', () => {
+      it('replaces replicas one by one, and limits disruptions to one replica', () => {
         for (const process of ['api', 'operator']) {
           const { spec } = one(objects, 'Deployment', `curbcut-${process}`) as unknown as { spec: { strategy: object } };
           expect(spec.strategy).to.deep.equal({ type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } });
@@ -197,7 +197,7 @@ describe('chart', function () {
     expect(refusalOf({ ...PLAIN, 'scanner.seccompProfile': '/etc/profile.json' })).to.match(/seccompProfile/);
   });
 
-  it('gives scans a lower priority, by its own PriorityClass or a named one', () => {
+  it('sets a lower priority for scans: its own PriorityClass or a named one', () => {
     const classOf = (values: Record<string, unknown>) => {
       const objects = render({ ...PLAIN, ...values });
       const made = objects.filter(({ kind }) => kind === 'PriorityClass').map(({ metadata }) => metadata.name);
@@ -216,7 +216,7 @@ describe('chart', function () {
     expect(readConfiguration(EvaluationEnvironment, environment)).to.include({ CURBCUT_NAMESPACE: 'prod-scans', POD_NAMESPACE: 'prod' });
   });
 
-  it("gives node ports to the API and the evaluation's object store, but not to its database", () => {
+  it("sets node ports for the API and the evaluation's object store, but not for its database", () => {
     const ports = { 'api.service.type': 'NodePort', 'api.service.nodePort': 30080, 'evaluation.objectsNodePort': 30090 };
     const services = render({ ...EVALUATION, ...ports })
       .filter(({ kind }) => kind === 'Service')
@@ -243,7 +243,7 @@ describe('chart', function () {
       expect(others).to.not.contain(value);
   });
 
-  it('creates no Secret if existing ones are named, and refers to those', () => {
+  it('refers to existing Secrets if they are named, and creates none', () => {
     const objects = render(SECRETS);
     expect(objects.filter(({ kind }) => kind === 'Secret')).to.deep.equal([]);
     const refs = containerOf(objects, 'curbcut-operator').env!.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : []));
@@ -274,7 +274,7 @@ describe('chart', function () {
     expect(policies.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
   });
 
-  it('keeps scanners from clusterRanges, for clusters with public pod addresses', () => {
+  it('blocks scanners from clusterRanges, for clusters with public pod addresses', () => {
     const objects = render({ ...PLAIN, clusterRanges: ['100.0.0.0/16', '2a00:1::/48'] });
     const policy = JSON.stringify(one(objects, 'NetworkPolicy', 'curbcut-scanner'));
     expect(policy).to.match(/"cidr":"0\.0\.0\.0\/0","except":\[[^\]]*"100\.0\.0\.0\/16"\]/);

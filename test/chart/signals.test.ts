@@ -77,7 +77,7 @@ function problemsOf(expr: string, known: ReadonlyMap<string, readonly string[]>)
 describe('alerts', () => {
   const known = seriesOfCode();
 
-  it('are checked for metrics and labels that do not exist', () => {
+  it('are checked for unknown metrics and labels', () => {
     expect(problemsOf('sum by (nothing) (rate(curbcut_missing_total[5m]))', known)).to.deep.equal(['curbcut_missing_total', 'nothing']);
     expect(() => problemsOf('sum(rate(curbcut_scans_live[5m])', known)).to.throw('not PromQL');
   });
@@ -91,7 +91,7 @@ describe('alerts', () => {
       expect(annotations.description).to.match(/\.$/);
     });
 
-  it('use reasons and outcomes that the code has', () => {
+  it('use only reasons and outcomes that the code defines', () => {
     const sources = [
       'operator/scan/policy/condition-reasons.ts',
       'operator/scan/policy/pod-diagnostics.ts',

@@ -28,7 +28,7 @@ describe('curbcut scan', () => {
     service = undefined;
   });
 
-  /** Runs a scan against routes. The n-th answer of a route goes to its n-th request, the last one to all later requests. */
+  /** Runs a scan against routes. Each route sends its answers in order, and repeats the last one. */
   async function against(
     routes: Record<string, Answering[]>,
     args: string[] = [],
@@ -150,7 +150,7 @@ describe('curbcut scan', () => {
       expect(keys).to.deep.equal(['build-7', 'build-7', 'build-7']);
     });
 
-    it('waits as long as a 429 or 503 asks, and reports it', async () => {
+    it('waits for the Retry-After of a 429 or 503, and reports it', async () => {
       const ran = await against({
         [SUBMIT]: [
           replies(429, { detail: 'rate_limit_exceeded' }, { 'Retry-After': '7' }),
@@ -220,7 +220,7 @@ describe('curbcut scan', () => {
   });
 
   describe('following', () => {
-    it('keeps following through a phase that a newer service added', async () => {
+    it('continues to follow in a phase that a newer service added', async () => {
       const ran = await against({
         [SUBMIT]: [accepts],
         [EVENTS]: [streams(progress(1, 'warming', 0, 4)), streams(complete(3))],
@@ -230,7 +230,7 @@ describe('curbcut scan', () => {
       expect(ran.stderr).to.include('warming').and.not.include('sent a response');
     });
 
-    it('keeps polling through an unknown phase', async () => {
+    it('continues to poll in an unknown phase', async () => {
       const now = (status: string): Answering => replies(202, result({ status, score: null, passed: null, violations_count: null }));
       const ran = await against({
         [SUBMIT]: [accepts],
@@ -256,7 +256,7 @@ describe('curbcut scan', () => {
       expect(ran.stderr.match(/crawling/g)).to.have.length(1);
     });
 
-    it('polls as often as the service says if streams send no events', async () => {
+    it('polls at the interval of Retry-After if streams send no events', async () => {
       const now = (status: string): Answering =>
         replies(202, result({ status, score: null, passed: null, violations_count: null }), { 'Retry-After': '6' });
       const ran = await against({
@@ -363,7 +363,7 @@ describe('curbcut scan', () => {
       expect(service!.of('GET', /report$/)).to.have.length(2);
     });
 
-    it('that cannot be saved are reported after the verdict: exit code 2', async () => {
+    it('are reported after the verdict if they cannot be saved: exit code 2', async () => {
       const ran = await against(
         {
           [SUBMIT]: [accepts],
@@ -379,7 +379,7 @@ describe('curbcut scan', () => {
       expect((await readdir(folder)).filter((name) => name.startsWith('c.'))).to.deep.equal([]);
     });
 
-    it('are checked before the submission, which is not sent if the folder does not exist: exit code 2', async () => {
+    it('are not requested and nothing is submitted if the folder does not exist: exit code 2', async () => {
       const ran = await against({ [SUBMIT]: [accepts] }, ['--pdf', join(folder, 'nowhere', 'a.pdf')]);
       expect(ran.code).to.equal(2);
       expect(ran.stderr).to.include('does not exist or is not writable');

@@ -106,7 +106,7 @@ describe('chart on a cluster', function () {
       `apiVersion: curbcut.dev/v1\nkind: AccessibilityScan\nmetadata: {name: by-hand}\nspec: {url: "${demo()}", maxPages: 2}\n`,
     );
     await kubectl(['wait', '-n', product.scans, '--for=condition=Succeeded', 'a11y/by-hand', '--timeout=120s']);
-    // MongoDB follows the resource a moment later. The pause keeps within the key's 60 requests per minute.
+    // MongoDB is updated shortly after the resource. The pause respects the key's limit of 60 requests per minute.
     await eventually(
       async () => {
         await pause(1000);
@@ -170,7 +170,7 @@ describe('chart on a cluster', function () {
     const stream = ended(long);
     const ids: string[] = [];
     let asked = 0;
-    // Requests go on during the upgrade, each over a new connection, and some of them submit.
+    // Sends requests during the upgrade, each over a new connection. Some of them are submissions.
     while (!upgraded) {
       const answer = await fetch(`${product.url}/healthz`, { headers: { connection: 'close' } });
       expect(answer.status).to.equal(200);
@@ -191,7 +191,7 @@ describe('chart on a cluster', function () {
     );
   });
 
-  it('leaves only the documented objects when uninstalled, and can be installed again over them', async () => {
+  it('leaves only the documented objects after an uninstall, and can be installed again', async () => {
     await kubectl(['delete', 'accessibilityscans', '--all', '-n', product.scans, '--timeout=60s']);
     await helm('uninstall', 'curbcut', '--namespace', product.namespace, '--wait');
     const left = async (): Promise<string[]> => {
@@ -200,7 +200,7 @@ describe('chart on a cluster', function () {
       const lines = await kubectl(['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=curbcut', '-o', `jsonpath=${line}`]);
       return lines.split('\n').filter((each) => each.startsWith(product.namespace));
     };
-    // Pods are removed a moment after their owners.
+    // Pods are deleted shortly after their owners.
     await eventually(left, (lines) => lines.join() === `${product.scans} ScanQueue default`);
     await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev']);
     await product.install();

@@ -41,14 +41,14 @@ function user(product: WholeProduct) {
       expect(answer.status, text).to.equal(202);
       return `scan-${(JSON.parse(text) as { scan_id: string }).scan_id}`;
     },
-    /** Creates the resource itself: only a manifest can have a podTemplate. */
+    /** Creates the resource directly, because the API does not accept a podTemplate. */
     async apply(podTemplate: AccessibilityScanSpec['podTemplate'], maxPages = PAGES): Promise<string> {
       const name = `by-hand-${randomUUID().slice(0, 8)}`;
       const spec = { url: `${product.demoUrl}/`, maxPages, podTemplate };
       await product.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata: { name }, spec })); // prettier-ignore
       return name;
     },
-    /** The scan when its pod has tested some of its pages, but not all. */
+    /** Waits until the pod is testing pages. */
     inTheMiddle: (name: string): Promise<AccessibilityScan> =>
       eventually(
         () => scan(name),
@@ -80,7 +80,7 @@ const absentImage = (): string => `127.0.0.1:1/scanner:absent-${randomUUID().sli
 
 const succeeded = (scan: AccessibilityScan) => scan.status!.conditions!.find(({ type }) => type === 'Succeeded')!;
 
-describe('running scan on a failing cluster', function () {
+describe('running scan', function () {
   this.timeout(2 * WITHIN_MS);
   let product: WholeProduct;
   let by: ReturnType<typeof user>;
@@ -115,7 +115,7 @@ describe('running scan on a failing cluster', function () {
     return scan;
   };
 
-  /** Whether the operator holds its lease, as its metrics show it. */
+  /** Whether the operator holds its lease, according to its metrics. */
   const leads = async (): Promise<boolean> => {
     const metrics = await (await fetch(`${product.processes.operatorUrl}/metrics`)).text();
     return /^curbcut_leader\{.*\} 1$/m.test(metrics);
@@ -134,7 +134,7 @@ describe('running scan on a failing cluster', function () {
     expect(job.status.failed).to.equal(1);
   });
 
-  it('restarts if its pod is evicted, and counts no crash', async () => {
+  it('restarts if its pod is evicted, without counting a crash', async () => {
     const name = await by.submit();
     const { status } = await by.inTheMiddle(name);
     const pod = status!.podName!;
@@ -162,7 +162,7 @@ describe('running scan on a failing cluster', function () {
     await eventually(by.balance, (now) => now === had);
   });
 
-  it('waits while the quota is exhausted, with a condition, and then runs', async () => {
+  it('waits with a condition while the quota is exhausted, and then runs', async () => {
     await by.quota({ pods: '0' });
     let name: string;
     try {
@@ -258,7 +258,7 @@ describe('scan whose image becomes available late', function () {
   let folder: string | undefined;
   const image = absentImage();
   before(async function () {
-    // IMAGE_BUILD loads the image into the cluster; without it the test cannot.
+    // IMAGE_BUILD is the command that builds an image and loads it into the cluster.
     if (!ON_CLUSTER || !process.env.IMAGE_BUILD) return this.skip();
     folder = await mkdtemp(join(tmpdir(), 'curbcut-late-'));
     product = await startWholeProduct({ SCANNER_IMAGE: image });

@@ -1,4 +1,4 @@
-/** A Node object without a kubelet: it can become not ready without affecting other pods. */
+/** A Node without a kubelet, which a test can mark as not ready without affecting other pods. */
 import { randomUUID } from 'node:crypto';
 
 type Kubectl = (args: string[], input?: string) => Promise<string>;
@@ -9,7 +9,7 @@ export interface GhostNode {
   podTemplate: object;
   /** Sets the pod's status as a kubelet would: its container runs. */
   run(pod: string): Promise<void>;
-  /** Sets the node's Ready condition to False; the node reports nothing after that. */
+  /** Sets the node's Ready condition to False. */
   fail(): Promise<void>;
   remove(): Promise<void>;
 }

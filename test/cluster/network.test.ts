@@ -30,7 +30,7 @@ describe('network policies', function () {
   const stranger = `${release}-stranger`;
   const labels = (component: string) =>
     `app.kubernetes.io/name=curbcut,app.kubernetes.io/instance=curbcut,app.kubernetes.io/component=${component}`;
-  /** A pod with the labels of each of the chart's, and pods of other namespaces. */
+  /** One pod with the labels of each of the chart's pods, and pods of other namespaces. */
   const PODS = {
     api: { namespace: release, labels: labels('api') },
     operator: { namespace: release, labels: labels('operator') },
@@ -136,15 +136,15 @@ describe('network policies', function () {
     if (outside) await Promise.all([...new Set(Object.values(PODS).map(({ namespace }) => namespace))].map(removeNamespace));
   });
 
-  it('are necessary: without them every pod reaches every target', async () => {
+  it('are necessary: without them, every pod reaches every target', async () => {
     for (const pod of ['scanner', 'api', 'operator'] as const) expect(await reach(pod, targets), pod).to.have.members(Object.keys(targets));
   });
 
-  it('allow each pod the connections that it needs, and nothing else', async () => {
+  it('allow only the connections that each pod needs', async () => {
     await kubectl(['apply', '-f', '-'], policies);
     const service = ['kubernetes', 'kubernetes service', 'mongodb', 'nats', 's3'];
     const wanted: [Name, string[]][] = [
-      // Without the target that is this pod itself.
+      // The scanner pod is not tested against itself.
       ['scanner', ['nats', 'public:443', 'public:80', 'public:8080', 's3']],
       ['api', service],
       ['operator', service],
@@ -158,7 +158,7 @@ describe('network policies', function () {
         (reached) => reached.join() === names.join(),
         20_000,
       ).catch((error: Error) => {
-        throw new Error(`${pod}: ${error.message}; wanted ${names.join(', ')}`);
+        throw new Error(`${pod}: ${error.message}; expected ${names.join(', ')}`);
       });
     }
   });

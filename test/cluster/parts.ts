@@ -10,13 +10,13 @@ export interface Part {
    *   the chart have a lower priority and would be preempted on a full node.
    */
   node: 0 | 0.5 | 1;
-  /** True if the part runs pods of the images under test. */
+  /** Whether the part runs pods of the images under test. */
   images: boolean;
 }
 
 /** In the order in which they are started: the longest first. Each part uses namespaces of its own. */
 export const PARTS: Readonly<Record<string, Part>> = {
-  // Kubelet and scheduler are the real ones, the pods are not: no node takes them.
+  // The cluster's own controllers act, but the pods match no node, so they never run.
   operator: { files: ['test/operator/*.test.ts'], node: 0, images: false },
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },

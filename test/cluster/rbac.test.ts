@@ -9,9 +9,9 @@ const VALUES = {
   's3.existingSecret.name': 's3',
 };
 
-/** Everything that the API may do: in the namespace of scans. */
+/** The API's permissions, in the namespace of scans. */
 const API = ['accessibilityscans.curbcut.dev: create get list'];
-/** In every watched namespace. */
+/** The operator's permissions in every watched namespace. */
 const OPERATOR = [
   'accessibilityscans.curbcut.dev/finalizers: update',
   'accessibilityscans.curbcut.dev/status: patch',
@@ -22,7 +22,7 @@ const OPERATOR = [
   'pods: list watch',
   'secrets: create',
 ];
-/** In addition, in the namespace of the API's scans. */
+/** The operator's additional permissions in the namespace of the API's scans. */
 const OPERATOR_QUEUE = [
   'leases.coordination.k8s.io [curbcut-operator]: get update',
   'leases.coordination.k8s.io: create',
@@ -53,7 +53,7 @@ describe('permissions of the service accounts', function () {
     await kubectl(['apply', '-f', '-'], manifests);
   }
 
-  /** Lines `resource [name]: verbs` of what an account may do. */
+  /** Returns the permissions of an account as lines `resource [name]: verbs`. */
   async function list(account: string, namespace: string): Promise<string[]> {
     const table = await kubectl(['auth', 'can-i', '--list', `--as=system:serviceaccount:${release}:${account}`, '--namespace', namespace]);
     return table
@@ -67,10 +67,10 @@ describe('permissions of the service accounts', function () {
       });
   }
 
-  /** The same, without the permissions of every account. */
+  /** Returns the same, without the permissions that every account has. */
   async function rights(account: string, namespace: string): Promise<string[]> {
-    const everybody = await list('nobody-in-particular', namespace);
-    return (await list(account, namespace)).filter((line) => !everybody.includes(line)).sort();
+    const common = await list('unbound', namespace);
+    return (await list(account, namespace)).filter((line) => !common.includes(line)).sort();
   }
 
   it('are exactly what API and operator use, in the named namespaces', async () => {

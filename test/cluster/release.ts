@@ -19,7 +19,7 @@ export async function helm(...args: string[]): Promise<string> {
   return (await run('helm', args, { maxBuffer: 16 << 20 })).stdout;
 }
 
-/** Whether there are a cluster and helm; prints what is missing. */
+/** Whether there are a cluster and helm. Prints what is missing. */
 export async function clusterAndHelm(): Promise<boolean> {
   const missing = process.env.KUBECONFIG
     ? await run('helm', ['version']).then(
@@ -42,7 +42,7 @@ export const IMAGES: Readonly<Record<string, unknown>> = {
 };
 export const SERVICE_IMAGE = `${IMAGES['images.prefix'] as string}/service:${IMAGES['images.tag'] as string}`;
 
-/** Polls until the value satisfies. @throws with the last value after `withinMs` */
+/** Polls until `satisfies` returns true. @throws Error with the last value after `withinMs` */
 export async function eventually<T>(ask: () => Promise<T>, satisfies: (value: T) => boolean, withinMs = 60_000): Promise<T> {
   const until = Date.now() + withinMs;
   for (;;) {
@@ -71,7 +71,7 @@ export async function follow(ask: Evaluation['ask'], id: string, headers: Record
   while (events.at(-1)?.event !== 'complete') {
     const answer = await ask(`/v1/ci/scans/${id}/events`, { headers });
     if (answer.status !== 200) throw new Error(`the stream of ${id}: ${answer.status} ${await answer.text()}`);
-    // The stream may be cut off or end normally; the events received so far count.
+    // The stream may break or end normally. Keep the events received so far.
     let text = '';
     const decoder = new TextDecoder();
     try {
@@ -84,7 +84,7 @@ export async function follow(ask: Evaluation['ask'], id: string, headers: Record
   return events;
 }
 
-/** Removes a namespace and waits until it is gone. Removes the finalizers of its scans, because no operator runs any more. */
+/** Deletes a namespace and waits until it is gone. Removes the finalizers of its scans, because no operator is running. */
 export async function removeNamespace(name: string): Promise<void> {
   await kubectl(['delete', 'namespace', name, '--wait=false', '--ignore-not-found']);
   const names = (await kubectl(['get', 'accessibilityscans', '-n', name, '-o', 'name'])).split('\n').filter(Boolean);
@@ -157,7 +157,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
       async ask(path, init = {}) {
         const headers = { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers };
         const send = () => fetch(`${url}${path}`, { ...init, headers });
-        // The server may close a keep-alive connection just as it is reused: repeat requests that only read.
+        // The server may close a keep-alive connection while it is being reused: retry GET requests.
         return send().catch((error: unknown) => (init.method === undefined ? send() : Promise.reject(error as Error)));
       },
       upgrade: async (more) => {

@@ -5,7 +5,7 @@ import { clusterAndHelm, eventually, follow, kubectl, startEvaluation, type Eval
 const ORGANISATIONS = ['ash', 'birch', 'cedar', 'elm'];
 const CLIENTS_OF_EACH = 2;
 const GRANTED = 1000;
-/** The pause of a client between two scans, because a key allows 60 requests per minute. */
+/** The pause between two scans of a client: a key is limited to 60 requests per minute. */
 const PAUSE_MS = 1500;
 
 interface Submitted {

@@ -1,7 +1,7 @@
 /**
  * Runs the cluster tests on the cluster of KUBECONFIG: the files that `make test` runs on the embedded stack (Kubernetes
  * semantics, controller runtime, operator, whole scans by pods of the built images), then those of the chart. Parts run
- * at the same time if they do not disturb each other (parts.ts). Ends with what failed and one line `N passed, N failed`.
+ * at the same time if they do not disturb each other (parts.ts). Prints the failures and one line `N passed, N failed`.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { PARTS } from './parts.ts';
 import { runShared } from './schedule.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
-/** At most so many mocha processes: they wait most of the time, but each loads the code under test. */
+/** The maximum number of mocha processes. They mostly wait, but each loads the code under test. */
 const PROCESSES = 4;
 
 const { values } = parseArgs({ options: { only: { type: 'string' }, 'keep-images': { type: 'boolean', default: false } } });

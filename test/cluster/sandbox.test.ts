@@ -1,4 +1,4 @@
-/** The seccomp profile for Chromium's own sandbox, installed on the node as docs/install.md describes and set in the chart. */
+/** The seccomp profile for Chromium's own sandbox, installed on the node as docs/install.md describes. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,7 +7,7 @@ import { CHART, SERVICE_IMAGE, clusterAndHelm, eventually, kubectl, startEvaluat
 const FILES = join(CHART, 'files', 'seccomp');
 const NAMESPACE = 'curbcut-nodes';
 
-/** The kubelet's folder, taken from a pod's mounts; the default if they do not show it. */
+/** Finds the kubelet's folder in a pod's mounts, or returns the default. */
 async function kubeletFolder(pod: string, namespace: string): Promise<string> {
   const mounts = await kubectl(['exec', pod, '-n', namespace, '--', 'cat', '/proc/self/mountinfo']);
   return /^\d+ \d+ \S+ (\/\S+)\/pods\/[0-9a-f-]{36}\//m.exec(mounts)?.[1] ?? '/var/lib/kubelet';
@@ -25,7 +25,7 @@ describe("Chromium's own sandbox", function () {
     await kubectl(['delete', 'namespace', NAMESPACE, '--ignore-not-found', '--wait']);
   });
 
-  it('is on if the node has the profile; without it a scan waits and names the missing file', async () => {
+  it('is on if the node has the profile; without it, a scan waits with a condition that names the missing file', async () => {
     const answer = await product.ask('/v1/ci/scans', {
       method: 'POST',
       body: JSON.stringify({ url: `http://curbcut-demo.${product.namespace}.svc/`, max_pages: 1 }),

@@ -1,16 +1,16 @@
-/** Runs tasks that share a node: as many at once as the node has room for. */
+/** Runs tasks that share a node. Limits how many run at the same time. */
 
 export interface SharedTask {
   /** The share of the node that the task needs, from 0 to 1. */
   share: number;
-  /** The task starts after this; if it fails, the task does not run. */
+  /** The task starts when this resolves. If it rejects, the task does not run. */
   ready: Promise<void>;
   run(): Promise<void>;
-  /** Takes the error of a task that could not run, or that failed. */
+  /** Called with the error of a task that failed, or could not start. */
   failed(error: unknown): void;
 }
 
-/** Runs all tasks, in order if there is room: at most `processes` at once, their shares at most 1 in sum. */
+/** Runs all tasks: at most `processes` at a time, with shares of at most 1 in total. Starts the first task that fits. */
 export async function runShared(tasks: readonly SharedTask[], processes: number): Promise<void> {
   const waiting = [...tasks];
   const ready = new Set<SharedTask>();

@@ -52,7 +52,7 @@ describe('JSON export', () => {
     ]);
   });
 
-  it('scores tested pages only, and gives their number', () => {
+  it('scores only tested pages, and contains their number', () => {
     const good = samplePage('https://x.example/1', '1', []);
     const report = build([good, sampleUntested('https://x.example/2', 'timeout', null)]);
     expect(report.score).to.deep.include({ value: 100, pages_tested: 1, pages_found: 2 });

@@ -1,4 +1,4 @@
-/** A small reader of PDF files, independent of what writes them: objects, structure tree, and the text that each element holds. */
+/** A small reader of PDF files, independent of their writer: objects, structure tree, and the text of each element. */
 import { inflateSync } from 'node:zlib';
 
 export class Name {
@@ -108,7 +108,7 @@ function* valuesOf(source: string): Generator<Value | { operator: string }> {
   for (let value = read(); value !== undefined; value = read()) yield value;
 }
 
-/** What was read of a file. */
+/** The content of a file. */
 export interface PdfFile {
   objects: Map<number, Value>;
   catalog: Dict;

@@ -108,7 +108,7 @@ describe('PDF report', () => {
         for (const page of file.pages) expect((page['Tabs'] as Name).name).to.equal('S');
       });
 
-      it('gives the same file for the same report', async () => {
+      it('is the same file for the same report', async () => {
         expect(Buffer.from(await renderPdf(make())).equals(bytes)).to.equal(true);
       });
     });
@@ -168,7 +168,7 @@ describe('PDF report', () => {
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
   });
 
-  it('does not grow with the number of violations, and says what is left out', async () => {
+  it('does not grow with the number of violations, and shows how many are omitted', async () => {
     const few = await rendered(largeReport(500, 2, true));
     const many = await rendered(largeReport(500, 10, true));
     expect(many.file.pages.length).to.equal(few.file.pages.length);

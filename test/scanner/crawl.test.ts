@@ -43,7 +43,7 @@ describe('crawl', () => {
     for (let at = 0; at < size; at++) {
       const to = [at * 2 + 1, at * 2 + 2, (at * 7) % size, (at * 3) % size].filter((next) => next < size).map((next) => `/p${next}`);
       const page = links(...to, ...(at % 5 === 0 ? ['/missing' + at, '/old' + at] : []));
-      // Pages take different times, so that workers overtake each other.
+      // Response times differ, so that workers finish in a different order.
       routes[`/p${at}`] = (_request, response) =>
         void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), (at * 37) % 60);
       routes[`/old${at}`] = redirect(`/p${(at + 3) % size}`);
@@ -59,7 +59,7 @@ describe('crawl', () => {
     expect(results[2]).to.deep.equal(results[0]);
   });
 
-  it('folds duplicates: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
+  it('tests duplicates once: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
     await open({
       '/': links(
         '/a#x',

@@ -40,7 +40,7 @@ describe('scan of the demo site', () => {
     const allowed = Object.entries(faults.pages).filter(([path]) => !/\/(thank-you|danke)\/$/.test(path));
     const listed = Object.fromEntries(allowed.map(([path, page]) => [path, [...page].sort((a, b) => (a.rule < b.rule ? -1 : 1))]));
     const paths = [...new Set([...Object.keys(found), ...Object.keys(listed)])].sort();
-    // Only the differences: mocha cannot show them in the whole of both.
+    // Compares the differences only, because mocha cannot display both lists completely.
     expect(
       paths
         .map((path) => ({ path, found: found[path], listed: listed[path] }))

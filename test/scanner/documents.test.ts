@@ -120,7 +120,7 @@ describe('findings', () => {
       .and.to.include('image-alt #src | #in-srcdoc');
   });
 
-  it('stay complete if frames are lazy, sandboxed or hang', async () => {
+  it('are complete even if frames are lazy, sandboxed or hang', async () => {
     await open({
       '/': html(`<img src="/none.png" id="fault"><iframe title="sandboxed" sandbox srcdoc="<title>s</title><img src='/none.png' id='boxed'>"></iframe>
         <iframe title="hangs" id="hangs"></iframe><script>document.getElementById('hangs').srcdoc = '<title>h</title><script>setTimeout(() => { for (let end = Date.now() + 300; Date.now() < end;); }, 50)<\\/script>'</script>
@@ -132,7 +132,7 @@ describe('findings', () => {
     expect(pages[0]?.duration_ms).to.be.lessThan(10_000);
   });
 
-  it('give the paths through frames and shadow roots', async () => {
+  it('contain the paths through frames and shadow roots', async () => {
     await open({
       '/shadow': html(shadow),
       '/leaf': html('<input id="leaf">'),

@@ -80,7 +80,7 @@ describe('egress proxy', () => {
     expect(ports.size).to.equal(1);
   });
 
-  it('repeats a safe request that hit a closed keep-alive connection, and sends a POST once', async () => {
+  it('retries a safe request on a closed keep-alive connection, but not a POST', async () => {
     const served = new WeakSet();
     const bodies: string[] = [];
     let cut = 0;
@@ -109,7 +109,7 @@ describe('egress proxy', () => {
     expect(cut).to.equal(before);
   });
 
-  it('does not repeat a request if a new connection is closed', async () => {
+  it('does not retry a request if a new connection is closed', async () => {
     let asked = 0;
     site = await openSite({
       '/': (request) => {

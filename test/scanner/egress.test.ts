@@ -1,4 +1,4 @@
-/** No page reaches an address that the target rules forbid: an internal server counts every attempt. */
+/** Pages cannot reach addresses that the target rules forbid. An internal server counts the attempts. */
 import { expect } from 'chai';
 import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
@@ -65,14 +65,14 @@ describe('egress of a scan', () => {
   });
 
   it('reaches the internal server if loopback is allowed', async () => {
-    // Proves that the internal server counts: otherwise the test above could not fail.
+    // Checks that the internal server counts attempts: otherwise the test above could never fail.
     const at = `127.0.0.1:${secret.port}`;
     site = await openSite({ '/': html(`<img alt="" src="http://${at}/image">`) });
     await scan(`${site.origin}/`, { maxPages: 1 });
     expect(secret.hits()).to.be.greaterThan(0);
   });
 
-  it('judges a name again before its new address is dialled', async () => {
+  it('judges a name again before it connects to a new address', async () => {
     site = await openSite({ '/': html('') });
     const answers = [['93.184.216.34'], ['127.0.0.1']];
     const egress = await openEgress({
@@ -92,12 +92,12 @@ describe('egress of a scan', () => {
 });
 
 describe('browser', () => {
-  it('is found by CHROMIUM_PATH first; the error says what to install', () => {
+  it('is the one of CHROMIUM_PATH; if it is missing, the error names what to install', () => {
     expect(findChromium({ chromiumPath: '/opt/chromium', path: '' })).to.equal('/opt/chromium');
     expect(() => findChromium({ path: '/nowhere' })).to.throw('CHROMIUM_PATH');
   });
 
-  it('sends all connections through the proxy, loopback too', async () => {
+  it('opens all connections through the proxy, including loopback', async () => {
     const secret = await openInternalServer();
     const egress = await openEgress({ rules: { allow: [], deny: [] }, log: silentLogger });
     const browser = await launchChromium(machine, egress.url, silentLogger);

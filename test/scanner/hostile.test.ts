@@ -1,4 +1,4 @@
-/** Pages that hang, crash, redirect themselves or disturb the tests cost their own budget and no more. */
+/** Pages that hang, crash, redirect or disturb the tests use up only their own time budget. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect } from 'chai';
 import { file, found, html, openSite, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
@@ -40,7 +40,7 @@ describe('hostile pages', () => {
   };
   afterEach(() => site.close());
 
-  it('are tested despite their own axe, replaced built-ins, CSP, dialogs, popups, printing, closing', async () => {
+  it('are tested despite an own axe, replaced built-ins, CSP, dialogs, popups, printing and closing', async () => {
     const page = (name: string, head: string, body = ''): string => html(FAULT + body, { title: name, head });
     await open({
       '/axe': page('axe', script('window.axe = { run() { throw new Error("not yours") }, _running: true }')),
@@ -95,7 +95,7 @@ describe('hostile pages', () => {
     expect([site.hits('/_sw.js'), site.hits('/_popup')]).to.deep.equal([0, 0]);
   });
 
-  it('cannot leave during the test: refreshes, scripted reloads and endless redirects', async () => {
+  it('cannot navigate during the test: refreshes, scripted reloads and endless redirects', async () => {
     await open({
       '/refresh': html(FAULT, { title: 'refresh', head: '<meta http-equiv="refresh" content="1;url=/refresh">' }),
       '/refresh-header': file('text/html', html(FAULT, { title: 'refresh header' }), { refresh: '1' }),
@@ -128,7 +128,7 @@ describe('hostile pages', () => {
     expect(untested(pages, '/reloads').reason).to.be.oneOf(['navigation_failed', 'timeout']);
   });
 
-  it('cost their own budget if they hang at any stage, or crash', async () => {
+  it('use up only their own budget if they hang at any stage, or crash', async () => {
     await open({
       '/loops': html(script('for (;;);')),
       '/loops-later': html(script('addEventListener("load", () => setTimeout(() => { for (;;); }, 5))')),
@@ -150,7 +150,7 @@ describe('hostile pages', () => {
     for (const page of pages) expect(page.duration_ms, page.url).to.be.lessThan(15_000);
   }).timeout(90_000);
 
-  it('that crash their tab, or the browser, do not fail the scan', async () => {
+  it('do not fail the scan if they crash their tab or the browser', async () => {
     let ended = 0;
     await open({
       '/crashes': html('<img alt="" src="/_crash">', { title: 'crashes' }),
@@ -204,7 +204,7 @@ describe('hostile pages', () => {
         response.writeHead(200, { 'content-type': 'text/html' }).write('<p>');
         setTimeout(() => response.end(FAULT), 700);
       },
-      // A site that serves pages slowly serves data slowly too.
+      // A site with slow pages also has slow data requests.
       '/slow': (_request, response) =>
         void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(showing('/_slow')), 2500),
       '/_slow': (_request, response) => void setTimeout(() => response.end(FAULT), 2000),

@@ -113,7 +113,7 @@ describe('scanner pod', () => {
       SCAN_AUTH: join(folder, 'auth'),
       JOB_COMPLETION_INDEX: '0',
       JOB_INDEX_FAILURE_COUNT: '1',
-      // Kubernetes gives an empty string for an annotation that is absent.
+      // Kubernetes sets an empty string if the annotation is absent.
       JOB_INDEX_IGNORED_FAILURE_COUNT: '',
       TERMINATION_LOG: terminationMessage,
       ...environment,
@@ -203,7 +203,7 @@ describe('scanner pod', () => {
     expect(pod.log()).to.include('terminated by a signal');
   });
 
-  it('continues without a message bus, and if the bus is down', async () => {
+  it('completes without a message bus, and while the bus is down', async () => {
     const nowhere = {
       url: 'nats://127.0.0.1:1',
       subject: 'progress.scan-1',
@@ -218,7 +218,7 @@ describe('scanner pod', () => {
     expect(said).to.deep.equal([]);
   });
 
-  it('signs in with the files of its folder', async () => {
+  it('signs in with the credentials in its folder', async () => {
     const auth = await mkdtemp(join(folder, 'auth-'));
     await writeFile(join(auth, 'username'), 'ann');
     await writeFile(join(auth, 'password'), 'x');
@@ -226,7 +226,7 @@ describe('scanner pod', () => {
     expect(await pod.ended, pod.log()).to.equal(0);
   });
 
-  it('reports mistakes in its input without its values', async () => {
+  it('reports mistakes in its input, but not its values', async () => {
     const pod = await run('/', { workers: 99 });
     expect(await pod.ended).to.equal(1);
     expect(pod.log()).to.include('/workers').and.to.not.include('secret');

@@ -1,4 +1,4 @@
-/** Responses that are not the requested page are never tested, never count as clean, and are listed with a reason. */
+/** Responses that are not the requested page are listed with a reason, but not tested or scored. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
@@ -128,7 +128,7 @@ describe('responses that are not the page', () => {
     expect(unresolved).to.include({ reason: 'target_unreachable', message: 'nowhere.example cannot be resolved.' });
   });
 
-  it('list the pages that the deadline left untested', async () => {
+  it('include pages that were not tested before the deadline', async () => {
     const slow = await openSite({
       '/': html('<a href="/a">a</a><a href="/b">b</a>'),
       '/a': () => undefined,
