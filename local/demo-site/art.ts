@@ -1,8 +1,8 @@
-/** The site's pictures, drawn as SVG: no photograph has to be licensed, and every one is small. */
+/** The site's pictures, drawn as SVG, because they need no licence and are small. */
 import { SCENES } from './scenes.ts';
 import { PALETTES, circle, each, path, people, rect, svg } from './strokes.ts';
 
-/** A book's cover: its colours and pattern follow from its place in the catalogue. */
+/** A book's cover. Its position in the catalogue determines its colours and pattern. */
 function cover(place: number): string {
   const [ground, figure, band] = PALETTES[place % PALETTES.length]!;
   const patterns = [
@@ -65,7 +65,7 @@ function plan(): string {
   );
 }
 
-/** The picture of an address such as `town.svg`, `cover-3.svg` or `portrait-1.svg`; null if there is none. */
+/** The picture with a file name such as `town.svg`, `cover-3.svg` or `portrait-1.svg`; null if there is none. */
 export function picture(name: string): string | null {
   const numbered = /^(cover|portrait)-(\d{1,2})\.svg$/.exec(name);
   if (numbered !== null) return numbered[1] === 'cover' ? cover(Number(numbered[2])) : portrait(Number(numbered[2]));

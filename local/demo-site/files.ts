@@ -1,7 +1,7 @@
-/** What the site offers to download or to play, made on the spot: a PDF, a calendar, a sound and captions. */
+/** The generated files of the site: a PDF, a calendar, audio and captions. */
 import type { Lang } from './page.ts';
 
-/** A page of PDF with one line of text. */
+/** A PDF of one page with two lines of text. */
 export function programme(): Buffer {
   const content = 'BT /F1 24 Tf 72 740 Td (Lindenau Town Library) Tj 0 -40 Td /F1 14 Tf (Programme of this summer) Tj ET';
   const objects = [
@@ -49,7 +49,7 @@ export function bell(): Buffer {
   return Buffer.concat([header, samples]);
 }
 
-/** The long night as a calendar file. */
+/** A calendar file with one event. */
 export function calendar(): string {
   return [
     'BEGIN:VCALENDAR',

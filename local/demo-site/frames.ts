@@ -7,7 +7,7 @@ export const FRAMES: Readonly<Record<string, { place: string; flaws: readonly { 
   'map-harbour': { place: 'Speicherstraße 11', flaws: [] },
 };
 
-/** A frame's document: a map with a pin. Null where there is no such frame. */
+/** A frame's document: a map with a pin. Null if the frame does not exist. */
 export function frameDocument(name: string, lang: Lang): string | null {
   const frame = Object.hasOwn(FRAMES, name) ? FRAMES[name] : undefined;
   if (frame === undefined) return null;

@@ -1,4 +1,4 @@
-/** What is around every page: head, skip link, header, navigation, heading, footer. */
+/** The document around every page: head, skip link, header, navigation, heading, footer. */
 import { escape, text, type Context, type Page, type Section, type Shell } from './page.ts';
 
 const NAVIGATION: readonly { section: Section; page: string; label: ReturnType<typeof text> }[] = [
@@ -78,7 +78,7 @@ function heading(page: Page, { t, href }: Context, crumbs: readonly Page[]): str
   return `<div class="page-head"><div class="wrap head-grid${picture === '' ? '' : ' pictured'}"><div>${trail}<h1>${escape(t(page.title))}</h1><p class="lead">${escape(t(page.summary))}</p></div>${picture}</div></div>`;
 }
 
-/** One link lacks its last slash, as on many sites: the same page at a second address. */
+/** One link has no trailing slash, as on many sites, so that the same page has a second address. */
 function footer({ t, href }: Context): string {
   const links = (ids: readonly (readonly [string, ReturnType<typeof text>])[]): string =>
     `<ul>${ids.map(([id, label]) => `<li><a href="${href(id)}">${t(label)}</a></li>`).join('')}</ul>`;

@@ -1,4 +1,4 @@
-/** The words of the demo site: pages in two languages, and the faults that are put into them on purpose. */
+/** The types of the demo site: pages in two languages with intentional faults. */
 import type { Impact } from '../../core/scan/impacts.ts';
 
 export const LANGS = ['en', 'de'] as const;
@@ -7,32 +7,32 @@ export type Lang = (typeof LANGS)[number];
 /** The same text in both languages. */
 export type Text = Readonly<Record<Lang, string>>;
 
-/** Entries of the main navigation, and `none` for pages beside it. */
+/** Entries of the main navigation; `none` for other pages. */
 export type Section = 'visit' | 'catalogue' | 'events' | 'media' | 'children' | 'about' | 'none';
 
-/** A known fault of a page: what axe-core finds for WCAG 2.1 AA, no more and no less. */
+/** A known fault of a page: exactly what axe-core finds for WCAG 2.1 AA. */
 export interface Flaw {
   /** axe-core's rule. */
   rule: string;
-  /** axe-core's impact of it. */
+  /** axe-core's impact of the rule. */
   impact: Impact;
-  /** How many elements of the page fail it, its frames and open shadow roots included. */
+  /** The number of elements that fail the rule, including elements in frames and open shadow roots. */
   elements: number;
 }
 
-/** What a page can say of itself and of others while it is written. */
+/** What a page can use while it is rendered. */
 export interface Context {
   lang: Lang;
   t(text: Text): string;
-  /** The address of a page in this language. @throws where there is no such page */
+  /** The address of a page in this language. @throws Error if the page does not exist */
   href(id: string): string;
-  /** Notes a fault, and gives back the HTML that has it. */
+  /** Records a fault. @returns the given HTML, which has the fault */
   flaw(rule: string, elements: number, html: string): string;
   /** The address of a frame's document, whose faults count for this page. */
   frame(name: string): string;
 }
 
-/** What is around a page's body, so that a fault can sit there too. */
+/** The parts of the document around a page's body. They can have faults too. */
 export interface Shell {
   htmlAttributes: string;
   title: string;
@@ -50,14 +50,14 @@ export interface Page {
   section: Section;
   /** The name of an image beside the heading. */
   image?: string;
-  /** Which page this one belongs under, for the breadcrumbs. */
+  /** The parent page, for the breadcrumbs. */
   parent?: string;
   body(c: Context): string;
   /** Scripts of the site that this page runs. */
   scripts?: readonly string[];
-  /** Changes what is around the body. */
+  /** Changes the document around the body. */
   shell?(c: Context, shell: Shell): Partial<Shell>;
-  /** True where the body brings its own heading. */
+  /** Whether the body has its own heading. */
   bare?: boolean;
 }
 
@@ -66,7 +66,7 @@ export function text(en: string, de: string): Text {
   return { en, de };
 }
 
-/** Text as HTML. */
+/** Escapes text for HTML. */
 export function escape(value: string): string {
   return value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

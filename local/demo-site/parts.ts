@@ -1,4 +1,4 @@
-/** Building blocks of the pages: cards, tables, fields, notices. All of them are sound; faults are added by the pages. */
+/** Building blocks of the pages: cards, tables, fields, notices. They have no faults; the pages add the faults. */
 import { escape, type Context, type Text } from './page.ts';
 
 export const section = (title: string, body: string, more = ''): string =>
@@ -10,7 +10,7 @@ export const list = (items: readonly string[], more = ''): string =>
 export const button = (href: string, label: string, kind = ''): string => `<a class="button ${kind}" href="${href}">${label}</a>`;
 export const notice = (body: string): string => `<div class="notice">${body}</div>`;
 
-/** A card with a picture; the whole of it leads to `href`. */
+/** A card with a picture. The whole card is a link to `href`. */
 export function card(options: { href: string; title: string; body: string; picture?: string; meta?: string; tall?: boolean }): string {
   const { href, title, body, picture, meta, tall } = options;
   return `<article class="card${tall ? ' tall' : ''}">${picture === undefined ? '' : `<img src="/img/${picture}.svg" alt="" width="${tall ? 240 : 640}" height="${tall ? 340 : 400}" loading="lazy">`}<div class="card-body">${meta === undefined ? '' : `<p class="meta">${meta}</p>`}<h3><a href="${href}">${escape(title)}</a></h3><p>${body}</p></div></article>`;
@@ -38,12 +38,12 @@ export function field(
   return `<div class="field"><label for="${id}">${c.t(label)}${required ? ` <span class="required">(${c.t({ en: 'required', de: 'Pflichtfeld' })})</span>` : ''}</label>${hint ? `<p class="hint" id="${id}-hint">${c.t(hint)}</p>` : ''}${control}</div>`;
 }
 
-/** A labelled choice of one. */
+/** A labelled select box. */
 export function choice(c: Context, id: string, label: Text, options: readonly Text[]): string {
   return `<div class="field"><label for="${id}">${c.t(label)}</label><select id="${id}" name="${id}">${options.map((option) => `<option>${c.t(option)}</option>`).join('')}</select></div>`;
 }
 
-/** A group of boxes to tick, or of radio buttons. */
+/** A group of checkboxes or radio buttons. */
 export function group(c: Context, name: string, legend: Text, options: readonly Text[], type: 'radio' | 'checkbox' = 'radio'): string {
   return `<fieldset><legend>${c.t(legend)}</legend>${options
     .map(

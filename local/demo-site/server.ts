@@ -1,4 +1,4 @@
-/** Serves the demo site: pages, and the odd ways in which real sites answer: redirects, duplicates, errors, a slow page. */
+/** Serves the demo site. Like many real sites it has redirects, duplicate addresses, errors and a slow page. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const ASSET_TYPES: Readonly<Record<string, string>> = {
   webm: 'video/webm',
 };
 
-/** Old addresses that lead to new ones, one of them by way of another. */
+/** Redirects from old addresses. One redirects to another redirect. */
 const REDIRECTS: Readonly<Record<string, { status: number; to: string }>> = {
   '/': { status: 302, to: '/en/' },
   '/en/borrow/': { status: 301, to: '/en/library-card/' },
@@ -42,14 +42,14 @@ const REDIRECTS: Readonly<Record<string, { status: number; to: string }>> = {
 
 /**
  * Starts the site.
- * @param options.slowMs how long the slow page takes, by default 2.5 s
+ * @param options.slowMs the delay of the slow page, 2.5 s by default
  */
 export async function startDemoSite(options: { host?: string; port?: number; slowMs?: number } = {}): Promise<DemoSite> {
   const { host = '127.0.0.1', port = 0, slowMs = SLOW_MS } = options;
   const assets = readAssets();
   const sites = new Map<string, Map<string, Written>>();
 
-  /** The pages as they are for who asks by this origin; written once for each. */
+  /** The pages with the addresses of an origin. They are rendered once per origin. */
   function siteFor(origin: string): Map<string, Written> {
     let site = sites.get(origin);
     if (site === undefined) {
@@ -65,10 +65,14 @@ export async function startDemoSite(options: { host?: string; port?: number; slo
     const path = pathname(request);
     const site = siteFor(origin);
     const page = site.get(path) ?? site.get(`${path}/`);
-    const give = (): void =>
-      send(request, response, page === undefined ? beside(path, origin, site, assets) : { status: 200, type: HTML, body: page.html });
-    if (page?.slow) setTimeout(give, slowMs).unref();
-    else give();
+    const respond = (): void =>
+      send(
+        request,
+        response,
+        page === undefined ? otherResponse(path, origin, site, assets) : { status: 200, type: HTML, body: page.html },
+      );
+    if (page?.slow) setTimeout(respond, slowMs).unref();
+    else respond();
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
   const address = server.address() as { port: number };
@@ -112,8 +116,8 @@ function readAssets(): Map<string, Answer> {
   );
 }
 
-/** Everything that is no page. */
-function beside(path: string, origin: string, site: ReadonlyMap<string, Written>, assets: ReadonlyMap<string, Answer>): Answer {
+/** The response for an address that is not a page. */
+function otherResponse(path: string, origin: string, site: ReadonlyMap<string, Written>, assets: ReadonlyMap<string, Answer>): Answer {
   const redirect = REDIRECTS[path] ?? REDIRECTS[`${path}/`];
   if (redirect !== undefined) return { status: redirect.status, type: HTML, body: '', headers: { location: redirect.to } };
   const asset = assets.get(path);

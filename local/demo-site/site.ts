@@ -1,4 +1,4 @@
-/** The whole site, written out: every page in both languages, with the faults that were put into it. */
+/** Renders every page in both languages, and lists its faults. */
 import axe from 'axe-core';
 import type { Impact } from '../../core/scan/impacts.ts';
 import { ABOUT_PAGES } from './content/about.ts';
@@ -38,22 +38,22 @@ const sitemap: Page = {
 export const PAGES: readonly Page[] = [...CONTENT, sitemap];
 const byId = new Map(PAGES.map((page) => [page.id, page]));
 
-/** A written page. */
+/** A rendered page. */
 export interface Written {
   path: string;
   lang: Lang;
   html: string;
   flaws: Flaw[];
-  /** A page that answers slowly, as an old machine would. */
+  /** Whether the response is delayed, as by a slow server. */
   slow: boolean;
 }
 
-/** The address of a page within the site; every page ends in a slash. */
+/** The address of a page within the site; it ends with a slash. */
 export function pathOf(page: Page, lang: Lang): string {
   return page.slug[lang] === '' ? `/${lang}/` : `/${lang}/${page.slug[lang]}/`;
 }
 
-/** Writes every page, with absolute addresses that begin with `origin`. */
+/** Renders every page, with absolute addresses that start with `origin`. */
 export function writeSite(origin: string): Written[] {
   return LANGS.flatMap((lang) => PAGES.map((page) => write(page, lang, origin)));
 }
@@ -67,7 +67,7 @@ function write(page: Page, lang: Lang, origin: string): Written {
   return { path: pathOf(page, lang), lang, html, flaws: settled(flaws), slow: page.id === 'archive' };
 }
 
-/** A context that notes the faults that a page puts in. */
+/** A context that records the faults of a page. */
 function recorder(lang: Lang): { context: Context; flaws: Flaw[] } {
   const flaws: Flaw[] = [];
   const note = (rule: string, elements: number): void => void flaws.push({ rule, impact: impactOf(rule), elements });
@@ -91,7 +91,7 @@ function recorder(lang: Lang): { context: Context; flaws: Flaw[] } {
   return { context, flaws };
 }
 
-/** The impact that axe-core gives a rule's violations. */
+/** axe-core's impact of a rule. */
 function impactOf(rule: string): Impact {
   const impacts = (axe as unknown as { _audit: { rules: { id: string; impact: Impact }[] } })._audit.rules;
   const found = impacts.find(({ id }) => id === rule);
@@ -99,19 +99,19 @@ function impactOf(rule: string): Impact {
   return found.impact;
 }
 
-/** One entry a rule, by name. */
+/** Merges the entries of each rule, sorted by name. */
 function settled(flaws: readonly Flaw[]): Flaw[] {
   const sum = new Map<string, Flaw>();
   for (const flaw of flaws) sum.set(flaw.rule, { ...flaw, elements: flaw.elements + (sum.get(flaw.rule)?.elements ?? 0) });
   return [...sum.values()].sort((a, b) => (a.rule < b.rule ? -1 : 1));
 }
 
-/** What `faults.json` says: for each page, what a scan for WCAG 2.1 AA finds on it. */
+/** The content of `faults.json`: the findings of a scan for WCAG 2.1 AA, by page. */
 export function knownFaults(): { target: string; axe: string; pages: Record<string, Flaw[]> } {
   return { target: '2.1 AA', axe: axe.version, pages: Object.fromEntries(writeSite('').map(({ path, flaws }) => [path, flaws])) };
 }
 
-/** The books as the catalogue's script reads them. */
+/** The books as JSON for the script of the catalogue. */
 export function booksData(lang: Lang): string {
   const { context } = recorder(lang);
   return JSON.stringify(

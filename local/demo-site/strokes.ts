@@ -1,4 +1,4 @@
-/** The strokes that the site's pictures are made of, as SVG. */
+/** The shapes of the site's pictures, as SVG. */
 
 export const INK = '#22302c';
 export const PALETTES = [

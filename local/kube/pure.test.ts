@@ -149,7 +149,7 @@ describe('certificate', () => {
 });
 
 describe('scheduling', () => {
-  const suits = (key: string, operator: string, values: string[]): object => ({
+  const affinity = (key: string, operator: string, values: string[]): object => ({
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }] },
@@ -157,11 +157,11 @@ describe('scheduling', () => {
     },
   });
   const cases: [string, object, boolean][] = [
-    ['no wish', {}, true],
-    ['a selector that is met', { nodeSelector: { 'kubernetes.io/os': 'linux' } }, true],
-    ['a selector that is not', { nodeSelector: { disk: 'ssd' } }, false],
-    ['an affinity that is met', suits('kubernetes.io/os', 'In', ['linux', 'other']), true],
-    ['an affinity that is not', suits('kubernetes.io/os', 'NotIn', ['linux']), false],
+    ['fits a pod without constraints', {}, true],
+    ['fits a matching node selector', { nodeSelector: { 'kubernetes.io/os': 'linux' } }, true],
+    ['rejects another node selector', { nodeSelector: { disk: 'ssd' } }, false],
+    ['fits a matching affinity', affinity('kubernetes.io/os', 'In', ['linux', 'other']), true],
+    ['rejects another affinity', affinity('kubernetes.io/os', 'NotIn', ['linux']), false],
   ];
   for (const [name, spec, fits] of cases) it(name, () => expect(unschedulable({ containers: [], ...spec }) === null).to.equal(fits));
 });
@@ -178,7 +178,7 @@ describe('container paths', () => {
     ['/run/curbcutter', '/run/curbcutter'],
     ['--in=/run/curbcut', '--in=/run/curbcut'],
   ];
-  for (const [from, to] of cases) it(`${from} is ${to}`, () => expect(rewritten(from, paths)).to.equal(to));
+  for (const [from, to] of cases) it(`maps ${from} to ${to}`, () => expect(rewritten(from, paths)).to.equal(to));
 });
 
 describe('pod failure policy', () => {

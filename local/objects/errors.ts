@@ -29,7 +29,7 @@ const STATUSES = {
 
 export type ErrorCode = keyof typeof STATUSES;
 
-/** A failure that the client is told of as S3 would. */
+/** An error that is sent to the client in S3's format. */
 export class S3Error extends Error {
   readonly code: ErrorCode;
   readonly status: number;

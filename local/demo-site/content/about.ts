@@ -1,4 +1,4 @@
-/** The house and its people, and the pages that the law wants. */
+/** About the library and its staff, and the legal pages. */
 import { text, type Page } from '../page.ts';
 import { button, card, cards, field, form, group, list, notice, prose, section, table } from '../parts.ts';
 

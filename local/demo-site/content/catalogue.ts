@@ -1,4 +1,4 @@
-/** The catalogue, which is drawn by a script, and a page for each book. */
+/** The catalogue, which a script renders, and a page per book. */
 import { escape, text, type Context, type Page, type Text } from '../page.ts';
 import { button, list, section, table } from '../parts.ts';
 
@@ -9,7 +9,7 @@ export interface Book {
   author: string;
   year: number;
   shelf: string;
-  /** The language that the book is in. */
+  /** The language of the book. */
   language: 'en' | 'de';
   copies: number;
   about: Text;

@@ -1,4 +1,4 @@
-/** The programme: a list, and a page for each event. */
+/** The programme: a list, and a page per event. */
 import { text, type Context, type Page, type Text } from '../page.ts';
 import { button, card, cards, prose, section } from '../parts.ts';
 
@@ -7,13 +7,13 @@ interface LibraryEvent {
   slug: Text;
   title: Text;
   when: Text;
-  /** For machines: the beginning. */
+  /** The start, machine-readable. */
   begins: string;
   where: Text;
   picture: string;
   about: Text;
   more: Text;
-  /** A fault of this event's page alone. */
+  /** A fault that only this event's page has. */
   extra?: (c: Context) => string;
 }
 
@@ -116,7 +116,7 @@ const EVENTS: readonly LibraryEvent[] = [
   },
 ];
 
-/** The link to the calendar file: the same nameless icon on every event's page. */
+/** The link to the calendar file: the same icon without a name on every event page. */
 const calendarLink = (c: Context): string =>
   c.flaw(
     'link-name',

@@ -1,4 +1,4 @@
-/** Listening, watching, the digital library, and what is there for children. */
+/** Audio, video, the digital library, and the pages for children. */
 import { text, type Page } from '../page.ts';
 import { button, card, cards, list, notice, prose, section } from '../parts.ts';
 
@@ -90,7 +90,7 @@ ${section(c.t(text('For schools', 'Für Schulen')), notice(c.t(text('Classes are
 
 export const MEDIA_PAGES: readonly Page[] = [listen, digital, children];
 
-/** What the pages of news tell, newest first. */
+/** The news, newest first. */
 const news: Page = {
   id: 'news',
   slug: text('news', 'aktuelles'),

@@ -1,4 +1,4 @@
-/** Card, fees, account, rooms, contact: what people come to get done. */
+/** Card, fees, account, rooms, contact: the service pages. */
 import { text, type Page } from '../page.ts';
 import { choice, field, form, group, list, notice, prose, section, table } from '../parts.ts';
 

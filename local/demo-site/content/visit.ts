@@ -1,4 +1,4 @@
-/** Start page, branches, opening hours and the way in. */
+/** Start page, branches, opening hours and access. */
 import { text, type Context, type Page } from '../page.ts';
 import { button, card, cards, list, notice, prose, section, table } from '../parts.ts';
 

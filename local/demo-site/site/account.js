@@ -1,4 +1,4 @@
-// Three views behind hash routes, drawn in the browser.
+// Three views with hash routes, rendered in the browser.
 const german = document.documentElement.lang === 'de';
 const panel = document.getElementById('account');
 const say = (en, de) => (german ? de : en);

@@ -1,4 +1,4 @@
-// How many copies are there now: an element with an open shadow root, as component libraries make them.
+// Shows the number of available copies, in an element with an open shadow root as in component libraries.
 customElements.define(
   'lib-availability',
   class extends HTMLElement {

@@ -1,4 +1,4 @@
-// Draws the results of a search in the browser, as single-page catalogues do.
+// Renders the search results in the browser, as single-page catalogues do.
 const german = document.documentElement.lang === 'de';
 const results = document.getElementById('results');
 const find = document.getElementById('find');

@@ -74,13 +74,13 @@ export function openRegistry(store: Store, now: () => Date): Registry {
     if (home === undefined) throw status.notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
     if (home.metadata.deletionTimestamp === undefined) return;
     const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
-    const refusal = status.forbidden(resource, name, why);
-    if (refusal.details !== undefined) {
-      refusal.details['causes'] = [
+    const error = status.forbidden(resource, name, why);
+    if (error.details !== undefined) {
+      error.details['causes'] = [
         { reason: 'NamespaceTerminating', message: `namespace ${namespace} is being terminated`, field: 'metadata.namespace' },
       ];
     }
-    throw refusal;
+    throw error;
   }
 
   function create(resource: Resource, namespace: string, body: Json, options: WriteOptions = {}): KubeObject {
@@ -141,8 +141,8 @@ export function openRegistry(store: Store, now: () => Date): Registry {
         message: 'Invalid value: 0: must be specified for an update',
         field: 'metadata.resourceVersion',
       };
-      const refusal = status.invalid({ ...resource, kind: resource.plural }, old.metadata.name, [cause]);
-      throw refusal;
+      const error = status.invalid({ ...resource, kind: resource.plural }, old.metadata.name, [cause]);
+      throw error;
     }
   }
 

@@ -15,11 +15,11 @@ const listed = JSON.parse(readFileSync(join(ROOT, 'local', 'demo-site', 'faults.
 interface AxeResult {
   violations: { id: string; impact: string; nodes: unknown[] }[];
 }
-/** The page's own, inside `evaluate`. */
+/** A global of the page, inside `evaluate`. */
 declare const document: unknown;
 declare const axe: { run(context: unknown, options: object): Promise<AxeResult> };
 
-describe('the demo site', () => {
+describe('demo site', () => {
   let site: DemoSite;
   const get = (path: string, init?: RequestInit) => fetch(site.url + path, { redirect: 'manual', ...init });
 
@@ -28,7 +28,7 @@ describe('the demo site', () => {
   });
   after(() => site.close());
 
-  it('has 60 pages or more in two languages, with faults of every severity and pages without one', () => {
+  it('has at least 60 pages in two languages, with faults of every impact and pages without faults', () => {
     const paths = Object.keys(listed.pages);
     expect(paths.length).to.be.at.least(60);
     expect(paths.filter((path) => path.startsWith('/en/')).length).to.equal(paths.filter((path) => path.startsWith('/de/')).length);
@@ -37,11 +37,11 @@ describe('the demo site', () => {
     expect(Object.values(listed.pages).filter((page) => page.length === 0).length).to.be.at.least(10);
   });
 
-  it('lists in faults.json what its pages declare (node local/demo-site/write-faults.ts writes it)', () => {
+  it('declares the faults of faults.json (to update it: node local/demo-site/write-faults.ts)', () => {
     expect(listed).to.deep.equal(knownFaults());
   });
 
-  it('answers every page with HTML, with and without its last slash, and names the one address that counts', async () => {
+  it('serves every page with and without the trailing slash, with a canonical link', async () => {
     for (const path of Object.keys(listed.pages)) {
       const [whole, bare] = await Promise.all([get(path), get(path.slice(0, -1))]);
       expect([whole.status, bare.status, whole.headers.get('content-type')], path).to.deep.equal([200, 200, 'text/html; charset=utf-8']);
@@ -51,7 +51,7 @@ describe('the demo site', () => {
     }
   });
 
-  it('has no link that leads nowhere, but for the two that are meant to', async () => {
+  it('has only the intended broken links', async () => {
     const broken = new Set<string>();
     const seen = new Set<string>();
     for (const path of Object.keys(listed.pages))
@@ -69,14 +69,14 @@ describe('the demo site', () => {
     ]);
   });
 
-  it('needs nothing from elsewhere', async () => {
+  it('uses no resources of other hosts', async () => {
     for (const path of Object.keys(listed.pages)) {
       const html = (await (await get(path)).text()).replaceAll(site.url, '').replaceAll('http://www.w3.org/2000/svg', '');
       expect(html, path).not.to.match(/(?:https?:)?\/\/[a-z0-9]/i);
     }
   });
 
-  it('has robots.txt, an index of sitemaps, and every page in one of them', async () => {
+  it('has robots.txt and a sitemap index that lists every page', async () => {
     const robots = await (await get('/robots.txt')).text();
     expect(robots).to.contain(`Sitemap: ${site.url}/sitemap.xml`).and.to.contain('Disallow: /staff/');
     const parser = new XMLParser();
@@ -101,7 +101,7 @@ describe('the demo site', () => {
     expect(await location('/en/opac/')).to.deep.equal([301, '/en/catalogue/']);
   });
 
-  it('has a PDF, a calendar, a sound, a film and a page for what is not there', async () => {
+  it('serves a PDF, a calendar, audio, video and a 404 page', async () => {
     const type = async (path: string) => (await get(path)).headers.get('content-type');
     expect(await type('/files/programme.pdf')).to.equal('application/pdf');
     expect(await type('/files/calendar.ics')).to.contain('text/calendar');
@@ -111,7 +111,7 @@ describe('the demo site', () => {
     expect([missing.status, await missing.text()].join(' ')).to.match(/^404 .*lang="de"/s);
   });
 
-  describe('judged by axe-core in the browser for WCAG 2.1 AA', () => {
+  describe('with axe-core for WCAG 2.1 AA', () => {
     let browser: Browser;
     let page: Page;
 
@@ -126,7 +126,7 @@ describe('the demo site', () => {
     after(() => browser.close());
 
     for (const [path, flaws] of Object.entries(listed.pages))
-      it(`${path} has ${flaws.length === 0 ? 'no faults' : `just its known faults: ${flaws.map(({ rule }) => rule).join(', ')}`}`, async () => {
+      it(`${path} has ${flaws.length === 0 ? 'no faults' : `only its known faults: ${flaws.map(({ rule }) => rule).join(', ')}`}`, async () => {
         await page.goto(site.url + path, { waitUntil: 'load' });
         if (path.endsWith('/catalogue/') || path.endsWith('/katalog/')) await page.waitForSelector('#results img');
         if (/account|konto/.test(path)) await page.waitForSelector('#account [role=switch]');

@@ -9,7 +9,7 @@ export interface DocumentStore {
   db: Db;
   things: Collection<Document>;
   /** The server's error. @throws AssertionError if the attempt succeeds */
-  refusal(attempt: Promise<unknown>): Promise<MongoServerError>;
+  error(attempt: Promise<unknown>): Promise<MongoServerError>;
 }
 
 /** Starts a store for the calling suite and stops it afterwards. */
@@ -19,7 +19,7 @@ export function documentStore(): DocumentStore {
     client: undefined as never,
     db: undefined as never,
     things: undefined as never,
-    async refusal(attempt) {
+    async error(attempt) {
       const outcome = await attempt.then(
         () => null,
         (error: unknown) => error,

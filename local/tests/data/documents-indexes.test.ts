@@ -8,10 +8,10 @@ describe('document store indexes', () => {
   it('report duplicates with 11000, ordered and unordered', async () => {
     await store.things.createIndex({ mail: 1 }, { unique: true });
     const docs = [{ mail: 'a' }, { mail: 'a' }, { mail: 'b' }];
-    const ordered = await store.refusal(store.things.insertMany(docs.map((doc) => ({ ...doc }))));
+    const ordered = await store.error(store.things.insertMany(docs.map((doc) => ({ ...doc }))));
     expect(ordered.code).to.equal(11000);
     expect(await store.things.countDocuments()).to.equal(1);
-    const unordered = await store.refusal(
+    const unordered = await store.error(
       store.things.insertMany(
         docs.map((doc) => ({ ...doc, mail: `${doc.mail}2` })),
         { ordered: false },
@@ -19,11 +19,11 @@ describe('document store indexes', () => {
     );
     expect(unordered.code).to.equal(11000);
     expect(await store.things.distinct('mail')).to.deep.equal(['a', 'a2', 'b2']);
-    expect((await store.refusal(store.things.updateOne({ mail: 'a2' }, { $set: { mail: 'a' } }))).code).to.equal(11000);
-    expect((await store.refusal(store.things.findOneAndUpdate({ mail: 'a2' }, { $set: { mail: 'a' } }))).code).to.equal(11000);
-    expect((await store.refusal(store.things.updateOne({ other: 1 }, { $set: { mail: 'a' } }, { upsert: true }))).code).to.equal(11000);
+    expect((await store.error(store.things.updateOne({ mail: 'a2' }, { $set: { mail: 'a' } }))).code).to.equal(11000);
+    expect((await store.error(store.things.findOneAndUpdate({ mail: 'a2' }, { $set: { mail: 'a' } }))).code).to.equal(11000);
+    expect((await store.error(store.things.updateOne({ other: 1 }, { $set: { mail: 'a' } }, { upsert: true }))).code).to.equal(11000);
     const [first] = await store.things.find({ mail: 'a' }).toArray();
-    expect((await store.refusal(store.things.insertOne({ _id: first!._id }))).code).to.equal(11000);
+    expect((await store.error(store.things.insertOne({ _id: first!._id }))).code).to.equal(11000);
   });
 
   it('can be compound, sparse, partial and unique', async () => {
@@ -35,27 +35,27 @@ describe('document store indexes', () => {
       { org: 'a', key: 2, p: 1, live: false },
       { org: 'b', key: 1, s: 1 },
     ]);
-    expect((await store.refusal(store.things.insertOne({ org: 'a', key: 2 }))).code).to.equal(11000);
-    expect((await store.refusal(store.things.insertOne({ org: 'c', key: 1, s: 1 }))).code).to.equal(11000);
-    expect((await store.refusal(store.things.insertOne({ org: 'c', key: 2, p: 1, live: true }))).code).to.equal(11000);
+    expect((await store.error(store.things.insertOne({ org: 'a', key: 2 }))).code).to.equal(11000);
+    expect((await store.error(store.things.insertOne({ org: 'c', key: 1, s: 1 }))).code).to.equal(11000);
+    expect((await store.error(store.things.insertOne({ org: 'c', key: 2, p: 1, live: true }))).code).to.equal(11000);
     // Rejected writes left nothing in any index.
     await store.things.insertOne({ org: 'c', key: 2, p: 2, live: true });
     expect(await store.things.countDocuments({ org: 'c' })).to.equal(1);
     await store.things.updateOne({ org: 'a', key: 1 }, { $set: { live: false } });
     await store.things.insertOne({ org: 'd', key: 1, p: 1, live: true });
     expect(await store.things.countDocuments({ s: null })).to.equal(4);
-    expect((await store.refusal(store.things.createIndex({ live: 1 }, { unique: true }))).code).to.equal(11000);
+    expect((await store.error(store.things.createIndex({ live: 1 }, { unique: true }))).code).to.equal(11000);
     expect((await store.things.listIndexes().toArray()).map(({ name }) => name as string)).to.deep.equal([
       '_id_',
       'compound',
       's_1',
       'p_1',
     ]);
-    expect((await store.refusal(store.things.createIndex({ org: 1, key: 1 }, { name: 'compound' }))).code).to.equal(86);
-    expect((await store.refusal(store.things.createIndex({ org: 1, key: 1 }, { name: 'other' }))).code).to.equal(85);
+    expect((await store.error(store.things.createIndex({ org: 1, key: 1 }, { name: 'compound' }))).code).to.equal(86);
+    expect((await store.error(store.things.createIndex({ org: 1, key: 1 }, { name: 'other' }))).code).to.equal(85);
     await store.things.dropIndex('compound');
     await store.things.insertOne({ org: 'a', key: 2 });
-    expect((await store.refusal(store.things.dropIndex('compound'))).code).to.equal(27);
+    expect((await store.error(store.things.dropIndex('compound'))).code).to.equal(27);
   });
 
   it('do not change the results of a query', async () => {

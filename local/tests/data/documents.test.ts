@@ -50,7 +50,7 @@ describe('document store with the MongoDB driver', () => {
     await cursor.next();
     const id = cursor.id!;
     await cursor.close();
-    expect((await store.refusal(store.db.command({ getMore: id, collection: 'things' }))).code).to.equal(43);
+    expect((await store.error(store.db.command({ getMore: id, collection: 'things' }))).code).to.equal(43);
   });
 
   it('updates one, many, none, and upserts', async () => {
@@ -160,21 +160,21 @@ describe('document store with the MongoDB driver', () => {
     await store.things.insertOne({});
     expect((await store.db.listCollections().toArray()).map(({ name }) => name).sort()).to.deep.equal(['made', 'things']);
     expect((await store.db.listCollections({ name: 'made' }, { nameOnly: true }).toArray()).length).to.equal(1);
-    expect((await store.refusal(store.db.createCollection('made'))).code).to.equal(48);
+    expect((await store.error(store.db.createCollection('made'))).code).to.equal(48);
     await store.things.drop();
     expect(await store.things.countDocuments()).to.equal(0);
     expect((await store.db.admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name)).to.include(store.db.databaseName);
   });
 
   it('rejects unsupported commands and options by name', async () => {
-    const unknown = await store.refusal(store.db.command({ mapReduce: 'things' }));
+    const unknown = await store.error(store.db.command({ mapReduce: 'things' }));
     expect([unknown.code, unknown.codeName, unknown.message]).to.deep.equal([59, 'CommandNotFound', "no such command: 'mapReduce'"]);
-    expect((await store.refusal(store.things.find({}, { collation: { locale: 'de' } }).toArray())).code).to.equal(115);
-    expect((await store.refusal(store.things.updateOne({}, { $set: { 'a.$[x]': 1 } }, { arrayFilters: [{ x: 1 }] }))).code).to.equal(115);
-    expect((await store.refusal(store.things.createIndex({ a: 'text' }))).code).to.equal(115);
+    expect((await store.error(store.things.find({}, { collation: { locale: 'de' } }).toArray())).code).to.equal(115);
+    expect((await store.error(store.things.updateOne({}, { $set: { 'a.$[x]': 1 } }, { arrayFilters: [{ x: 1 }] }))).code).to.equal(115);
+    expect((await store.error(store.things.createIndex({ a: 'text' }))).code).to.equal(115);
     const session = store.client.startSession();
     session.startTransaction();
-    expect((await store.refusal(store.things.findOne({}, { session }))).code).to.equal(20);
+    expect((await store.error(store.things.findOne({}, { session }))).code).to.equal(20);
     await session.endSession();
     expect(await store.things.countDocuments()).to.equal(0);
   });
@@ -204,7 +204,7 @@ describe('document store with the MongoDB driver', () => {
     await store.things.insertOne({ text: 'x'.repeat(3_000_000) });
     expect(((await store.things.findOne())!['text'] as string).length).to.equal(3_000_000);
     expect(
-      (await store.refusal(store.things.insertOne({ text: 'x'.repeat(16 * 1024 * 1024 - 20) })).catch((error: Error) => error)).message,
+      (await store.error(store.things.insertOne({ text: 'x'.repeat(16 * 1024 * 1024 - 20) })).catch((error: Error) => error)).message,
     ).to.match(/size|too large|larger/i);
   });
 });

@@ -10,7 +10,7 @@ import { startMessages, type Messages } from '../../messages/messages.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
 
-describe('the embedded message server', () => {
+describe('embedded message server', () => {
   let folder: string;
   const messages: Messages[] = [];
   const connections: NatsConnection[] = [];
@@ -58,7 +58,7 @@ describe('the embedded message server', () => {
     );
   };
 
-  it('gives the service all rights in its account', async () => {
+  it('grants the service all rights in its account', async () => {
     const { url, credentialsFile } = await start();
     expect(statSync(credentialsFile).mode & 0o777).to.equal(0o600);
     expect(statSync(join(folder, 'identity.json')).mode & 0o777).to.equal(0o600);
@@ -88,14 +88,14 @@ describe('the embedded message server', () => {
   it('limits the credentials of a scan to its subject and their expiry', async () => {
     const { url, credentialsFile, signingSeed } = await start();
     const service = await join_(url, readFileSync(credentialsFile));
-    const heard: string[] = [];
-    service.subscribe('>', { callback: (_, message) => void (message.subject.startsWith('_INBOX') || heard.push(message.subject)) });
+    const received: string[] = [];
+    service.subscribe('>', { callback: (_, message) => void (message.subject.startsWith('_INBOX') || received.push(message.subject)) });
     await service.flush();
     const pod = await join_(url, await scanCredentials(signingSeed, 'progress.mine', 2));
-    const told: string[] = [];
-    const gone = (async () => {
+    const errors: string[] = [];
+    const disconnected = (async () => {
       for await (const status of pod.status()) {
-        if (status.type === 'error') told.push(status.error.message);
+        if (status.type === 'error') errors.push(status.error.message);
         if (status.type === 'disconnect') return true;
       }
       return false;
@@ -104,12 +104,12 @@ describe('the embedded message server', () => {
     pod.subscribe('>', { callback: () => {} });
     await pod.flush();
     await service.flush();
-    expect(heard).to.deep.equal(['progress.mine']);
-    expect(told.join(' '))
+    expect(received).to.deep.equal(['progress.mine']);
+    expect(errors.join(' '))
       .to.contain('progress.other')
       .and.to.contain('status.acme.1')
       .and.to.match(/subscription/i);
-    expect(await gone, 'cut off at its expiry').to.equal(true);
+    expect(await disconnected, 'disconnected at its expiry').to.equal(true);
   });
 
   it('accepts its credentials after a restart', async () => {

@@ -1,4 +1,4 @@
-/** An object store for tests, fresh for each, and the SDK's client for it. */
+/** A new object store for each test, and the SDK's client for it. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,20 +14,20 @@ export interface ObjectStore {
   folder: string;
   objects: Objects;
   client: S3Client;
-  /** How far the store's clock is ahead of ours, in milliseconds. */
+  /** How far the store's clock is ahead of the test's, in milliseconds. */
   clockAhead: number;
-  /** Starts the store on its folder, also again after `objects.close()`. */
+  /** Starts the store on its folder. Works again after `objects.close()`. */
   start(): Promise<void>;
   clientWith(options?: S3ClientConfig): S3Client;
   put(key: string, body: string | Uint8Array | Readable, more?: object): Promise<{ ETag?: string }>;
   text(key: string): Promise<string>;
-  /** The name of the store's refusal. */
-  refusal(attempt: Promise<unknown>): Promise<string>;
-  /** Status and code of an answer. */
+  /** The name of the error that the attempt throws, or `none`. */
+  errorName(attempt: Promise<unknown>): Promise<string>;
+  /** The status and the error code of a response. */
   code(response: Response): Promise<string>;
 }
 
-/** Makes a store before each test of the suite that calls it, and ends it after. */
+/** Starts a store before each test of the calling suite and closes it afterwards. */
 export function objectStore(): ObjectStore {
   const open: S3Client[] = [];
   const store: ObjectStore = {
@@ -54,7 +54,7 @@ export function objectStore(): ObjectStore {
     },
     put: (Key, Body, more = {}) => store.client.send(new PutObjectCommand({ Bucket, Key, Body, ...more })),
     text: async (Key) => (await store.client.send(new GetObjectCommand({ Bucket, Key }))).Body!.transformToString(),
-    refusal: (attempt) =>
+    errorName: (attempt) =>
       attempt.then(
         () => 'none',
         (error: Error) => error.name,

@@ -3,26 +3,26 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { expect } from 'chai';
 import { Bucket, credentials, objectStore } from './object-store.ts';
 
-describe('signatures of the embedded object store', () => {
+describe('object store signatures', () => {
   const store = objectStore();
 
-  describe('with signatures in headers', () => {
-    it('refuses a wrong secret, a wrong key and a clock that is off', async () => {
-      const send = (made: S3Client) => store.refusal(made.send(new GetObjectCommand({ Bucket, Key: 'a' })));
+  describe('in headers', () => {
+    it('reject a wrong secret, a wrong key and a wrong clock', async () => {
+      const send = (made: S3Client) => store.errorName(made.send(new GetObjectCommand({ Bucket, Key: 'a' })));
       expect(await send(store.clientWith({ credentials: { ...credentials, secretAccessKey: 'other' } }))).to.equal('SignatureDoesNotMatch');
       expect(await send(store.clientWith({ credentials: { ...credentials, accessKeyId: 'other' } }))).to.equal('InvalidAccessKeyId');
       store.clockAhead = 16 * 60_000;
       expect(await send(store.clientWith())).to.equal('RequestTimeTooSkewed');
     });
 
-    it('refuses a request without a signature', async () => {
+    it('are required', async () => {
       expect(await store.code(await fetch(`${store.objects.endpoint}/${Bucket}/a`))).to.equal('403 AccessDenied');
       expect(
         await store.code(await fetch(`${store.objects.endpoint}/${Bucket}/a`, { headers: { authorization: 'AWS4-HMAC-SHA256 nonsense' } })),
       ).to.equal('400 AuthorizationHeaderMalformed');
     });
 
-    it('refuses a body or a header that was changed on the way', async () => {
+    it('reject a body, header or path that was changed in transit', async () => {
       for (const [change, wanted] of [
         [(request: { body: unknown }) => void (request.body = 'evil'), 'XAmzContentSHA256Mismatch'],
         [(request: { headers: Record<string, string> }) => void (request.headers['content-type'] = 'text/html'), 'SignatureDoesNotMatch'],
@@ -38,14 +38,14 @@ describe('signatures of the embedded object store', () => {
           { step: 'finalizeRequest', priority: 'low', name: 'tamper' },
         );
         expect(
-          await store.refusal(made.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'good', ContentType: 'text/plain' }))),
+          await store.errorName(made.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'good', ContentType: 'text/plain' }))),
         ).to.equal(wanted);
       }
       expect((await store.client.send(new ListObjectsV2Command({ Bucket }))).KeyCount).to.equal(0);
     });
   });
 
-  describe('with presigned URLs', () => {
+  describe('in presigned URLs', () => {
     const uploadLink = (expiresIn = 60) =>
       getSignedUrl(store.client, new PutObjectCommand({ Bucket, Key: 'scans/1/report.json', ContentType: 'application/json' }), {
         expiresIn,
@@ -58,7 +58,7 @@ describe('signatures of the embedded object store', () => {
       store.client = store.clientWith({ requestChecksumCalculation: 'WHEN_REQUIRED', responseChecksumValidation: 'WHEN_REQUIRED' });
     });
 
-    it('takes the one object, of the signed type', async () => {
+    it('allow the upload of one object with the signed type', async () => {
       const url = await uploadLink();
       expect((await upload(url)).status).to.equal(200);
       expect(await store.text('scans/1/report.json')).to.equal('{}');
@@ -66,7 +66,7 @@ describe('signatures of the embedded object store', () => {
       expect(await store.code(await upload(url, { 'content-type': 'application/json', 'x-amz-meta-a': 'b' }))).to.equal('403 AccessDenied');
     });
 
-    it('refuses every URL that is not just the signed one', async () => {
+    it('reject a changed URL', async () => {
       const url = await uploadLink();
       const changed = (change: (url: URL) => void): string => {
         const copy = new URL(url);
@@ -92,7 +92,7 @@ describe('signatures of the embedded object store', () => {
       expect(await store.code(read)).to.equal('403 SignatureDoesNotMatch');
     });
 
-    it('refuses a URL after its time, and long before', async () => {
+    it('reject a URL after its expiry and before its date', async () => {
       const url = await uploadLink(60);
       store.clockAhead = 61_000;
       expect(await store.code(await upload(url))).to.equal('403 AccessDenied');
@@ -102,7 +102,7 @@ describe('signatures of the embedded object store', () => {
       expect((await upload(url)).status).to.equal(200);
     });
 
-    it('names the file for who saves it, as the signed query says', async () => {
+    it('set the file name of a download', async () => {
       await store.put('a', 'content');
       const disposition = `attachment; filename="report ü.pdf"; filename*=UTF-8''report%20%C3%BC.pdf`;
       const url = await getSignedUrl(
@@ -117,7 +117,7 @@ describe('signatures of the embedded object store', () => {
       expect(cached.status).to.equal(304);
     });
 
-    it('refuses what it does not do, rather than doing something else', async () => {
+    it('reject an unsupported parameter', async () => {
       const url = await getSignedUrl(store.client, new GetObjectCommand({ Bucket, Key: 'a', VersionId: '1' }));
       expect(await store.code(await fetch(url))).to.equal('501 NotImplemented');
     });

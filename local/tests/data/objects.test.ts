@@ -18,10 +18,10 @@ import { expect } from 'chai';
 import { startObjects } from '../../objects/objects.ts';
 import { Bucket, credentials, objectStore } from './object-store.ts';
 
-describe('the embedded object store, with the SDK', () => {
+describe('object store with the AWS SDK', () => {
   const store = objectStore();
 
-  it('keeps an object with its type and gives it back', async () => {
+  it('stores an object with its type and returns it', async () => {
     const body = 'Grüße, 世界';
     const { ETag } = await store.put('scans/1/report.json', body, { ContentType: 'application/json', Metadata: { attempt: 'one' } });
     expect(ETag).to.equal(`"${createHash('md5').update(body).digest('hex')}"`);
@@ -32,9 +32,9 @@ describe('the embedded object store, with the SDK', () => {
     await store.client.send(new HeadBucketCommand({ Bucket }));
   });
 
-  it('takes every way in which the SDK sends a body', async () => {
+  it('accepts every form in which the SDK sends a body', async () => {
     const bytes = Buffer.alloc(2_500_000, 'x');
-    await store.put('whole', bytes); // larger than 2 MB: asks with "Expect: 100-continue"
+    await store.put('whole', bytes); // larger than 2 MB: sends "Expect: 100-continue"
     await store.put('streamed', Readable.from([bytes.subarray(0, 100_000), bytes.subarray(100_000)]), { ContentLength: bytes.length });
     await store.put('empty', '');
     for (const ChecksumAlgorithm of ['CRC32', 'SHA1', 'SHA256'] as const)
@@ -45,22 +45,22 @@ describe('the embedded object store, with the SDK', () => {
     expect(await store.text('sum/SHA256')).to.equal('body');
   });
 
-  it('says so where it does not know a checksum', async () => {
+  it('rejects an unsupported checksum', async () => {
     const attempt = store.client.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'body', ChecksumCRC32C: 'AAAAAA==' }));
-    expect(await store.refusal(attempt)).to.equal('NotImplemented');
-    expect(await store.refusal(store.text('a'))).to.equal('NoSuchKey');
+    expect(await store.errorName(attempt)).to.equal('NotImplemented');
+    expect(await store.errorName(store.text('a'))).to.equal('NoSuchKey');
   });
 
-  it('refuses a body that is not the one whose checksum was given', async () => {
-    expect(await store.refusal(store.put('a', 'body', { ChecksumCRC32: 'AAAAAA==' }))).to.equal('BadDigest');
-    expect(await store.refusal(store.put('a', 'body', { ContentMD5: createHash('md5').update('other').digest('base64') }))).to.equal(
+  it('rejects a body that does not match its checksum', async () => {
+    expect(await store.errorName(store.put('a', 'body', { ChecksumCRC32: 'AAAAAA==' }))).to.equal('BadDigest');
+    expect(await store.errorName(store.put('a', 'body', { ContentMD5: createHash('md5').update('other').digest('base64') }))).to.equal(
       'BadDigest',
     );
-    expect(await store.refusal(store.text('a'))).to.equal('NoSuchKey');
+    expect(await store.errorName(store.text('a'))).to.equal('NoSuchKey');
     expect(readdirSync(join(store.folder, 'drafts'))).to.deep.equal([]);
   });
 
-  it('gives ranges', async () => {
+  it('returns ranges', async () => {
     await store.put('a', '0123456789');
     const range = async (Range: string) => {
       const { Body, ContentRange } = await store.client.send(new GetObjectCommand({ Bucket, Key: 'a', Range }));
@@ -70,10 +70,10 @@ describe('the embedded object store, with the SDK', () => {
     expect(await range('bytes=7-')).to.deep.equal(['789', 'bytes 7-9/10']);
     expect(await range('bytes=-2')).to.deep.equal(['89', 'bytes 8-9/10']);
     expect(await range('bytes=5-99')).to.deep.equal(['56789', 'bytes 5-9/10']);
-    expect(await store.refusal(range('bytes=10-'))).to.equal('InvalidRange');
+    expect(await store.errorName(range('bytes=10-'))).to.equal('InvalidRange');
   });
 
-  it('lists by prefix, folded and in pages', async () => {
+  it('lists by prefix, by delimiter and in pages', async () => {
     for (const key of ['b/2', 'a', 'b/1', 'b/c/3', 'ü & <"\'>.txt']) await store.put(key, key);
     const all = await store.client.send(new ListObjectsV2Command({ Bucket }));
     expect(all.Contents!.map(({ Key }) => Key)).to.deep.equal(['a', 'b/1', 'b/2', 'b/c/3', 'ü & <"\'>.txt']);
@@ -91,7 +91,7 @@ describe('the embedded object store, with the SDK', () => {
     expect(pages).to.deep.equal([['a', 'b/'], ['ü & <"\'>.txt']]);
   });
 
-  it('deletes one and many, and what is not there', async () => {
+  it('deletes one and several objects, also if they do not exist', async () => {
     for (const key of ['a', 'b & <c>', 'd']) await store.put(key, key);
     await store.client.send(new DeleteObjectCommand({ Bucket, Key: 'a' }));
     await store.client.send(new DeleteObjectCommand({ Bucket, Key: 'a' }));
@@ -102,20 +102,20 @@ describe('the embedded object store, with the SDK', () => {
     expect((await store.client.send(new ListObjectsV2Command({ Bucket }))).Contents!.map(({ Key }) => Key)).to.deep.equal(['d']);
   });
 
-  describe('copies an object', () => {
+  describe('CopyObject', () => {
     const CopySource = `${Bucket}/from/${encodeURIComponent('ü &.json')}`;
     const put = () => store.put('from/ü &.json', 'content', { ContentType: 'application/json', ContentEncoding: 'gzip' });
     const copy = (more: object = {}) => store.client.send(new CopyObjectCommand({ Bucket, Key: 'to', CopySource, ...more }));
     const head = () => store.client.send(new HeadObjectCommand({ Bucket, Key: 'to' }));
 
-    it('with its type and headers', async () => {
+    it('copies the type and headers', async () => {
       const { ETag } = await put();
       expect((await copy({ CopySourceIfMatch: ETag })).CopyObjectResult).to.include({ ETag });
       expect(await head()).to.include({ ETag, ContentType: 'application/json', ContentEncoding: 'gzip', ContentLength: 7 });
       expect(await store.text('from/ü &.json')).to.equal('content');
     });
 
-    it('with the given type and no other headers, if they are to be replaced', async () => {
+    it('replaces the type and headers', async () => {
       await put();
       await copy({ MetadataDirective: 'REPLACE', ContentType: 'text/plain' });
       expect(await head())
@@ -123,33 +123,33 @@ describe('the embedded object store, with the SDK', () => {
         .and.not.have.property('ContentEncoding');
     });
 
-    it('also if it is empty', async () => {
+    it('copies an empty object', async () => {
       await store.put('from/ü &.json', '');
       await copy();
       expect(await head()).to.include({ ContentLength: 0 });
     });
 
-    it('only if it is the one that was read', async () => {
+    it('rejects a source with another ETag', async () => {
       const { ETag } = await put();
       await store.put('from/ü &.json', 'changed');
-      expect(await store.refusal(copy({ CopySourceIfMatch: ETag }))).to.equal('PreconditionFailed');
-      expect(await store.refusal(head())).to.equal('NotFound');
+      expect(await store.errorName(copy({ CopySourceIfMatch: ETag }))).to.equal('PreconditionFailed');
+      expect(await store.errorName(head())).to.equal('NotFound');
       expect(readdirSync(join(store.folder, 'drafts'))).to.deep.equal([]);
     });
 
-    it('only if there is one, in this bucket', async () => {
-      expect(await store.refusal(copy())).to.equal('NoSuchKey');
-      expect(await store.refusal(copy({ CopySource: 'other/key' }))).to.equal('NoSuchBucket');
-      expect(await store.refusal(copy({ CopySource: Bucket }))).to.equal('InvalidArgument');
+    it('rejects a source that does not exist or is in another bucket', async () => {
+      expect(await store.errorName(copy())).to.equal('NoSuchKey');
+      expect(await store.errorName(copy({ CopySource: 'other/key' }))).to.equal('NoSuchBucket');
+      expect(await store.errorName(copy({ CopySource: Bucket }))).to.equal('InvalidArgument');
     });
 
-    it('by no condition that it does not know', async () => {
+    it('rejects an unsupported condition', async () => {
       await put();
-      expect(await store.refusal(copy({ CopySourceIfNoneMatch: '"x"' }))).to.equal('NotImplemented');
+      expect(await store.errorName(copy({ CopySourceIfNoneMatch: '"x"' }))).to.equal('NotImplemented');
     });
   });
 
-  it('keeps its objects over a restart, and forgets half an upload', async () => {
+  it('keeps objects over a restart and removes interrupted uploads', async () => {
     await store.put('kept', 'content', { ContentType: 'text/plain' });
     const { port, hostname } = new URL(store.objects.endpoint);
     const url = new URL(await getSignedUrl(store.client, new PutObjectCommand({ Bucket, Key: 'half' }), { expiresIn: 60 }));
@@ -160,11 +160,11 @@ describe('the embedded object store, with the SDK', () => {
     socket.destroy();
     await store.start();
     expect(await store.text('kept')).to.equal('content');
-    expect(await store.refusal(store.text('half'))).to.equal('NoSuchKey');
+    expect(await store.errorName(store.text('half'))).to.equal('NoSuchKey');
     expect(readdirSync(join(store.folder, 'drafts'))).to.deep.equal([]);
   });
 
-  it('replaces an object without harm to who is reading it', async () => {
+  it('does not disturb readers when an object is replaced', async () => {
     await store.put('a', 'first');
     const { Body } = await store.client.send(new GetObjectCommand({ Bucket, Key: 'a' }));
     await store.put('a', 'second, and longer');
@@ -172,12 +172,12 @@ describe('the embedded object store, with the SDK', () => {
     expect(await store.text('a')).to.equal('second, and longer');
   });
 
-  it('takes nothing that is too large, announced or not', async () => {
-    expect(await store.refusal(store.put('a', Buffer.alloc(3_000_001)))).to.equal('EntityTooLarge');
-    expect(await store.refusal(store.text('a'))).to.equal('NoSuchKey');
+  it('rejects an object that is too large', async () => {
+    expect(await store.errorName(store.put('a', Buffer.alloc(3_000_001)))).to.equal('EntityTooLarge');
+    expect(await store.errorName(store.text('a'))).to.equal('NoSuchKey');
   });
 
-  it('keeps every key inside its folder', async () => {
+  it('keeps every object inside its folder', async () => {
     for (const key of ['../../escape', '/absolute', 'a/../b', 'nul\u0000byte', '.', '..%2f..%2fencoded']) {
       await store.put(key, key);
       expect(await store.text(key)).to.equal(key);
@@ -186,12 +186,12 @@ describe('the embedded object store, with the SDK', () => {
     expect(readdirSync(join(store.folder, 'objects')).every((name) => /^[0-9a-f]{64}$/.test(name))).to.equal(true);
   });
 
-  it('knows one bucket', async () => {
-    expect(await store.refusal(store.client.send(new GetObjectCommand({ Bucket: 'other', Key: 'a' })))).to.equal('NoSuchBucket');
-    expect(await store.refusal(store.client.send(new HeadBucketCommand({ Bucket: 'other' })))).to.equal('NotFound');
+  it('reports other buckets as missing', async () => {
+    expect(await store.errorName(store.client.send(new GetObjectCommand({ Bucket: 'other', Key: 'a' })))).to.equal('NoSuchBucket');
+    expect(await store.errorName(store.client.send(new HeadBucketCommand({ Bucket: 'other' })))).to.equal('NotFound');
   });
 
-  it('lets no second process use its folder', async () => {
+  it('rejects a second process on its folder', async () => {
     const second = startObjects({ dataDir: store.folder, bucket: Bucket, ...credentials });
     expect(
       await second.then(

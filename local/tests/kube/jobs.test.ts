@@ -1,4 +1,4 @@
-/** The Job controller with the test as the kubelet: pods' statuses are patched from outside, on both APIs alike. */
+/** The Job controller. The test takes the place of the kubelet: it patches the statuses of the pods, on both APIs. */
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { eventually, type Client } from './client.ts';
@@ -39,7 +39,7 @@ const INDEX = 'batch.kubernetes.io/job-completion-index';
 const FAILURES = 'batch.kubernetes.io/job-index-failure-count';
 const IGNORED = 'batch.kubernetes.io/job-index-ignored-failure-count';
 
-/** Nobody places these pods: the test plays the node. */
+/** No scheduler has this name, so that the pods stay pending and the test controls them. */
 const template = { spec: { restartPolicy: 'Never', schedulerName: 'nobody', containers: [{ name: 'c', image: 'x' }] } };
 const ended = (exitCode: number, more: object = {}): object => ({
   phase: exitCode === 0 ? 'Succeeded' : 'Failed',
@@ -57,7 +57,7 @@ const ended = (exitCode: number, more: object = {}): object => ({
 });
 const running = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True' }] };
 
-/** One Job of a test's. */
+/** The Job of a test. */
 interface Trial {
   status(): Promise<Status>;
   /** Polls for a status. A real cluster's back-off takes ten seconds. */
@@ -89,7 +89,7 @@ async function trialOf({ call }: Client, name: string, spec: object): Promise<Tr
       for (;;) {
         const now = await status();
         if (holds(now)) return now;
-        if (Date.now() > deadline) throw new Error(`${name}: ${what} did not come, but ${JSON.stringify(now)}`);
+        if (Date.now() > deadline) throw new Error(`${name}: expected ${what}, got ${JSON.stringify(now)}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
     },
@@ -157,7 +157,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(await job.events()).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
   },
 
-  async 'tries again, until its limit'(client) {
+  async 'retries up to the back-off limit'(client) {
     const job = await trialOf(client, 'limited', { backoffLimit: 1 });
     await job.report(await job.livePod(), ended(1));
     await job.until('a count', ({ failed }) => failed === 1);
@@ -172,7 +172,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(await job.events()).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulCreate', 'Warning BackoffLimitExceeded']);
   },
 
-  async 'goes by its pod failure policy'(client) {
+  async 'applies its pod failure policy'(client) {
     const rules = [
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
       { action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } },
@@ -189,7 +189,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(status.failed).to.equal(1);
   },
 
-  async 'completes its one index'(client) {
+  async 'completes its index'(client) {
     const job = await trialOf(client, 'indexed', { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1 });
     const pod = await job.livePod();
     expect(pod.metadata.name).to.match(/^indexed-0-[a-z0-9]{5}$/);
@@ -205,7 +205,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(status).to.include({ succeeded: 1, completedIndexes: '0' });
   },
 
-  async 'retries its index up to the limit, and numbers the attempts in annotations'(client) {
+  async 'retries its index up to the limit and counts the attempts in annotations'(client) {
     const rules = [{ action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] }];
     const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 1, podReplacementPolicy: 'Failed' };
     const job = await trialOf(client, 'retried', { ...indexed, podFailurePolicy: { rules } });
@@ -240,7 +240,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     await eventually('the first pod to go', async () => ((await job.pods()).length === 1 ? true : undefined));
   },
 
-  async 'fails an index at once by its pod failure policy'(client) {
+  async 'fails an index immediately by its pod failure policy'(client) {
     const rules = [{ action: 'FailJob', onExitCodes: { containerName: 'c', operator: 'In', values: [42] } }];
     const indexed = { completionMode: 'Indexed', completions: 1, backoffLimitPerIndex: 2 };
     const job = await trialOf(client, 'given-up', { ...indexed, podFailurePolicy: { rules } });
@@ -270,10 +270,10 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     await job.patch({ spec: { suspend: true } });
     const again = await job.until('suspension', has('Suspended'));
     expect(again).not.to.have.any.keys('startTime', 'failed');
-    await eventually('the pod to go', async () => ((await job.pods()).length === 0 ? true : undefined));
+    await eventually('the deletion of the pod', async () => ((await job.pods()).length === 0 ? true : undefined));
   },
 
-  async 'replaces a pod that is going only once it is gone, if told so'(client) {
+  async 'replaces a terminating pod only after it has ended with podReplacementPolicy Failed'(client) {
     const job = await trialOf(client, 'patient', { podReplacementPolicy: 'Failed' });
     const pod = await job.livePod();
     await client.call(
@@ -302,14 +302,14 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(await job.pods()).to.have.lengthOf(3);
   },
 
-  async 'goes some time after its end'(client) {
+  async 'is deleted after its time to live'(client) {
     const job = await trialOf(client, 'brief', { ttlSecondsAfterFinished: 0 });
     await job.report(await job.livePod(), ended(0));
-    await eventually('the Job to go', async () => ((await client.call('GET', `${JOBS}/brief`)).code === 404 ? true : undefined));
+    await eventually('the deletion of the Job', async () => ((await client.call('GET', `${JOBS}/brief`)).code === 404 ? true : undefined));
     expect(await job.pods()).to.deep.equal([]);
   },
 
-  async 'takes its pods along, or leaves them'(client) {
+  async 'deletes or orphans its pods with itself'(client) {
     const orphaning = await trialOf(client, 'orphaning', {});
     await orphaning.livePod();
     const left = await client.call('DELETE', `${JOBS}/orphaning`);
@@ -323,14 +323,14 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
       const job = await trialOf(client, name, {});
       await job.livePod();
       await client.call('DELETE', `${JOBS}/${name}`, { propagationPolicy });
-      await eventually(`${name} to take its pod along`, async () =>
+      await eventually(`${name} to be deleted with its pod`, async () =>
         (await job.pods()).length === 0 && (await client.call('GET', `${JOBS}/${name}`)).code === 404 ? true : undefined,
       );
     }
   },
 };
 
-describe('a Job', function () {
+describe('Job controller', function () {
   this.timeout(90_000);
   let targets: Targets;
   before(async () => {

@@ -37,7 +37,7 @@ behaves('keeps the revision when nothing changes', async ({ call }) => {
   expect((await call('GET', `${CORE}/configmaps/dry`)).code).to.equal(404);
 });
 
-behaves('refuses bad names, labels and bodies', async ({ call }) => {
+behaves('rejects invalid names, labels and bodies', async ({ call }) => {
   for (const metadata of [
     { name: 'A_' },
     {},
@@ -60,7 +60,7 @@ behaves('refuses bad names, labels and bodies', async ({ call }) => {
   await call('PUT', `${CORE}/configmaps`, {});
 });
 
-behaves('tells of unknown fields as it is asked to', async ({ call }) => {
+behaves('reports unknown fields as requested', async ({ call }) => {
   const odd = { bogus: 1 };
   const warned = await call('POST', `${CORE}/configmaps`, configMap('odd', odd));
   expect(warned.headers['warning']).to.equal('299 - "unknown field \\"bogus\\""');
@@ -107,14 +107,14 @@ behaves('merges lists by their keys', async ({ call }) => {
   await call('PATCH', path, { secrets: [{ name: 'm' }] }, MERGE);
 });
 
-behaves('tells what it offers', async ({ call }) => {
+behaves('serves discovery', async ({ call }) => {
   await call('GET', `/apis/${DEFINITION.spec.group}`);
   await call('GET', `/apis/${DEFINITION.spec.group}/v1`);
   await call('GET', `/apis/${DEFINITION.spec.group}/v2`);
   expect((await call('GET', '/api')).body).to.include({ kind: 'APIVersions' });
 });
 
-behaves('keeps Secrets as data, and immutable ones as they are', async ({ call }) => {
+behaves('stores Secrets as data and rejects changes of immutable ones', async ({ call }) => {
   await call('POST', `${CORE}/secrets`, { metadata: { name: 'secret' }, stringData: { a: 'b' }, data: { c: 'ZA==' } });
   await call('PATCH', `${CORE}/secrets/secret`, { stringData: { a: 'c' } }, MERGE);
   await call('PATCH', `${CORE}/secrets/secret`, { type: 'other' }, MERGE);
@@ -123,7 +123,7 @@ behaves('keeps Secrets as data, and immutable ones as they are', async ({ call }
   await call('PATCH', `${CORE}/secrets/fixed`, { immutable: false }, MERGE);
 });
 
-behaves('gives names out', async ({ call }) => {
+behaves('generates names', async ({ call }) => {
   const made = await call('POST', `${CORE}/configmaps`, { metadata: { generateName: 'generated-' } });
   expect((made.body['metadata'] as { name: string }).name).to.match(/^generated-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
 });
@@ -146,7 +146,7 @@ behaves('lists in pages, by labels and by fields', async ({ call }) => {
   expect((await call('GET', `${CORE}/configmaps?fieldSelector=data.x%3Dy`)).code).to.equal(400);
 });
 
-behaves('continues a list as it was', async ({ call }) => {
+behaves('continues a list at its revision', async ({ call }) => {
   for (const name of ['l1', 'l2', 'l3']) await call('POST', `${CORE}/serviceaccounts`, { metadata: { name, labels: { listed: 'l' } } });
   // Not compared as a transcript: a real cluster has service accounts of its own.
   const page = await call('GET', `${CORE}/serviceaccounts?labelSelector=listed&limit=2`);
@@ -157,7 +157,7 @@ behaves('continues a list as it was', async ({ call }) => {
   expect((rest.body['metadata'] as { resourceVersion: string }).resourceVersion).to.equal(metadata.resourceVersion);
 });
 
-behaves('keeps Leases', async ({ call }) => {
+behaves('stores Leases', async ({ call }) => {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${NAMESPACE}/leases`;
   const spec = { holderIdentity: 'me', leaseDurationSeconds: 15, renewTime: '2026-01-01T00:00:00.000000Z', leaseTransitions: 0 };
   const made = await call('POST', leases, { metadata: { name: 'lease' }, spec });
@@ -165,7 +165,7 @@ behaves('keeps Leases', async ({ call }) => {
   expect((await call('PUT', `${leases}/lease`, { ...made.body, spec })).code).to.equal(409);
 });
 
-behaves('refuses what pods and Jobs cannot be', async ({ call }) => {
+behaves('rejects invalid pods and Jobs', async ({ call }) => {
   await call('POST', `${CORE}/pods`, { metadata: { name: 'x' }, spec: {} });
   await call('POST', `${CORE}/pods`, { metadata: { name: 'x' }, spec: { containers: [{ name: 'A', image: '' }] } });
   await call('POST', `${CORE}/pods`, {

@@ -65,7 +65,7 @@ behaves('validates custom resources', async ({ call }) => {
   await call('POST', WIDGETS, { ...widget('x', { url: 'http://a' }), metadata: { name: 'x', labels: { a: 1 } } });
 });
 
-behaves('holds rules over time', async ({ call }) => {
+behaves('validates transition rules', async ({ call }) => {
   const path = `${WIDGETS}/ruled`;
   await call('POST', WIDGETS, widget('ruled', { url: 'http://a', flag: true }));
   expect((await call('PATCH', path, { spec: { url: 'http://b' } }, MERGE)).code).to.equal(422);
@@ -77,7 +77,7 @@ behaves('holds rules over time', async ({ call }) => {
   expect((await call('PATCH', path, { spec: {} }, STRATEGIC)).code).to.equal(415);
 });
 
-behaves('keeps status apart, and counts generations', async ({ call }) => {
+behaves('separates the status and counts generations', async ({ call }) => {
   const path = `${WIDGETS}/apart`;
   const generation = (reply: Reply): number => (reply.body['metadata'] as { generation: number }).generation;
   const made = await call('POST', WIDGETS, widget('apart', { url: 'http://a' }));
@@ -144,7 +144,7 @@ behaves('prints tables', async ({ call }) => {
   ]);
 });
 
-behaves('shows one store of events under two groups', async ({ call }) => {
+behaves('serves the same events in two groups', async ({ call }) => {
   const events = `/apis/events.k8s.io/v1/namespaces/${NAMESPACE}/events`;
   await call('POST', events, {
     apiVersion: 'events.k8s.io/v1',

@@ -17,7 +17,7 @@ const revisionOf = async ({ call }: Client, path: string): Promise<string> =>
 const make = ({ call }: Client, name: string, labels: object = {}): Promise<unknown> => call('POST', MAPS, { metadata: { name, labels } });
 
 const scenarios: Record<string, (client: Client) => Promise<void>> = {
-  async 'tells every change after a revision, in order'(client) {
+  async 'sends every change after a revision, in order'(client) {
     const from = await revisionOf(client, MAPS);
     await make(client, 'before');
     const watch = client.watch(`${MAPS}?watch=1&resourceVersion=${from}`);
@@ -33,14 +33,14 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(lines[2]?.object).to.have.nested.property('data.a', 'b');
   },
 
-  async 'begins with what there is, if no revision is given'(client) {
+  async 'starts with the existing objects if no revision is given'(client) {
     await make(client, 'there', { begin: 'yes' });
     const watch = client.watch(`${MAPS}?watch=1&labelSelector=begin`);
     expect(shown(await watch.until((lines) => lines.length === 1))).to.deep.equal(['ADDED there']);
     watch.close();
   },
 
-  async 'shows what comes to match as added, and what ceases to as deleted'(client) {
+  async 'sends objects that start to match as added, and objects that stop to match as deleted'(client) {
     const from = await revisionOf(client, MAPS);
     const watch = client.watch(`${MAPS}?watch=1&resourceVersion=${from}&labelSelector=${encodeURIComponent('mode in (on)')}`);
     await make(client, 'switch', { mode: 'off' });
@@ -55,7 +55,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     watch.close();
   },
 
-  async 'follows one object by its name'(client) {
+  async 'watches one object by name'(client) {
     const from = await revisionOf(client, MAPS);
     const watch = client.watch(`${MAPS}?watch=1&resourceVersion=${from}&fieldSelector=metadata.name%3Dthe-one`);
     await make(client, 'another');
@@ -64,7 +64,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     watch.close();
   },
 
-  async 'says where the initial events end'(client) {
+  async 'marks the end of the initial events'(client) {
     await make(client, 'initial', { initial: 'yes' });
     const query = 'watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&labelSelector=initial';
     const watch = client.watch(`${MAPS}?${query}`);
@@ -75,13 +75,13 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(lines[1]?.object.metadata['annotations']).to.deep.equal({ 'k8s.io/initial-events-end': 'true' });
   },
 
-  async 'ends when its time is over'(client) {
+  async 'ends after its timeout'(client) {
     const watch = client.watch(`${MAPS}?watch=1&timeoutSeconds=1&labelSelector=nothing`);
     await watch.ended;
     expect(watch.lines).to.deep.equal([]);
   },
 
-  async 'prints rows'(client) {
+  async 'sends table rows'(client) {
     const from = await revisionOf(client, WIDGETS);
     const watch = client.watch(`${WIDGETS}?watch=1&resourceVersion=${from}`, TABLE);
     await client.call('POST', WIDGETS, widget('printed', { url: 'http://a' }));
