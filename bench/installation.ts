@@ -23,7 +23,7 @@ export interface Installation {
 const PER_ORGANISATION = 50;
 const CONCURRENCY = 16;
 
-/** Calls `act` for 0 … count-1, CONCURRENCY at once. @returns total seconds, and the milliseconds of each call in ascending order */
+/** Calls `act` for 0 … count-1, CONCURRENCY at a time. @returns total seconds, and the milliseconds of each call in ascending order */
 export async function pace(count: number, act: (index: number) => Promise<void>): Promise<{ seconds: number; each: number[] }> {
   const each: number[] = [];
   let next = 0;
@@ -45,15 +45,15 @@ function readStart(): { environment: Record<string, string>; nodeFlags: string[]
   const script = readFileSync(join(import.meta.dirname, '..', 'images', 'service', 'start'), 'utf8');
   const [, exported = ''] = /^export (.+)$/m.exec(script) ?? [];
   const [, flags = ''] = /^exec node (.+?) "/m.exec(script) ?? [];
-  if (exported === '' || flags === '') throw new Error('images/service/start has no `exec node` line any more');
+  if (exported === '' || flags === '') throw new Error('images/service/start has no `export` or `exec node` line');
   const pairs = exported.split(' ').map((pair) => pair.split('=', 2) as [string, string]);
   return { environment: Object.fromEntries(pairs), nodeFlags: flags.split(' ') };
 }
 
 /**
- * Starts an installation whose scanner image does not exist: pods are created, and stay pending.
+ * Starts an installation whose scanner image does not exist, so that pods stay pending.
  * @param options.scans the number of scans that will be submitted
- * @param options.maxRunning the number of scans that may have a Job at once
+ * @param options.maxRunning the number of scans that may have a Job at the same time
  * @param options.asInImage starts API and operator with the Node.js options and environment of the service image
  */
 export async function startInstallation(options: { scans: number; maxRunning: number; asInImage?: boolean }): Promise<Installation> {

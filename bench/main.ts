@@ -1,4 +1,4 @@
-/** `make bench`: Curbcut beside other scanners on the demo site, submissions per second, memory. Prints tables; asserts nothing. */
+/** `make bench`: compares Curbcut with other scanners, and measures submissions per second, memory and time to verdict. Asserts nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -77,7 +77,7 @@ async function pages(): Promise<void> {
       `\nPages per minute, ${list.length} pages of the demo site, whole process, median of ${values.rounds} alternating rounds\n`,
     );
     console.log(
-      '| scanner | pages/min | Curbcut ÷ scanner | pages tested | peak memory (PSS, with browser) | failing elements | pages with other findings than Curbcut |\n|---|---|---|---|---|---|---|',
+      '| scanner | pages/min | Curbcut ÷ scanner | pages tested | peak memory (PSS, with browser) | failing elements | pages whose findings differ from Curbcut |\n|---|---|---|---|---|---|---|',
     );
     results.pages = scanners.map(({ name }) => {
       const all = runs.get(name)!;

@@ -1,4 +1,4 @@
-/** Memory of API and operator, without scans and with many live scans, each with Job, Secret and pod. */
+/** Measures the memory of API and operator, without scans and with many live scans, each with Job, Secret and pod. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pace, startInstallation, type Installation } from './installation.ts';
 
@@ -12,7 +12,7 @@ export interface Memory {
 }
 
 const SAMPLE_MS = 250;
-/** The pause before memory is read, so that garbage is collected first. */
+/** The pause before memory is measured, so that garbage is collected first. */
 const REST_MS = 20_000;
 const LIVE_WITHIN_MS = 600_000;
 

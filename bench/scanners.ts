@@ -109,8 +109,8 @@ export function pa11yCi(concurrency: number): Scanner {
             timeout: 60_000,
             chromeLaunchConfig: { executablePath: HEADLESS_SHELL, args: ['--no-sandbox'] },
           },
-          // Objects, because tests of plain strings share one configuration object: at a concurrency above 1 they close
-          // each other's browser contexts, and pages are lost.
+          // Use objects: plain strings share one configuration object, so concurrent tests close each other's browser
+          // contexts and lose pages.
           urls: pages.map((url) => ({ url })),
         };
         await writeFile(join(dir, 'pa11yci.json'), JSON.stringify(config));

@@ -1,6 +1,6 @@
 /**
- * Accepted submissions per second through the API (key, limits, target rules, credits, custom resource), beside the
- * creation of the same custom resources on the same Kubernetes API. The ratio shows the cost of the API.
+ * Measures accepted submissions per second through the API (key, limits, target rules, credits, custom resource), and
+ * the creation of the same custom resources directly on Kubernetes. The ratio shows the cost of the API.
  */
 import { API_VERSION, GROUP, SCANS_PLURAL, VERSION } from '../core/protocol/custom-resources.ts';
 import { pace, startInstallation } from './installation.ts';

@@ -1,6 +1,6 @@
 /**
- * Time from the submission of a site with one page to its verdict on a cluster, beside a Job of the same image that does
- * nothing.
+ * Measures the time from submission to verdict of a site with one page on a cluster, and of a Job of the same image that
+ * does nothing.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -26,7 +26,7 @@ const PODS = { group: '', version: 'v1', plural: 'pods' };
 const PAGE =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>One page</title></head><body><main><h1>One page</h1><p>And no link.</p></main></body></html>';
 
-/** Polls until the condition holds. @returns milliseconds since `from` */
+/** Polls until the condition is true. @returns milliseconds since `from` */
 async function until(from: number, isSo: () => Promise<boolean>): Promise<number> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   return performance.now() - from;

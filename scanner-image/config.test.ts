@@ -44,7 +44,7 @@ describe('scanner input', () => {
     expect(await readPodInput(await write(input))).to.deep.equal(input);
   });
 
-  it('is rejected with every mistake and without its secrets', async () => {
+  it('is rejected with a message that lists every mistake, but no secrets', async () => {
     expect(await mistake(readPodInput(join(folder, 'none.json'))))
       .to.include('ENOENT')
       .and.to.include('SCAN_INPUT');
@@ -57,7 +57,7 @@ describe('scanner input', () => {
     expect(await mistake(readPodInput(await write({ ...input, deadline: 'soon' })))).to.include('/deadline');
   });
 
-  it('may include a sign-in', async () => {
+  it('may include credentials', async () => {
     expect(await readSignIn(join(folder, 'none'))).to.equal(null);
     expect(await readSignIn(folder)).to.equal(null);
     await writeFile(join(folder, 'username'), 'ann\n');
@@ -69,7 +69,7 @@ describe('scanner input', () => {
 });
 
 describe('sign-in', () => {
-  it('is sent to its origin only', () => {
+  it('is sent only to its origin', () => {
     const headers = signInHeaders({ basic: { username: 'a', password: 'b' }, cookie: 'c=1' }, 'https://example.org');
     expect(headers(new URL('https://example.org/x'))).to.deep.equal({ authorization: 'Basic YTpi', cookie: 'c=1' });
     for (const other of ['http://example.org/', 'https://www.example.org/', 'https://example.org:8443/'])

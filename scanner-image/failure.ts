@@ -1,9 +1,9 @@
-/** Why a scan cannot succeed, in messages that the caller can act on. Pure. */
+/** Permanent failures of a scan, with messages that the caller can act on. Pure. */
 import type { PodFailureReason } from '../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 import type { FailedVisit } from './browser/visit.ts';
 
-/** A scan that can never succeed, so a retry is useless. */
+/** A permanent failure, which the Job must not retry. */
 export class ScanFailed extends Error {
   override readonly name = 'ScanFailed';
   readonly reason: PodFailureReason;
@@ -15,7 +15,7 @@ export class ScanFailed extends Error {
   }
 }
 
-/** The failure of the whole scan if its first page could not be tested. */
+/** Returns the failure of a scan whose first page could not be tested. */
 export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean): ScanFailed {
   const message = `${url.href} could not be tested. ${visit.message}`;
   const failed = (reason: PodFailureReason, more = ''): ScanFailed =>

@@ -67,7 +67,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Writes the termination message for the kubelet. Its loss is not an error, because the message bus carries the same message. */
+/** Writes the termination message for the kubelet. A failure is only logged, because the message bus transports the same message. */
 function writeTerminationMessage(file: string, message: PodStored | PodFailed): void {
   try {
     writeFileSync(file, Buffer.from(JSON.stringify(message)).subarray(0, POD_MESSAGE_MAX_BYTES));

@@ -1,4 +1,4 @@
-/** Reports progress to the operator over the message bus. Lost messages do no harm, so no error here fails the scan. */
+/** Reports progress to the operator over the message bus. Messages may be lost, so errors here do not fail the scan. */
 import { connect, jwtAuthenticator, type NatsConnection } from '@nats-io/transport-node';
 import type { Logger } from '../platform/logger.ts';
 import type { PodFailed, PodIdentity, PodInput, PodProgress, PodStored } from '../core/protocol/pod-messages.ts';
@@ -6,7 +6,7 @@ import type { PageProgress } from '../core/scan/counts.ts';
 import { withTimeLimit } from '../platform/time-limits.ts';
 
 export interface Messages {
-  /** Reports a phase and its page counts: a new phase at once, new counts at most every 500 ms. */
+  /** Reports a phase and its page counts: a new phase immediately, new counts at most every 500 ms. */
   progress(phase: PodProgress['phase'], pages: PageProgress): void;
   /** Sends the last message, waits until it is delivered, and closes the connection. Takes 3 s at most. */
   end(message: PodStored | PodFailed | null): Promise<void>;
@@ -15,10 +15,10 @@ export interface Messages {
 const INTERVAL_MS = 500;
 const END_MS = 3000;
 
-/** Sends nothing: the bus cannot issue credentials for a single scan. */
+/** Used if the bus cannot issue credentials for a single scan. */
 const DISABLED: Messages = { progress: () => undefined, end: () => Promise.resolve() };
 
-/** Connects in the background. After connecting it sends the newest of the earlier messages. */
+/** Connects in the background, then sends the newest of the earlier messages. */
 export function openMessages(input: Pick<PodInput, 'scanId' | 'messages'>, identity: PodIdentity, log: Logger): Messages {
   const { messages, scanId } = input;
   if (messages === undefined) return DISABLED;

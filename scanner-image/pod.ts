@@ -28,7 +28,7 @@ export interface PodDeps {
   /** Runs a step in a span of its name. */
   traced?: Traced;
   renderPdf: (report: Report) => Promise<Uint8Array>;
-  /** Aborts the work at once; `runPod` then throws the signal's reason. */
+  /** Aborts the work immediately; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
 }
 

@@ -33,13 +33,13 @@ export interface ScanDeps {
   machine: Machine;
   log: Logger;
   signIn?: SignIn | null;
-  /** Called after every change; the phase never goes back. */
+  /** Called after every change. The phase never moves backwards. */
   onProgress?: (phase: 'crawling' | 'scanning', pages: PageProgress) => void;
   /** Called with each page in the scan's order. */
   onPage?: (page: ReportPage) => void;
   /** Runs a step in a span of its name. */
   traced?: Traced;
-  /** Aborts the scan at once; `runScan` then throws the signal's reason. */
+  /** Aborts the scan immediately; `runScan` then throws the signal's reason. */
   signal?: AbortSignal;
   /** Default: `createResolver` of the platform. */
   resolver?: Resolver;
@@ -54,10 +54,10 @@ export interface ScanResult {
   finishedAt: Date;
 }
 
-/** The most time that is reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
+/** The maximum time reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
 const RESERVE_MS = 60_000;
 
-/** A browser's user agent, for sites that look for one, with our own name added. */
+/** The user agent of a browser, because some sites require one, followed by our name. */
 function userAgent(browserVersion: string): string {
   const major = browserVersion.split('.')[0] ?? '0';
   return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 Curbcut/${CURBCUT_VERSION}`;

@@ -1,4 +1,4 @@
-/** The sign-in of a scan: reads it from files, and sends it to one origin only. */
+/** The credentials of a scan, which are read from files and sent to one origin only. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -35,7 +35,7 @@ async function readText(file: string): Promise<string | null> {
   }
 }
 
-/** Returns the function that gives the headers to sign a request in. URLs of other origins get none. */
+/** Returns a function that returns the headers with the credentials for a URL. For other origins they are empty. */
 export function signInHeaders(signIn: SignIn | null, origin: string): (url: URL) => Record<string, string> {
   const headers: Record<string, string> = {};
   if (signIn?.basic !== undefined)

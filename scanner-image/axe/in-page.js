@@ -24,7 +24,7 @@
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
   /**
-   * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet at once.
+   * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
    * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
    * @returns true if the document is about to redirect, by a refresh of zero seconds
    */
@@ -147,7 +147,7 @@
     }
   }
 
-  /** Options for this document. axe-core waits for autoplaying media to load; it is told not to if the media can never load. */
+  /** Options for this document. axe-core waits for autoplaying media; that is disabled if the media can never load. */
   function optionsFor(options) {
     const waits = [...document.querySelectorAll('audio[autoplay], video[autoplay]')].some(
       ({ readyState, error, networkState, NETWORK_NO_SOURCE }) => readyState === 0 && error === null && networkState !== NETWORK_NO_SOURCE,

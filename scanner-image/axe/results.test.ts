@@ -16,7 +16,7 @@ const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
   nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', failureSummary: 'Fix it' })),
 });
 
-describe('page findings', () => {
+describe('findings of a page', () => {
   it('are sorted by severity, then by rule', () => {
     const { violations } = toPageFindings({
       violations: [rule('b', 'minor'), rule('z', 'serious'), rule('a', 'serious')],
@@ -27,7 +27,7 @@ describe('page findings', () => {
     expect(violations[0]).to.deep.include({ wcag: ['1.1.1'], help_url: 'u' });
   });
 
-  it('count a rule as failed if any element failed, and do not count incomplete rules', () => {
+  it('count a rule as failed if any element failed, and ignore incomplete rules', () => {
     const { rules, needsReview } = toPageFindings({
       violations: [rule('both', 'serious', 3)],
       incomplete: [rule('unsure', 'critical'), rule('both', 'serious')],
@@ -46,7 +46,7 @@ describe('page findings', () => {
     expect(needsReview.map(({ rule: id }) => id)).to.deep.equal(['unsure', 'both']);
   });
 
-  it('leave out rules without elements', () => {
+  it('omit rules without elements', () => {
     expect(toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal(
       [],
     );

@@ -54,7 +54,7 @@ export function cut(text: string, length: number): string {
 
 /**
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
- * and as passed if some passed and none failed. A rule with incomplete results only counts as neither.
+ * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
  */
 export function toPageFindings(results: AxeResults): PageFindings {
   const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));

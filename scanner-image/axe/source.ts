@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
 import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
-/** The name of the isolated world. The scripts of the page run in another one. */
+/** The name of the isolated world. The scripts of the page run in a different world. */
 export const WORLD = 'curbcut';
 
 const require = createRequire(import.meta.url);
@@ -13,7 +13,7 @@ const require = createRequire(import.meta.url);
 /** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
-/** Returns the script for a language of findings. It reads the files of axe-core, so call it once per scan. */
+/** Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core. */
 export async function axeSource(locale: Locale): Promise<string> {
   const [before, axe, ours, messages] = await Promise.all([
     readFile(join(import.meta.dirname, 'before.js'), 'utf8'),

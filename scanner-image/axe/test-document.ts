@@ -1,11 +1,11 @@
-/** Runs axe-core on a page: in one step if it has no frames, else frame by frame, merging the partial results. */
+/** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
 import type { CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { AxeResults } from './results.ts';
 import { WORLD, type AxeOptions } from './source.ts';
 
-/** Where our scripts run: the isolated world of one frame, in the CDP session of the process that owns the frame. */
+/** The isolated world of a frame, in which our scripts run, and the CDP session of the process that owns the frame. */
 export interface Place {
   cdp: CDPSession;
   contextId: number;
@@ -75,7 +75,7 @@ async function collectPartials(run: FrameRun, place: Place, context: string): Pr
     const inside = enterFrame(run, place, index).then((inner) =>
       inner === null ? ['null'] : collectPartials(run, inner, JSON.stringify(frameContext)),
     );
-    // A frame that is lazy, removed or too slow is left out, as axe-core does; the findings of the page stay valid.
+    // Skips a frame that is lazy, removed or too slow, as axe-core does. The findings of the page are still valid.
     const limitMs = Math.min(FRAME_MS, run.msLeft() / 2);
     partials.push(...(await withTimeLimit(inside, limitMs, 'testing a frame').catch(() => ['null'])));
   }
@@ -108,7 +108,7 @@ interface FoundFrame {
 }
 
 interface FrameSessions {
-  /** Finds a frame: in the session of its parent, or in its own if it lives in another process. */
+  /** Finds a frame: in the session of its parent, or in its own if it is in another process. */
   find(parent: CDPSession, frameId: string): Promise<FoundFrame | null>;
   close(): Promise<void>;
 }

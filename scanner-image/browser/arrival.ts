@@ -1,4 +1,4 @@
-/** Waits until the document of a tab is loaded and quiet, follows redirects by scripts and meta refresh, then holds the document. */
+/** Waits until the document of a tab is loaded and quiet, follows redirects by scripts and meta refresh, then blocks navigation. */
 import type { CDPSession } from 'playwright-core';
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
 import { EvaluationFailed, evaluate, placeOf, type Place } from '../axe/test-document.ts';
@@ -14,24 +14,24 @@ export interface ArrivalDeps {
   changes: ConditionVariable;
 }
 
-/** How long a document with scripts must stay unchanged to count as quiet, in milliseconds. */
+/** The time without changes after which a document with scripts counts as quiet, in milliseconds. */
 const QUIET_MS = 50;
 /** The limit for becoming quiet, in milliseconds. A page that loads slowly (or a busy machine) gets twice its load time. */
 const SETTLE_MS = 3000;
-/** A request that is open longer than this, and longer than the page took to load, is a long poll or a dead host: the visit stops waiting for it. */
+/** A request that is open longer than this, and longer than the page took to load, is a long poll or a dead host. The visit does not wait for it any longer. */
 const REQUEST_WAIT_MS = 1500;
-/** How long a document whose navigation was stopped has to finish loading. */
+/** The time that a document gets to finish loading after its navigation was stopped. */
 const KEPT_MS = 1000;
-/** How long a document with a refresh of zero seconds has to redirect. After that it is tested as it is. */
+/** The time that a document with a refresh of zero seconds gets to redirect. After that it is tested. */
 const REDIRECT_MS = 2000;
-/** How long the visit waits for the next document after a script of ours failed. */
+/** The time to wait for the next document after a script of ours failed. */
 const REPLACED_MS = 500;
 /** The share of the budget that loading may take. */
 const LOAD_SHARE = 0.6;
 const MAX_HOPS = 8;
 
 /**
- * Waits for the document to be loaded and quiet, through every redirect that it starts, then holds it.
+ * Waits until the document is loaded and quiet, follows every redirect that it starts, then blocks navigation.
  * @returns the world in which our scripts run
  * @throws VisitEnded, TimeLimitExceeded, EvaluationFailed
  */
@@ -72,11 +72,11 @@ async function waitForLoad(deps: ArrivalDeps, clock: VisitClock): Promise<void> 
   // The caller reports why the traffic was stopped.
   if (traffic.stopped() !== null) throw new VisitEnded('navigation_failed', '');
   if (!shown.parsed) throw new TimeLimitExceeded('loading', limitMs);
-  // Some part of the page never arrives. The rest is tested.
+  // A part of the page never arrives. The rest is tested.
   if (!shown.loaded) await cdp.send('Page.stopLoading');
 }
 
-/** Waits until neither the document changes nor its scripts wait for data. */
+/** Waits until the document does not change and its scripts wait for no data. */
 async function settle(deps: ArrivalDeps, clock: VisitClock): Promise<Place> {
   const { cdp, frame, traffic, changes } = deps;
   const loadMs = clock.spent();

@@ -1,10 +1,10 @@
-/** Finds Chromium and starts it for untrusted pages: all connections go through the egress proxy, and the browser opens none of its own. */
+/** Finds Chromium and starts it for untrusted pages. All connections of the browser go through the egress proxy. */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 
-/** Facts about the machine that the browser runs on. */
+/** The environment of the browser. */
 export interface Machine {
   /** The executable to use instead of searching `PATH`. */
   chromiumPath?: string;
@@ -16,13 +16,13 @@ export interface Machine {
   root: boolean;
 }
 
-/** The fastest first: the headless shell has no window system. */
+/** In order of preference. The headless shell is faster, because it has no window system. */
 const NAMES = ['chromium-headless-shell', 'chrome-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
 /** The shared memory that Chromium needs in /dev/shm, in bytes. With less it uses files in /tmp. */
 const SHARED_MEMORY = 256 * 1024 * 1024;
 
-/** @throws Error if no Chromium is found; the message says what to install or set */
+/** @throws Error if no Chromium is found; the message names what to install or set */
 export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): string {
   if (machine.chromiumPath !== undefined) return machine.chromiumPath;
   for (const name of NAMES) {

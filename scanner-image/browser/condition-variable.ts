@@ -1,8 +1,8 @@
-/** Waits for a state that events bring about. */
+/** Waits for a condition that events change. */
 export interface ConditionVariable {
   /** Call it after every change of the state. */
   notify(): void;
-  /** Waits until `holds` returns true, at most `ms` milliseconds. Returns false if the time ran out. */
+  /** Waits until `holds` returns true. @returns false after `ms` milliseconds */
   waitFor(holds: () => boolean, ms: number): Promise<boolean>;
 }
 

@@ -1,12 +1,12 @@
-/** Follows the document that the main frame of a tab shows, and detects the loss of the tab. */
+/** Tracks the document in the main frame of a tab, and detects the loss of the tab. */
 import type { CDPSession, Page } from 'playwright-core';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import { VisitEnded } from './visit.ts';
 
-/** The document that is shown now. */
+/** The displayed document. */
 export interface ShownDocument {
-  /** The number of documents that the frame has shown so far. */
+  /** The number of documents that the frame has displayed so far. */
   documents: number;
   loaderId: string;
   url: string;
@@ -20,7 +20,7 @@ export interface MainFrame {
   /** Why the tab was lost; null while it is usable. */
   lost(): string | null;
   /**
-   * Waits for a promise as long as the tab lives.
+   * Waits for a promise until the tab is lost.
    * @throws TimeLimitExceeded after `ms` milliseconds, VisitEnded if the tab is lost
    */
   whileAlive<T>(promise: Promise<T>, ms: number, what: string): Promise<T>;

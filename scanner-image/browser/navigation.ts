@@ -1,6 +1,6 @@
 /**
- * Controls where the main frame goes. It judges each document by its response before the document is shown, and keeps
- * the frame where it is during the test.
+ * Controls the navigation of the main frame. Checks the response of each document before it is displayed, and blocks
+ * navigation during the test.
  */
 import type { CDPSession } from 'playwright-core';
 import { withTimeLimit } from '../../platform/time-limits.ts';
@@ -15,11 +15,11 @@ export interface BasicSignIn {
   password: string;
 }
 
-/** Why a document was stopped before it was shown. */
+/** Why a document was stopped before it was displayed. */
 export interface Stopped extends WrongPage {
   url: string;
   status: number | null;
-  /** The delay that the server asks for before a retry, in milliseconds. */
+  /** The delay of `Retry-After`, in milliseconds. */
   retryAfterMs: number | null;
 }
 
@@ -37,15 +37,15 @@ export interface PausedRequest {
 export interface Navigation {
   /** Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop. */
   begin(mayGoTo: (url: URL) => WrongPage | null): void;
-  /** From now on the main frame stays where it is. */
+  /** Blocks navigation of the main frame from now on. */
   hold(): void;
-  /** True while the main frame is on its way to another document. */
+  /** Whether the main frame is loading another document. */
   leaving(): boolean;
   /** Why the last document was stopped. */
   stopped(): Stopped | null;
-  /** The response of the document that is shown. */
+  /** The response of the displayed document. */
   answer(): Answer | null;
-  /** When a navigation that the shown document started was last stopped. The browser may never report such a document as loaded. */
+  /** The time of the last stopped navigation that the displayed document started. The browser may never report such a document as loaded. */
   keptAt(): number | null;
 }
 
@@ -54,7 +54,7 @@ export interface NavigationControl extends Navigation {
   onRequest(event: PausedRequest): void;
   /** Handles its paused response. */
   onAnswer(event: PausedRequest): Promise<void>;
-  /** Must be called when the main frame shows a new document. */
+  /** Must be called when the main frame displays a new document. */
   onShown(): void;
 }
 
@@ -64,14 +64,14 @@ export interface NavigationDeps {
   now: () => number;
 }
 
-/** How long the body of an error response may take. It only serves to tell bot protection from an error. */
+/** The time limit for the body of an error response, which is only needed to recognise bot protection. */
 const BODY_MS = 3000;
 
 /** The state of one visit. */
 interface VisitState {
   held: boolean;
   leaving: boolean;
-  /** True after a document of this visit was shown. */
+  /** Whether a document of this visit was displayed. */
   shown: boolean;
   keptAt: number | null;
   mayGoTo: (url: URL) => WrongPage | null;
@@ -152,10 +152,10 @@ type Decision =
   | { action: 'continue' }
   /** The browser reports the network error itself. */
   | { action: 'let_fail' }
-  /** The response is not a page, and the document that is shown stays. */
+  /** The response is not a page. The displayed document stays. */
   | { action: 'keep_shown' }
   | { action: 'stop'; wrong: WrongPage; status: number | null }
-  /** An error status. Its body says whether bot protection sent it. */
+  /** An error status. Its body shows whether bot protection sent it. */
   | { action: 'read_error' };
 
 function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egressFailureOf: NavigationDeps['egressFailureOf']): Decision {
@@ -184,14 +184,14 @@ async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<
   );
 }
 
-// The tab may be closed before the command is sent. The visit learns of that from the main frame.
+// The tab may be closed before the command is sent. The main frame reports that to the visit.
 const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => undefined);
 
 export function continueRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
   ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId }));
 }
 
-/** Aborts a request. `Aborted` keeps the document that is shown; any other reason would replace it by an error page. */
+/** Aborts a request. `Aborted` keeps the displayed document; any other reason would replace it by an error page. */
 function abortRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
   ignoreClosedTab(cdp.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }));
 }

@@ -1,4 +1,4 @@
-/** The browser of a scan and its tabs: each worker keeps its tab, a broken tab is replaced, a crashed browser is restarted. */
+/** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
@@ -8,7 +8,7 @@ import type { Visit, VisitRequest } from './visit.ts';
 export interface Pool {
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
-  /** The version of the browser. Starts one if none runs. */
+  /** Returns the version of the browser. Starts the browser if necessary. */
   version(): Promise<string>;
   /** Closes tabs and browser. Visits in progress fail. */
   close(): Promise<void>;
@@ -16,9 +16,9 @@ export interface Pool {
 
 /** Playwright keeps data about every request until its context is closed, so a tab is replaced after this many visits. */
 const VISITS_PER_TAB = 300;
-/** How long after the crash of a tab the disconnection of its browser may be reported. */
+/** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
-/** A second visit after a browser crash needs at least this much time. */
+/** The minimum time left for a second visit after a browser crash. */
 const MIN_RETRY_MS = 1000;
 
 export interface PoolDeps {
@@ -26,7 +26,7 @@ export interface PoolDeps {
   /** The address of the egress proxy. */
   proxy: string;
   log: Logger;
-  /** What a tab needs, for a browser of this version. */
+  /** Returns the dependencies of a tab, for a browser of this version. */
   tab: (version: string) => TabDeps;
 }
 
@@ -62,7 +62,7 @@ export function createPool(deps: PoolDeps): Pool {
     return tab;
   }
 
-  /** Closes the tab of a worker. If the browser does not close the tab it is closed itself, because it would keep the hung page. */
+  /** Closes the tab of a worker. If that fails, closes the browser too, because the hung page would keep running. */
   async function retire(worker: number): Promise<void> {
     const known = tabs.get(worker);
     tabs.delete(worker);
@@ -101,7 +101,7 @@ export function createPool(deps: PoolDeps): Pool {
       const started = performance.now();
       const first = await attempt(worker, request);
       if (!first.browserLost || closed) return first.visit;
-      // The browser crashed, maybe because of the page in another tab: this page gets a second visit in the rest of its time.
+      // The page of another tab may have crashed the browser: visit this page again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
       return left < MIN_RETRY_MS ? first.visit : (await attempt(worker, { ...request, budgetMs: left })).visit;
     },

@@ -1,4 +1,4 @@
-/** A browser tab that is reused for many pages: loads a page, waits until it is quiet, holds it and tests it. */
+/** A browser tab that is reused for many pages: loads a page, waits until it is quiet, blocks navigation and tests it. */
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
@@ -27,13 +27,13 @@ export interface TabDeps {
 
 export interface Tab {
   visit(request: VisitRequest): Promise<Visit>;
-  /** Closes the tab, whatever its page does. @throws TimeLimitExceeded if the browser does not close it */
+  /** Closes the tab, even if its page is busy. @throws TimeLimitExceeded if the browser does not close it */
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 5000;
 
-/** Everything that the functions below need of an open tab. */
+/** The parts of an open tab that the functions below use. */
 interface OpenTab extends ArrivalDeps {
   deps: TabDeps;
   page: Page;
@@ -145,7 +145,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   };
 }
 
-/** Judges the document that is shown by its facts: it may turn out not to be the page that was asked for. */
+/** Checks the facts of the displayed document: it may not be the requested page. */
 function judgeShown({ frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const final = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
@@ -173,7 +173,7 @@ function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: Wron
   };
 }
 
-/** The failure of a visit whose document was stopped before it was shown; null if none was stopped. */
+/** Returns the failure of a visit whose document was stopped before it was displayed, or null. */
 function stoppedVisit(tab: OpenTab, clock: VisitClock): FailedVisit | null {
   const stop = tab.traffic.stopped();
   if (stop === null) return null;

@@ -5,7 +5,7 @@ import type { ConditionVariable } from './condition-variable.ts';
 import { continueRequest, createNavigation, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
 
 export interface Traffic extends Navigation {
-  /** The number of scripts and data requests whose response is incomplete, without those that are open longer than `maxAgeMs`. */
+  /** The number of scripts and data requests with an incomplete response, except those older than `maxAgeMs`. */
   pending(maxAgeMs: number): number;
 }
 
@@ -16,7 +16,7 @@ export interface TrafficDeps {
   now?: () => number;
 }
 
-/** Resource types that scripts wait for before they show something. */
+/** Resource types that scripts wait for before they display content. */
 const AWAITED_TYPES = ['Script', 'XHR', 'Fetch'];
 
 export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
@@ -75,7 +75,7 @@ function answerChallenges(cdp: CDPSession, signIn: BasicSignIn | undefined): { c
   return { clear: () => answered.clear() };
 }
 
-/** Follows the requests that scripts wait for, until their whole response has arrived: response headers are not enough. */
+/** Tracks the requests that scripts wait for, until the whole response has arrived. */
 function watchOpenRequests(
   cdp: CDPSession,
   changes: ConditionVariable,
@@ -83,7 +83,7 @@ function watchOpenRequests(
 ): { clear(): void; count(maxAgeMs: number): number } {
   const openSince = new Map<string, number>();
   cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, type }: { requestId: string; loaderId: string; type?: string }) => {
-    // Only requests of documents have a loader. The script of a worker is reported here too, but its end only to the worker.
+    // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker.
     if (loaderId === '' || type === undefined || !AWAITED_TYPES.includes(type) || openSince.has(requestId)) return;
     openSince.set(requestId, now());
   });

@@ -1,4 +1,4 @@
-/** What one visit to a page is asked to do, and what it returns. */
+/** A visit to a page: its parameters and its result. */
 import type { PageFailureReason } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';

@@ -44,7 +44,7 @@ describe('page key', () => {
   });
 });
 
-describe('links', () => {
+describe('pageOfSite', () => {
   const site = url('https://www.example.org');
   const cases: [string, string | null][] = [
     ['https://www.example.org/a#b', 'https://www.example.org/a'],
@@ -61,9 +61,9 @@ describe('links', () => {
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
   for (const [link, page] of cases)
-    it(`map ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
+    it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
 
-  it('that sign out are not followed by a signed-in scan', () => {
+  it('rejects links that sign out, if the scan is signed in', () => {
     for (const path of ['/logout', '/account/sign-out', '/LogOff.aspx', '/user/log_out/']) {
       expect(pageOfSite(`https://example.org${path}`, site, true), path).to.equal(null);
       expect(pageOfSite(`https://example.org${path}`, site, false), path).to.not.equal(null);
@@ -71,7 +71,7 @@ describe('links', () => {
     expect(pageOfSite('https://example.org/catalogue/outlook', site, true)).to.not.equal(null);
   });
 
-  it('let the first page redirect to a parent or child domain only', () => {
+  it('allows the first page to redirect to a parent or child domain only', () => {
     expect(sameSite(url('http://www.example.org/'), url('https://example.org/x'))).to.equal(true);
     expect(movedWithin(url('http://example.org/'), url('https://shop.example.org/'))).to.equal(true);
     expect(movedWithin(url('http://shop.example.org/'), url('https://www.example.org/'))).to.equal(true);
@@ -102,7 +102,7 @@ describe('scope', () => {
     it(`${glob} ${matches ? 'includes' : 'does not include'} ${path}`, () =>
       expect(scopeOf({ include: [glob], exclude: [] })(url(`https://example.org${path}`))).to.equal(matches));
 
-  it('leaves out what exclude matches', () => {
+  it('does not include what exclude matches', () => {
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/y'))).to.equal(true);
   });

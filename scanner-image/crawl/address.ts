@@ -39,7 +39,7 @@ function bareHost(url: URL): string {
   return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
 }
 
-/** Whether two URLs belong to one site: the same host and port; `www.` and the scheme do not count. */
+/** Whether two URLs belong to one site: the same host and port, regardless of `www.` and the scheme. */
 export function sameSite(a: URL, b: URL): boolean {
   return bareHost(a) === bareHost(b);
 }
@@ -52,7 +52,7 @@ export function movedWithin(from: URL, to: URL): boolean {
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
 }
 
-/** The URL to load for a link, on the site's origin; null if the link does not lead to a page of the site. */
+/** Returns the URL to load for a link, on the site's origin, or null if the link does not lead to a page of the site. */
 export function pageOfSite(link: string, site: URL, signedIn = false): URL | null {
   if (link.length > 2048 || !URL.canParse(link)) return null;
   const url = new URL(link);
@@ -66,8 +66,8 @@ export function pageOfSite(link: string, site: URL, signedIn = false): URL | nul
 }
 
 /**
- * Returns the test whether a URL belongs to the scan, by its path and query. A glob without `?` matches the path whatever
- * the query is.
+ * Returns a function that checks whether the path and query of a URL belong to the scan. A glob without `?` matches the path
+ * with any query.
  */
 export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: URL) => boolean {
   const include = rules.include.map(matcher);

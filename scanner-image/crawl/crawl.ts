@@ -1,4 +1,4 @@
-/** Crawls a site: several workers load pages, and the results are processed one after the other, in the frontier's order. */
+/** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
 import type { ReportPage } from '../../core/report/schema.ts';
 import type { Visit } from '../browser/visit.ts';
 import type { Candidate } from './frontier.ts';
@@ -12,9 +12,9 @@ export interface CrawlDeps extends IntakeDeps {
   onProgress(): void;
   /** Called before the first page is processed. An error that it throws ends the crawl. */
   onFirst(visit: Visit): Promise<void>;
-  /** Called after the links of the first page were queued, so that other sources can add theirs after them. */
+  /** Called after the links of the first page were queued, so that other sources can add pages after them. */
   afterFirst(): Promise<void>;
-  /** True if no more pages may be started. */
+  /** Whether no more pages may be started. */
   timeIsUp(): boolean;
   signal?: AbortSignal;
 }
@@ -30,7 +30,7 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
       deps.onPage(page);
     },
   });
-  /** Visits that ended before an earlier one, by turn. */
+  /** Visits that ended before the visit of an earlier turn, by turn. */
   const arrived = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
   let turn = 0;

@@ -7,7 +7,7 @@
 import { pageKey } from './address.ts';
 
 export interface Duplicates {
-  /** Whether a page with this key, canonical address and title is one that was added before. */
+  /** Whether a page with this key, canonical address and title was added before. */
   has(key: string, canonical: URL | null, title: string): boolean;
   add(key: string, canonical: URL | null, title: string): void;
 }

@@ -59,13 +59,13 @@ function walk(
 }
 
 describe('frontier', () => {
-  it('returns each page once, in the order in which they were found', () => {
+  it('returns each page once, in the order of discovery', () => {
     const frontier = open(10);
     expect([frontier.add(page('a'), 0), frontier.add(page('b'), 1), frontier.add(page('a/'), 1)]).to.deep.equal([true, true, false]);
     expect([frontier.take()?.url.pathname, frontier.take()?.url.pathname, frontier.take()]).to.deep.equal(['/a', '/b', null]);
   });
 
-  it('starts no more pages than may still be tested', () => {
+  it('starts at most as many pages as may still be tested', () => {
     const frontier = open(2);
     for (const name of ['a', 'b', 'c', 'd']) frontier.add(page(name), 0);
     const [a, b] = [frontier.take(), frontier.take()];

@@ -1,4 +1,4 @@
-/** Decides which page is loaded next. The same site gives the same pages in the same order with any number of workers. Pure. */
+/** Decides which page is loaded next. The pages and their order do not depend on the number of workers. Pure. */
 import { pageKey } from './address.ts';
 
 /** A page to load. `turn` is its place in the order in which results are processed. */
@@ -21,16 +21,16 @@ export interface Frontier {
   /** Marks a page as known, so that it is not loaded. */
   cover(key: string): void;
   covered(key: string): boolean;
-  /** The next page to load; null if none may start now: none is left, or the pages in progress may be enough. */
+  /** Returns the next page to load, or null if no page is left or the pages in progress may be sufficient. */
   take(): Candidate | null;
-  /** True after no more pages may start: enough were tested, or too many failed. */
+  /** Whether the crawl is over: enough pages were tested, or too many failed. */
   spent(): boolean;
   /** Records the outcome of a candidate. Must be called in the order of turns. */
   settle(candidate: Candidate, outcome: Outcome): void;
-  /** True if no more pages can be found, or if as many are known as the scan may test. */
+  /** Whether no more pages can be found, or the scan already has as many as it may test. */
   complete(): boolean;
   counts(): { tested: number; failed: number; total: number };
-  /** Pages that were never started, up to the number that the scan could still have tested. */
+  /** Pages that were not started, up to the number that the scan could still have tested. */
   left(): URL[];
 }
 

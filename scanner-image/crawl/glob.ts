@@ -3,7 +3,7 @@
  * character matches itself. Pure.
  *
  * The glob comes from the caller and the paths come from the site, and a regular expression would backtrack: eight `*`
- * against 50 characters took 6.2 s. This matcher follows all positions at once, so its time is bounded by the length of
+ * against 50 characters took 6.2 s. This matcher tracks all positions in parallel, so its time is bounded by the length of
  * the glob times the length of the text.
  */
 

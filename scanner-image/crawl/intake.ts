@@ -1,4 +1,4 @@
-/** Processes visited pages one after the other, in the frontier's order: lists them, recognises duplicates, queues their links. */
+/** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
 import type { ReportPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
@@ -53,7 +53,7 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
   };
 }
 
-/** The canonical address of a page, if that is another page of the site. */
+/** Returns the canonical address of a page if it is another page of the site. */
 function canonicalOf(visit: LoadedVisit, site: URL): URL | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;

@@ -6,7 +6,7 @@ export interface WrongPage {
   message: string;
 }
 
-/** The response of a document, before it is shown. Header names are in lower case. */
+/** The response of a document, before it is displayed. Header names are in lower case. */
 export interface Answer {
   url: string;
   status: number;
@@ -37,7 +37,7 @@ const BOT_PROTECTION: readonly { name: string; headers?: (headers: Answer['heade
   { name: 'Anubis', body: /id="anubis_challenge"/ },
 ];
 
-/** Returns the product whose challenge page this is, or null. `body` may be truncated. */
+/** Returns the bot protection product that sent the page, or null. `body` may be truncated. */
 export function botProtection(headers: Answer['headers'], body: string): string | null {
   const product = BOT_PROTECTION.find(
     ({ headers: inHeaders, body: inBody }) => inHeaders?.(headers) === true || inBody?.test(body) === true,
@@ -62,7 +62,7 @@ export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(contentType);
 }
 
-/** Judges a response by its headers; null if the page may be shown. `judgeError` judges error statuses, which needs the body. */
+/** Judges a response by its headers. Returns null if the page may be displayed. For error statuses, use `judgeError`, which needs the body. */
 export function judgeHead({ status, headers }: Answer): WrongPage | null {
   if (status === 204 || status === 205)
     return { reason: 'not_html', message: `The server responded with status ${status}, which has no content.` };
@@ -70,7 +70,7 @@ export function judgeHead({ status, headers }: Answer): WrongPage | null {
   if (disposition !== undefined && /^\s*attachment/i.test(disposition))
     return { reason: 'download', message: 'The URL is a download, not a web page.' };
   const type = headers['content-type'];
-  // Without a type the browser guesses one. The visit checks it after the document has loaded.
+  // Without a content type the browser guesses one. The visit checks it after the document has loaded.
   if (type !== undefined && type.trim() !== '' && !isHtml(type))
     return { reason: 'not_html', message: `The URL returns ${type.split(';')[0]?.trim() ?? type}, not a web page.` };
   return null;

@@ -1,14 +1,14 @@
-/** How a scan treats its site politely: the crawl delay of robots.txt, and `Retry-After`. */
+/** Respects the crawl delay of robots.txt, and `Retry-After`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from '../browser/pool.ts';
 import type { Visit, VisitRequest } from '../browser/visit.ts';
 
-/** Statuses that ask a visitor to come back later. */
+/** Statuses that are retried after `Retry-After`. */
 const RETRY_LATER = new Set([429, 503]);
 const DEFAULT_RETRY_MS = 1000;
 const FIRST_PAGE_RETRY_MS = 500;
 
-/** Visits a page. A page that asks to come back later, or a first page without a response, gets a second try within its budget. */
+/** Visits a page. Retries once within its budget if the status is temporary, or if the first page has no response. */
 export async function visitPolitely(pool: Pool, worker: number, isFirst: boolean, request: VisitRequest): Promise<Visit> {
   const started = performance.now();
   const visit = await pool.visit(worker, request);
@@ -21,7 +21,7 @@ export async function visitPolitely(pool: Pool, worker: number, isFirst: boolean
   return { ...again, durationMs: Math.round(performance.now() - started) };
 }
 
-/** The delay before a second try, in milliseconds; null if the failure is final. */
+/** The delay before the retry, in milliseconds; null if the failure is final. */
 function retryDelay(visit: Extract<Visit, { loaded: false }>, isFirst: boolean): number | null {
   if (visit.reason === 'http_error' && visit.status !== null && RETRY_LATER.has(visit.status))
     return visit.retryAfterMs ?? DEFAULT_RETRY_MS;

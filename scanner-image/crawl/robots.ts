@@ -6,7 +6,7 @@ import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
 export const ROBOTS_NAME = 'Curbcut';
 
 export interface Robots {
-  /** Why the page must not be crawled; null if it may. */
+  /** Why the page must not be crawled, or null. */
   refusal(url: URL): string | null;
   /** Seconds between the starts of two pages. */
   crawlDelay: number;

@@ -12,10 +12,10 @@ export interface SiteDeps {
   crawl: CrawlRules;
   maxPages: number;
   signedIn: boolean;
-  /** Headers that sign in, for a URL. */
+  /** Returns the headers with the credentials for a URL. */
   headersFor: (url: URL) => Record<string, string>;
   files: GuardedFetch;
-  /** When the scan stops starting pages, in milliseconds since the epoch. */
+  /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
 }
 
@@ -24,16 +24,16 @@ export interface Site {
   crawlDelayMs(): number;
   /** Whether a page belongs to the scan, by include, exclude and robots.txt. */
   inScope(url: URL): boolean;
-  /** Whether the first page is tested, or only its links are read. */
+  /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
-  /** Why a page may not redirect to a URL; null if it may. */
+  /** Why a page may not redirect to a URL, or null. */
   refusal(url: URL, isFirst: boolean): WrongPage | null;
-  /** Adopts the origin at which the first page arrived. @throws ScanFailed if its robots.txt disallows the page */
+  /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page */
   moveTo(finalUrl: URL): Promise<void>;
   sitemapPages(): Promise<URL[]>;
 }
 
-/** The sitemaps of a scan may take this long in all, in milliseconds. */
+/** The time limit for all sitemaps of a scan, in milliseconds. */
 const SITEMAPS_MS = 20_000;
 
 /** @throws ScanFailed if robots.txt disallows the first page */

@@ -16,7 +16,7 @@ export interface WalkDeps {
   workers: number;
   pageBudgetMs: number;
   signedIn: boolean;
-  /** When the scan stops starting pages, in milliseconds since the epoch. */
+  /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
   signal?: AbortSignal;
   onProgress(phase: 'crawling' | 'scanning', pages: PageProgress): void;
@@ -31,7 +31,7 @@ export interface WalkDeps {
  */
 export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
   const { start, site, pool, maxPages, signedIn, softDeadline } = deps;
-  // Dead links and duplicates are limited too: a site may have any number of them.
+  // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   frontier.add(start, 0);
   const timeIsUp = (): boolean => Date.now() >= softDeadline;

@@ -1,4 +1,4 @@
-/** Remembers which targets failed and why, so that the failure of a page can give the reason instead of a browser error code. */
+/** Records which targets failed and why, so that the failure of a page has a reason instead of a browser error code. */
 import { portOf, type TargetRefusal } from '../../core/scan/targets.ts';
 import { errorMessage } from '../../platform/errors.ts';
 
@@ -13,19 +13,19 @@ export interface EgressFailure {
 export interface EgressFailures {
   /** Records a failure. Returns true the first time for this host, port and kind. */
   add(url: URL, kind: EgressFailureKind, message: string): boolean;
-  /** Forgets the failure of a target that was reached. */
+  /** Removes the failure of a target that was reached. */
   reached(url: URL): void;
   /** The failure of the last attempt to reach the URL's host and port, if it failed. */
   failureOf(url: URL): EgressFailure | undefined;
 }
 
-/** A response header that only the proxy may set: the proxy made the response, not the site. The value is the kind of the failure. */
+/** A response header that only the proxy may set, in responses of its own. The value is the kind of the failure. */
 export const EGRESS_HEADER = 'x-curbcut-egress';
 
 /** Pages can invent host names, so memory is bounded. */
 const MAX_TARGETS = 1000;
 
-/** The kind of failure that a refusal of the target guard is. */
+/** Converts the refusal of a target to the kind of the failure. */
 export function kindOf(reason: TargetRefusal): EgressFailureKind {
   return reason === 'unresolvable' || reason === 'dns_unavailable' ? 'unresolvable' : 'refused';
 }
@@ -55,7 +55,7 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
-/** The code of a network error, such as `ECONNREFUSED`, else its message. */
+/** The code of a network error, such as `ECONNREFUSED`, or its message. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   return (error as NodeJS.ErrnoException).code ?? errorMessage(error);

@@ -11,7 +11,7 @@ export interface Fetched {
   body: Uint8Array;
 }
 
-/** Nothing was fetched; the message says why. */
+/** The file could not be fetched. The message gives the reason. */
 export class FetchRefused extends Error {
   override readonly name = 'FetchRefused';
 }

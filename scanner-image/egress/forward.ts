@@ -73,7 +73,7 @@ export function createForward(deps: ForwardDeps): Forward {
     return options;
   }
 
-  /** @param reuse whether a kept connection may be used. It may be closed at this moment, so it is for requests that can be repeated. */
+  /** @param reuse whether an idle connection may be used. The site may be closing it, so use it only for requests that can be retried. */
   function send(url: URL, options: RequestOptions, request: IncomingMessage, response: ServerResponse, reuse: boolean): void {
     const upstream = httpRequest({ ...options, agent: reuse ? agent : false });
     const stopDialTimer = limitDial(upstream, limits.dialMs);
@@ -138,7 +138,7 @@ function isSafe({ method, headers }: IncomingMessage): boolean {
   return !hasBody && ['GET', 'HEAD', 'OPTIONS'].includes(method ?? '');
 }
 
-/** The URL of a request in absolute form; null if it is in another form. */
+/** Returns the URL of a request in absolute form, or null. */
 function absoluteUrl(text: string): URL | null {
   return /^http:\/\//i.test(text) ? URL.parse(text) : null;
 }

@@ -2,7 +2,7 @@
 export interface EgressLimits {
   /** The largest response over plain HTTP, in bytes. */
   responseBytes: number;
-  /** The most bytes that one tunnel may receive. Many requests of many pages share a tunnel. */
+  /** The maximum number of bytes that one tunnel receives. Requests of many pages share a tunnel. */
   tunnelBytes: number;
   /** Concurrent connections from the browser. */
   connections: number;

@@ -1,4 +1,4 @@
-/** The only way out of the scanner: an HTTP proxy on loopback that denies by default and dials only allowed addresses. */
+/** The scanner's only route to the network: an HTTP proxy on loopback that denies by default and dials only allowed addresses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -28,7 +28,7 @@ export interface EgressDeps {
 
 /**
  * Starts an egress proxy. It forwards requests in absolute form, tunnels `CONNECT` (TLS and WebSockets), and refuses
- * everything else. Each target is resolved once, each of its addresses is judged, and exactly those are dialled.
+ * everything else. Each target is resolved once, each of its addresses is judged, and only those are dialled.
  */
 export async function openEgress(deps: EgressDeps): Promise<Egress> {
   const limits = { ...EGRESS_LIMITS, ...deps.limits };

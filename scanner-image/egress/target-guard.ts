@@ -14,13 +14,13 @@ export interface TargetGuardDeps {
   now?: () => number;
 }
 
-/** The most targets that are remembered: a page that invents names must not fill the memory. */
+/** The maximum number of cached targets. Pages can invent host names, so memory is bounded. */
 const REMEMBERED_MAX = 5_000;
 
 /**
- * A guard that remembers its answer for each host and port, so that the judged address is the one that is dialled. A
+ * A guard that caches its result for each host and port, so that the judged address is the one that is dialled. A
  * name whose address changes (DNS rebinding) is judged again before the new address is used.
- * @param deps.rememberMs how long an answer is kept, in milliseconds; failed lookups are repeated after a tenth of it
+ * @param deps.rememberMs how long a result is cached, in milliseconds; failed lookups are cached for a tenth of it
  */
 export function createTargetGuard(deps: TargetGuardDeps): TargetGuard {
   const { rules, resolver = createResolver(), rememberMs = 60_000, now = Date.now } = deps;

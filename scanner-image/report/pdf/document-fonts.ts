@@ -28,5 +28,5 @@ export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
   };
 }
 
-/** Splits a text where kerning must not apply: it would hide the points of 2.1 and 127.0.0.1 under the digits. */
+/** Splits a text where kerning must not apply, because it would move the points of 2.1 and 127.0.0.1 under the digits. */
 export const unkerned = (text: string): string[] => text.split(/(?<=\d)(?=[.,])|(?<=[.,])(?=\d)/);

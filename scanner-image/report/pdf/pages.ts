@@ -20,7 +20,7 @@ const TITLE_MAX = 200;
 const languageTag = (language: string | null): string | undefined =>
   language !== null && /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(language) ? language : undefined;
 
-/** The path of a page on the scanned site, else its whole URL. */
+/** The path of a page on the scanned site, or the whole URL of another page. */
 function shortened(url: string, site: string): string {
   const parsed = URL.parse(url);
   const origin = URL.parse(site)?.origin;

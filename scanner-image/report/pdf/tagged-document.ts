@@ -125,7 +125,7 @@ function openPdf(info: DocumentInfo): PDFKit.PDFDocument {
     tagged: true,
     displayTitle: true,
     lang: info.language,
-    // The package's types know PDF/A only.
+    // The package's types include only PDF/A.
     subset: 'PDF/UA' as 'PDF/A-1',
     info: {
       Title: info.title,

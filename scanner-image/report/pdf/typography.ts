@@ -58,8 +58,8 @@ export interface Metrics {
 }
 
 /**
- * Splits a text into spans that the fonts can show: in the requested font, else in the monospaced one (which has more
- * characters), else as a visible □ per character with the original character as its actual text.
+ * Splits a text into spans that the fonts can show: in the requested font, or the monospaced one (which has more
+ * characters), or as a visible □ per character with the original character as its actual text.
  */
 export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
   const clean = text.toWellFormed().normalize('NFC').replace(INVISIBLE, '').replace(SPACES, ' ');
