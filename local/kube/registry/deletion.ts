@@ -14,7 +14,7 @@ export interface DeleteOptions {
   warnings?: string[];
 }
 
-/** The result of a DELETE: the object is gone, or only marked for deletion. */
+/** The result of a DELETE: the object is removed, or only marked for deletion. */
 export interface Deletion {
   object: KubeObject;
   gone: boolean;

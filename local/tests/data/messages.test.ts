@@ -70,7 +70,7 @@ describe('embedded message server', () => {
 
   it('rejects clients without credentials or with those of another account', async () => {
     const { url } = await start();
-    const refused = async (options: object): Promise<string> => {
+    const errorOf = async (options: object): Promise<string> => {
       try {
         connections.push(await connect({ servers: url, reconnect: false, timeout: 3000, ...options }));
       } catch (error) {
@@ -78,9 +78,9 @@ describe('embedded message server', () => {
       }
       return 'let in';
     };
-    expect(await refused({})).to.equal('AuthorizationError');
+    expect(await errorOf({})).to.equal('AuthorizationError');
     const stranger = Buffer.from((await import('@nats-io/jwt')).createAccount().getSeed()).toString();
-    expect(await refused({ authenticator: credsAuthenticator(await scanCredentials(stranger, 'progress.1')) })).to.equal(
+    expect(await errorOf({ authenticator: credsAuthenticator(await scanCredentials(stranger, 'progress.1')) })).to.equal(
       'AuthorizationError',
     );
   });

@@ -69,9 +69,9 @@ for (const [index, kubectl] of kubectls.entries()) {
       expect(await says(['apply', '-f', '-'], manifest('applied', spec))).to.equal(`widget.${GROUP}/applied created\n`);
       expect(await says(['apply', '-f', '-'], manifest('applied', spec))).to.equal(`widget.${GROUP}/applied unchanged\n`);
       expect(await says(['apply', '-f', '-'], manifest('applied', { ...spec, pages: 4 }))).to.equal(`widget.${GROUP}/applied configured\n`);
-      const refused = await run(['apply', '-f', '-'], manifest('applied', { ...spec, url: 'http://b' }));
-      expect(refused.code).to.equal(1);
-      expect(refused.err).to.equal('The Widget "applied" is invalid: spec: Invalid value: url cannot be changed\n');
+      const rejected = await run(['apply', '-f', '-'], manifest('applied', { ...spec, url: 'http://b' }));
+      expect(rejected.code).to.equal(1);
+      expect(rejected.err).to.equal('The Widget "applied" is invalid: spec: Invalid value: url cannot be changed\n');
     });
 
     it('applies with and without validation', async () => {
@@ -104,8 +104,8 @@ for (const [index, kubectl] of kubectls.entries()) {
         });
       await says(['apply', '-f', '-'], job('x', [{ name: 'A', value: '1' }]));
       expect(await says(['apply', '-f', '-'], job('x', [{ name: 'A', value: '1' }]))).to.equal('job.batch/applied unchanged\n');
-      const refused = await run(['apply', '-f', '-'], job('y', [{ name: 'A', value: '1' }]));
-      expect(refused.err).to.include('field is immutable');
+      const rejected = await run(['apply', '-f', '-'], job('y', [{ name: 'A', value: '1' }]));
+      expect(rejected.err).to.include('field is immutable');
       const secret = (data: object): string =>
         JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'applied' }, stringData: data });
       await says(['apply', '-f', '-'], secret({ a: '1', b: '2' }));
