@@ -62,15 +62,18 @@ export function createIngestion({ reports, bounds, onPages }: IngestionDeps): In
 
   async function ingest(stored: PodStored, slot: PodIdentity, expected: Expectation): Promise<Ingested> {
     const from = incomingKeys(stored.scanId, slot);
-    const pdf = await fetch('PDF', from.pdf, stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES));
+    const [pdf, export_] = await Promise.all([
+      fetch('PDF', from.pdf, stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES)),
+      fetch('export', from.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES)),
+    ]);
     if (!pdf.ok) return pdf;
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
-    const export_ = await fetch('export', from.export, stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES));
     if (!export_.ok) return export_;
     const { judgement, visits } = await verifyInWorker(export_.bytes, expected, bounds.memoryMib);
     if (!judgement.ok) return judgement;
 
     const to = reportKeys(stored.scanId);
+    // One after the other: if the first has changed, no final key is written.
     for (const [key, target, etag, contentType] of [
       [from.export, to.export, export_.etag, 'application/json'],
       [from.pdf, to.pdf, pdf.etag, 'application/pdf'],
