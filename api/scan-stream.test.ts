@@ -2,36 +2,12 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { PHASES, isTerminal } from '../core/scan/phases.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
+import { scanRow } from '../test/support/scan-rows.ts';
 import { eventText, lastEventIdOf, openStream } from './scan-stream.ts';
 
-const row = (version: number, phase: ScanRow['phase']): ScanRow => ({
-  id: '0b9c2d1e-0000-4000-8000-000000000000',
-  organisation: 'acme',
-  origin: 'api',
-  resource: { namespace: 'curbcut', name: 'scan' },
-  submission: 'accepted',
-  options: {
-    url: 'https://example.com/',
-    maxPages: 5,
-    wcagLevel: 'AA',
-    wcagVersion: '2.1',
-    thresholds: {},
-    crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-    locale: 'en',
-  },
-  pagesRequested: 5,
-  pagesReserved: 5,
-  phase,
-  version,
-  pages: { scanned: 0, failed: 0, total: 0 },
-  outcome: null,
-  passed: null,
-  message: null,
-  reports: null,
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-  finishedAt: null,
-});
+const ID = '0b9c2d1e-0000-4000-8000-000000000000';
+const row = (version: number, phase: ScanRow['phase']): ScanRow =>
+  scanRow({ id: ID, submission: 'accepted', pagesReserved: 5, version, phase });
 
 /** The rows of one scan in order: each version is one higher, phases only advance, and the last phase is terminal. */
 const history = fc

@@ -1,37 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
+import { scanRow } from '../../test/support/scan-rows.ts';
 import { changedFields } from './scan-row.ts';
 import type { ScanChange, ScanRow } from './scan-row.ts';
 
-const row: ScanRow = {
-  id: '6f9d6c1e-3d3c-4f0e-9d55-5d0f4a1b2c3d',
-  organisation: 'acme',
-  origin: 'api',
-  resource: { namespace: 'curbcut', name: 'scan-6f9d6c1e' },
+const row: ScanRow = scanRow({
   submission: 'accepted',
-  options: {
-    url: 'https://example.com/',
-    maxPages: 5,
-    wcagLevel: 'AA',
-    wcagVersion: '2.1',
-    thresholds: {},
-    crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-    locale: 'en',
-  },
-  pagesRequested: 5,
   pagesReserved: 5,
   phase: 'scanning',
   version: 7,
   pages: { scanned: 2, failed: 0, total: 5 },
-  outcome: null,
-  passed: null,
-  message: null,
-  reports: null,
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-  finishedAt: null,
-};
+});
 
 describe('changedFields', () => {
   const table: [string, Partial<ScanRow>, ScanChange, ScanChange | null][] = [

@@ -1,6 +1,7 @@
 /** Runs the real app with the real stores on the embedded stack. Each context has its own database and any number of replicas. */
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
+import { withDefaults } from '../../core/scan/options.ts';
 import type { Probe } from '../../platform/readiness.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { createMessageBus, noMessageBus } from '../../stores/nats.ts';
@@ -109,15 +110,7 @@ function newRow(id: string, organisation: string): Parameters<AllStores['scans']
     origin: 'api',
     resource: { namespace: NAMESPACE, name: `scan-${id}` },
     submission: 'accepted',
-    options: {
-      url: 'https://example.com/',
-      maxPages: 5,
-      wcagLevel: 'AA',
-      wcagVersion: '2.1',
-      thresholds: {},
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-      locale: 'en',
-    },
+    options: withDefaults({ url: 'https://example.com/' }),
     pagesRequested: 5,
     pagesReserved: 5,
     phase: 'queued',

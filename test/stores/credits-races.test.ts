@@ -5,7 +5,7 @@ import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
 import { sweep } from '../../operator/maintenance/sweep.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
-import { scanRow } from './rows.ts';
+import { scanRow } from '../support/scan-rows.ts';
 
 /** A seeded random generator (mulberry32), so that a failure can be reproduced. */
 function randomFrom(seed: number): () => number {

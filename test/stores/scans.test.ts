@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { createScans, ScanGivenUp, type Scans } from '../../stores/scans/scans.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
-import { scanRow } from './rows.ts';
+import { scanRow } from '../support/scan-rows.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const later = (): Date => new Date(Date.now() + 60_000);

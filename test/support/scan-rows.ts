@@ -1,5 +1,6 @@
 /** Scan rows for tests. */
 import { randomUUID } from 'node:crypto';
+import { withDefaults } from '../../core/scan/options.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 
 /** A submitted scan of five pages, with overrides. */
@@ -11,15 +12,7 @@ export function scanRow(over: Partial<ScanRow> = {}): ScanRow {
     origin: 'api',
     resource: { namespace: 'curbcut', name: `scan-${id}` },
     submission: 'pending',
-    options: {
-      url: 'https://example.com/',
-      maxPages: 5,
-      wcagLevel: 'AA',
-      wcagVersion: '2.1',
-      thresholds: { minScore: 90 },
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
-      locale: 'en',
-    },
+    options: withDefaults({ url: 'https://example.com/', thresholds: { minScore: 90 } }),
     pagesRequested: 5,
     pagesReserved: 0,
     phase: 'queued',
