@@ -13,7 +13,7 @@ run: ## Start Curbcut on this machine and scan the demo site (or URL=http://…)
 	@tools/setup
 	@$(with_node) exec node local/main.ts $(if $(URL),"$(URL)")
 
-test: ## Run all tests that need no cluster (ONLY=api,operator for some suites)
+test: ## Run all tests that need no cluster (ONLY=api,operator for some suites, MONGODB_URL=… for a real MongoDB)
 	@tools/setup --dev
 	@$(with_node) exec env -u KUBECONFIG node test/run.ts $(if $(ONLY),--only $(ONLY))
 

@@ -14,6 +14,7 @@ import { NO_TRACER } from '../platform/tracing.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
 import { detectStoreOutages } from './dependency-outages.ts';
 import auth from './plugins/auth.ts';
+import denials from './plugins/denials.ts';
 import errors, { refuse, refuseClient } from './plugins/errors.ts';
 import gracefulClose from './plugins/graceful-close.ts';
 import jsonBodies from './plugins/json-bodies.ts';
@@ -27,17 +28,22 @@ import { LIMITS } from './rate-limits.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './routes/api-keys.ts';
 import { billingRoutes, CreditBalance } from './routes/billing.ts';
+import { cancelRoutes } from './routes/cancel.ts';
+import { Ledger, LedgerItem, ledgerRoutes } from './routes/ledger.ts';
 import { ReportLink, reportRoutes } from './routes/reports.ts';
 import { CompleteEvent, ProgressEvent, scanEventRoutes } from './routes/scan-events.ts';
+import { ListedScan, ScanList, scanListRoutes } from './routes/scan-list.ts';
 import { acceptedAnswer, ScanAccepted, ScanResult, scanRoutes } from './routes/scans.ts';
 import { serviceRoutes } from './routes/service.ts';
 import { STREAM_TIMINGS } from './scan-stream.ts';
+import { createQueueGate } from './submission/queue-gate.ts';
 import { createSubmissions } from './submission/submit.ts';
 
 /** Far above the largest valid request. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 const DEPENDENCY_TIMEOUT_MS = 6_000;
 const REQUEST_TIMEOUT_MS = 30_000;
+const QUEUE_CACHE_MS = 1_000;
 
 const COMPONENTS = [
   ErrorBody,
@@ -45,17 +51,21 @@ const COMPONENTS = [
   ValidationError,
   ScanAccepted,
   ScanResult,
+  ListedScan,
+  ScanList,
   ProgressEvent,
   CompleteEvent,
   ReportLink,
   CreditBalance,
+  LedgerItem,
+  Ledger,
   IssuedKey,
   ListedKey,
 ];
 
 /** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
 export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
-  const { logger, metrics, probes, tracer = NO_TRACER } = deps;
+  const { logger, metrics, tracer = NO_TRACER } = deps;
   const app = Fastify(serverOptions(logger, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS));
   await app.register(requestLog, { logger });
   await app.register(requestMetrics, { metrics });
@@ -66,7 +76,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(methodNotAllowed);
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
-  await app.register(serviceRoutes, { probes, metrics });
+  await app.register(serviceRoutes);
   await app.register((scope) => authenticatedRoutes(scope, deps, options));
   app.refuseOtherMethods();
   return app;
@@ -80,19 +90,31 @@ async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, option
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
+  await scope.register(denials);
   await scope.register(auth, stores);
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
 
   const submissions = submissionsOver(stores, deps, options);
   await scope.register(scanRoutes, { submissions, scans: stores.scans, metrics, logger, maxPagesLimit: options.maxPagesLimit });
-  await scope.register(scanEventRoutes, { scans: stores.scans, bus, metrics, timings: { ...STREAM_TIMINGS, ...options.streams } });
+  await scope.register(scanListRoutes, { scans: stores.scans });
+  await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
+  await scope.register(scanEventRoutes, {
+    scans: stores.scans,
+    keys: stores.keys,
+    bus,
+    metrics,
+    logger,
+    timings: { ...STREAM_TIMINGS, ...options.streams },
+    maxStreams: options.maxEventStreams,
+  });
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
   await scope.register(billingRoutes, { credits: stores.credits });
+  await scope.register(ledgerRoutes, { credits: stores.credits });
   await scope.register(keyRoutes, { keys: stores.keys, organisations: stores.organisations, clock, logger });
 }
 
 function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
-  const { namespace, targets, maxLiveScans } = options;
+  const { namespace, targets, maxLiveScans, maxLiveScansPerOrganisation } = options;
   return createSubmissions({
     stores,
     resolver,
@@ -101,7 +123,8 @@ function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACE
     newId: randomUUID,
     namespace,
     targets,
-    maxLiveScans,
+    maxLiveScansPerOrganisation,
+    queueGate: createQueueGate({ ...stores, clock, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),
     answerFor: acceptedAnswer,
   });
 }
@@ -115,7 +138,8 @@ function serverOptions(logger: Logger, requestTimeoutMs: number): FastifyHttpOpt
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestTimeout: requestTimeoutMs,
-    http: { connectionsCheckingInterval: Math.min(5_000, requestTimeoutMs) },
+    // `plugins/errors.ts` checks the Host header, because Node would answer 400 without a body.
+    http: { connectionsCheckingInterval: Math.min(5_000, requestTimeoutMs), requireHostHeader: false },
     // Long enough that validation rejects an overlong ID as "not a UUID"; Fastify would answer 404.
     routerOptions: { maxParamLength: 16 * 1024 },
     clientErrorHandler: (error: Error, socket: Socket) => refuseClient(error, socket, randomUUID()),

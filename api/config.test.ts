@@ -25,13 +25,17 @@ describe('readApiConfiguration', () => {
       ...REQUIRED,
       HOST: '127.0.0.1',
       PORT: 8080,
+      METRICS_PORT: 9090,
       CURBCUT_NAMESPACE: 'curbcut',
+      CURBCUT_CLASS: 'curbcut',
       S3_REGION: 'us-east-1',
       MAX_PAGES_LIMIT: 500,
       MAX_LIVE_SCANS: 2000,
+      MAX_EVENT_STREAMS: 1000,
       LOG_LEVEL: 'info',
       publicBaseUrl: 'http://127.0.0.1:8080',
       targets: { allow: [], deny: [] },
+      maxLiveScansPerOrganisation: 500,
     });
     expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length);
   });
@@ -44,8 +48,10 @@ describe('readApiConfiguration', () => {
   ][] = [
     ['HOST', '0.0.0.0', (c) => c.HOST, '0.0.0.0'],
     ['PORT', '0', (c) => c.PORT, 0],
+    ['METRICS_PORT', '9091', (c) => c.METRICS_PORT, 9091],
     ['PUBLIC_BASE_URL', 'https://curbcut.example.com/', (c) => c.publicBaseUrl, 'https://curbcut.example.com'],
     ['CURBCUT_NAMESPACE', 'scans', (c) => c.CURBCUT_NAMESPACE, 'scans'],
+    ['CURBCUT_CLASS', 'staging', (c) => c.CURBCUT_CLASS, 'staging'],
     ['KUBECONFIG', '/etc/kube', (c) => c.KUBECONFIG, '/etc/kube'],
     ['MONGODB_URL', 'mongodb+srv://user:pass@db/', (c) => c.MONGODB_URL, 'mongodb+srv://user:pass@db/'],
     ['NATS_URL', 'tls://nats:4222', (c) => c.NATS_URL, 'tls://nats:4222'],
@@ -65,12 +71,18 @@ describe('readApiConfiguration', () => {
     ['DENY_TARGETS', '203.0.113.0/24,2001:db8::/32', (c) => c.targets.deny, ['203.0.113.0/24', '2001:db8::/32']],
     ['MAX_PAGES_LIMIT', '1000', (c) => c.MAX_PAGES_LIMIT, 1000],
     ['MAX_LIVE_SCANS', '1', (c) => c.MAX_LIVE_SCANS, 1],
+    ['MAX_EVENT_STREAMS', '1', (c) => c.MAX_EVENT_STREAMS, 1],
+    ['MAX_LIVE_SCANS_PER_ORGANISATION', '7', (c) => c.maxLiveScansPerOrganisation, 7],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318', (c) => c.OTEL_EXPORTER_OTLP_ENDPOINT, 'http://collector:4318'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'a=b,c=d=', (c) => c.OTEL_EXPORTER_OTLP_HEADERS, 'a=b,c=d='],
     ['LOG_LEVEL', 'debug', (c) => c.LOG_LEVEL, 'debug'],
   ];
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => expect(read(readApiConfiguration({ ...REQUIRED, [name]: value }))).to.deep.equal(expected));
+
+  it('gives one organisation a quarter of the live scans by default', () => {
+    expect(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' }).maxLiveScansPerOrganisation).to.equal(3);
+  });
 
   it('is tested for every variable', () => {
     expect(valid.map(([name]) => name)).to.have.members(Object.keys(Environment.properties));
@@ -81,7 +93,9 @@ describe('readApiConfiguration', () => {
     ['PORT', 'http'],
     ['PUBLIC_BASE_URL', 'curbcut.example.com'],
     ['CURBCUT_NAMESPACE', 'Not_A_Name'],
+    ['CURBCUT_CLASS', 'Not_A_Name'],
     ['MONGODB_URL', 'postgres://db'],
+    ['MONGODB_URL', 'mongodb://db/?readPreference=nearest'],
     ['NATS_URL', 'http://nats'],
     ['S3_ENDPOINT', 's3.example.com'],
     ['S3_PUBLIC_ENDPOINT', 'ftp://x'],
@@ -90,6 +104,7 @@ describe('readApiConfiguration', () => {
     ['DENY_TARGETS', 'example.com'],
     ['MAX_PAGES_LIMIT', '0'],
     ['MAX_LIVE_SCANS', 'many'],
+    ['MAX_LIVE_SCANS_PER_ORGANISATION', '0'],
     ['LOG_LEVEL', 'loud'],
   ] as const)
     it(`rejects ${name}=${value} and describes valid values`, () => {

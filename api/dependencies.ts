@@ -1,6 +1,5 @@
 /** The dependencies and options of the app. */
 import type { Logger } from '../platform/logger.ts';
-import type { Probes } from '../platform/readiness.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { MessageBus } from '../stores/nats.ts';
@@ -19,15 +18,15 @@ import type { Metrics } from './metrics.ts';
 
 /** The methods of each store that requests need. */
 export interface ApiStores {
-  organisations: Pick<Organisations, 'find' | 'record'>;
-  keys: Pick<Keys, 'issue' | 'recognise' | 'list' | 'revoke' | 'touch'>;
-  credits: Pick<Credits, 'balance' | 'reserve' | 'settle'>;
-  scans: Pick<Scans, 'create' | 'accept' | 'discard' | 'find' | 'mirror'>;
+  organisations: Pick<Organisations, 'record'>;
+  keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'list' | 'revoke' | 'touch'>;
+  credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
+  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'countLive'>;
   idempotency: Idempotency;
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read'>;
   reports: Pick<Reports, 'downloadLink' | 'size'>;
-  scanResources: Pick<ScanResources, 'submit' | 'exists'>;
+  scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 
 export interface AppDeps {
@@ -39,7 +38,6 @@ export interface AppDeps {
   metrics: Metrics;
   /** Default: no tracing. */
   tracer?: Tracer;
-  probes: Probes;
 }
 
 export interface AppOptions {
@@ -52,6 +50,12 @@ export interface AppOptions {
   maxPagesLimit: number;
   /** Submissions are rejected while this many scans are live. */
   maxLiveScans: number;
+  /** The share of one organisation in them. */
+  maxLiveScansPerOrganisation: number;
+  /** How long a replica uses the state of the queue before it reads it again, in milliseconds. Default 1,000. */
+  queueCacheMs?: number;
+  /** The maximum number of event streams that are open on this replica. */
+  maxEventStreams: number;
   /** The version of Curbcut, for the OpenAPI document. */
   version: string;
   /** Default: the contract's four limits. */

@@ -3,11 +3,12 @@ import { errorMessage } from '../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../platform/time-limits.ts';
 import { dependencyIsDown } from '../stores/availability.ts';
 import type { ApiStores } from './dependencies.ts';
+import type { CalledDependency } from './metrics.ts';
 
 /** A dependency did not answer or failed internally. Whether it performed the operation is unknown. */
 export class DependencyDown extends Error {
-  readonly dependency: string;
-  constructor(dependency: string, cause: unknown) {
+  readonly dependency: CalledDependency;
+  constructor(dependency: CalledDependency, cause: unknown) {
     super(`${dependency} failed: ${errorMessage(cause)}`, { cause });
     this.name = 'DependencyDown';
     this.dependency = dependency;
@@ -15,17 +16,19 @@ export class DependencyDown extends Error {
 }
 
 interface OutageOptions {
-  timeoutMs: number;
-  onDown: (dependency: string) => void;
+  /** Null: the store bounds its own waits. */
+  timeoutMs: number | null;
+  onDown: (dependency: CalledDependency) => void;
 }
 
 /**
  * Wraps a store so that a call rejects with `DependencyDown` if the store is unavailable or does not answer within
  * `timeoutMs` milliseconds. Other errors are rethrown unchanged.
  */
-export function detectOutages<T extends object>(dependency: string, store: T, options: OutageOptions): T {
+export function detectOutages<T extends object>(dependency: CalledDependency, store: T, options: OutageOptions): T {
   const watch = async (method: string, answer: Promise<unknown>): Promise<unknown> => {
     try {
+      if (options.timeoutMs === null) return await answer;
       return await withTimeLimit(answer, options.timeoutMs, `${dependency}: ${method}`);
     } catch (error) {
       if (!(error instanceof TimeLimitExceeded || dependencyIsDown(error))) throw error;
@@ -45,8 +48,8 @@ export function detectOutages<T extends object>(dependency: string, store: T, op
   });
 }
 
-/** The server behind each store. `rateLimits` is not listed because it continues without its server. */
-const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, string>> = {
+/** The server behind each store. */
+const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDependency>> = {
   organisations: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',
@@ -60,5 +63,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, string>> 
 /** Wraps every store in `detectOutages`, with the name of its server. */
 export function detectStoreOutages(stores: ApiStores, options: OutageOptions): ApiStores {
   const names = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
-  return { ...stores, ...Object.fromEntries(names.map((name) => [name, detectOutages(SERVERS[name], stores[name], options)])) };
+  // Without its server it counts locally, which must not be cut short. It fails if this process has no free connection.
+  const rateLimits = detectOutages('mongodb', stores.rateLimits, { ...options, timeoutMs: null });
+  return { ...stores, rateLimits, ...Object.fromEntries(names.map((name) => [name, detectOutages(SERVERS[name], stores[name], options)])) };
 }

@@ -1,4 +1,8 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
+import { LIVE_KEYS_MAX } from '../stores/accounts/key-slots.ts';
+
+/** Event streams of one key on one replica (decisions, "Limits"). */
+export const STREAMS_PER_KEY = 20;
 
 interface ErrorEntry {
   status: number;
@@ -17,6 +21,17 @@ export const ERRORS = {
     message: 'There are not enough credits for the requested pages; request fewer pages, add credits, or set fail_on_truncation to false.',
   },
   rate_limit_exceeded: { status: 429, message: 'Too many requests; retry after the number of seconds in Retry-After.' },
+  too_many_streams: {
+    status: 429,
+    message: 'The key or the organisation has as many open event streams as it may have; close one, or poll the scan.',
+    retryAfterSeconds: 10,
+  },
+  streams_full: {
+    status: 503,
+    message:
+      'This replica has as many open event streams as it may have; retry after the number of seconds in Retry-After, or poll the scan.',
+    retryAfterSeconds: 10,
+  },
   queue_paused: {
     status: 503,
     message: 'The scan queue is paused and nothing was charged; retry after the number of seconds in Retry-After.',
@@ -36,14 +51,23 @@ export const ERRORS = {
   report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
   key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
+  too_many_keys: {
+    status: 409,
+    message: `The organisation has ${LIVE_KEYS_MAX} live API keys, which is the limit; revoke one, then create the new one.`,
+  },
   scan_not_complete: {
     status: 409,
     message: 'The scan is not complete; poll it or follow its events, and retry when it is done.',
     retryAfterSeconds: 5,
   },
+  scan_already_ended: { status: 409, message: 'The scan has ended and cannot be canceled; poll it to get its result.' },
+  scan_managed_by_manifest: {
+    status: 409,
+    message: 'A Kubernetes manifest created this scan; cancel it in the cluster: set spec.cancel to true, or delete the resource.',
+  },
   idempotency_conflict: {
     status: 409,
-    message: 'A request with this Idempotency-Key is in progress; retry to get its response.',
+    message: 'A request with this Idempotency-Key is in progress; retry after the number of seconds in Retry-After to get its response.',
     retryAfterSeconds: 1,
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },
@@ -63,6 +87,13 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** The status of a validation error: its `detail` is a list and not a code. */
 export const VALIDATION_STATUS = 422;
+
+/** Whose share of the live scans is used up: `limit` in the body of `queue_full`. */
+export const QUEUE_LIMITS = ['organisation', 'installation'] as const;
+export type QueueLimit = (typeof QUEUE_LIMITS)[number];
+
+/** Whose event streams are too many: `limit` in the body of `too_many_streams` and `streams_full`. */
+export const STREAM_LIMITS = ['key', 'organisation', 'replica'] as const;
 
 /** Every `type` of a validation item. They are stable: clients may branch on them. */
 export const VALIDATION_TYPES = [
@@ -84,6 +115,7 @@ export const VALIDATION_TYPES = [
   'string.date_time',
   'enum',
   'date.past',
+  'cursor.invalid',
   'url.private_address',
   'url.scheme',
   'url.credentials',

@@ -2,8 +2,10 @@
 import { readFileSync } from 'node:fs';
 import closeWithGrace from 'close-with-grace';
 import pino from 'pino';
-import { ConfigurationError } from '../platform/configuration.ts';
+import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
+import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
@@ -17,9 +19,7 @@ function configuration(): Configuration {
   try {
     return readApiConfiguration(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    console.error(error.message);
-    process.exit(1);
+    return exitOnMistake(error);
   }
 }
 
@@ -36,7 +36,13 @@ const tracer = await openTracer({
   version,
   logger,
 });
-const connections = await openConnections(config, { logger, onLimitFallback: metrics.limitsFallback, onCredits: metrics.credits });
+const connections = await openConnections(config, {
+  logger,
+  onLimitFallback: metrics.limitsFallback,
+  onCredits: metrics.credits,
+  // Polling needs nothing else: without the others, the endpoints that need them answer 503.
+  required: ['mongodb'],
+}).catch(exitOnMistake);
 
 const app = await buildApp(
   {
@@ -47,7 +53,6 @@ const app = await buildApp(
     logger,
     metrics,
     tracer,
-    probes: connections.probes,
   },
   {
     publicBaseUrl: config.publicBaseUrl,
@@ -55,12 +60,20 @@ const app = await buildApp(
     targets: config.targets,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,
+    maxEventStreams: config.MAX_EVENT_STREAMS,
+    maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
     version,
   },
 );
 
+const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.dependency });
+let probes: ProbeServer | undefined;
+
 async function close(): Promise<void> {
   await app.close();
+  // After the app: the last requests are counted too.
+  await probes?.close();
+  dependencies.stop();
   await Promise.allSettled([connections.close(), tracer.close()]);
   logger.info({}, 'closed');
 }
@@ -75,10 +88,20 @@ closeWithGrace(
 );
 
 try {
+  probes = await serveProbes({
+    host: config.HOST,
+    port: config.METRICS_PORT,
+    metrics: metrics.registry,
+    readiness: dependencies.readiness,
+  });
+  logger.info({ port: probes.port }, 'probe server listening');
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   logger.info({ address, version }, 'listening');
 } catch (error) {
-  logger.error({ err: error }, `cannot listen on ${config.HOST}:${config.PORT}`);
+  logger.error(
+    { err: error },
+    probes ? `cannot listen on ${config.HOST}:${config.PORT}` : `cannot listen on ${config.HOST}:${config.METRICS_PORT}`,
+  );
   await close();
   process.exit(1);
 }

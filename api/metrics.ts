@@ -1,17 +1,44 @@
 /** The API's Prometheus metrics. To bound the number of series, labels contain route patterns and never paths. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import type { DependencyName } from '../stores/connections.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import type { SubmissionRefusal } from './submission/refusals.ts';
 
 const PREFIX = 'curbcut_';
+
+/** `accepted`, `replayed`, or the reason of a refusal. */
+type SubmissionOutcome = 'accepted' | 'replayed' | SubmissionRefusal['reason'];
+
+/** Typed so that the compiler names a value that is missing. */
+const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
+  accepted: true,
+  replayed: true,
+  target_refused: true,
+  queue_paused: true,
+  queue_full: true,
+  organisation_full: true,
+  dns_unavailable: true,
+  resource_rejected: true,
+  insufficient_credits: true,
+  idempotency_conflict: true,
+  idempotency_reused: true,
+};
+const CANCELLATION_OUTCOMES = ['accepted', 'already_ended', 'managed_by_manifest', 'not_submitted', 'resource_rejected'] as const;
+/** `accepted`, or why a scan could not be canceled. */
+export type CancellationOutcome = (typeof CANCELLATION_OUTCOMES)[number];
+
+/** The dependencies that requests call and wait for. */
+const CALLED = ['mongodb', 'kubernetes', 'objects'] as const satisfies readonly DependencyName[];
+export type CalledDependency = (typeof CALLED)[number];
 
 export interface Metrics extends StoreMetrics {
   registry: Registry;
   /** A dependency failed or did not answer in time. */
-  dependencyDown(dependency: string): void;
+  dependencyDown(dependency: CalledDependency): void;
   /** A request was admitted or denied without the shared limits. */
   limitsFallback(): void;
-  /** The outcome of a submission: `accepted`, `replayed`, or the reason of its refusal. */
-  submission(outcome: string): void;
+  submission(outcome: SubmissionOutcome): void;
+  cancellation(outcome: CancellationOutcome): void;
   /** An event stream was opened (+1) or closed (−1). */
   stream(change: 1 | -1): void;
   requestBegan(): void;
@@ -47,6 +74,12 @@ export function createMetrics(): Metrics {
     labelNames: ['outcome'],
     registers,
   });
+  const cancellations = new Counter({
+    name: `${PREFIX}cancellations_total`,
+    help: 'Requests to cancel a scan, by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
   const streams = new Gauge({ name: `${PREFIX}event_streams`, help: 'Open event streams.', registers });
   const inFlight = new Gauge({ name: `${PREFIX}http_requests_in_flight`, help: 'Requests in progress.', registers });
   const duration = new Histogram({
@@ -56,12 +89,17 @@ export function createMetrics(): Metrics {
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   });
+  // A series that appears with its first event has no increase: rules such as `increase(…) > 0` would miss that event.
+  for (const dependency of CALLED) dependencies.inc({ dependency }, 0);
+  for (const outcome of Object.keys(SUBMISSION_OUTCOMES)) submissions.inc({ outcome }, 0);
+  for (const outcome of CANCELLATION_OUTCOMES) cancellations.inc({ outcome }, 0);
   return {
     registry,
     ...createStoreMetrics(registry, PREFIX),
     dependencyDown: (dependency) => dependencies.inc({ dependency }),
     limitsFallback: () => fallback.inc(),
     submission: (outcome) => submissions.inc({ outcome }),
+    cancellation: (outcome) => cancellations.inc({ outcome }),
     stream: (change) => streams.inc(change),
     requestBegan: () => inFlight.inc(),
     requestEnded(labels, seconds) {

@@ -1,13 +1,33 @@
 /** Parts of the OpenAPI document that routes share: responses, errors and headers. */
 import { Type, type Static, type TSchema } from 'typebox';
 import { oneOf } from '../core/schemas.ts';
-import { ERROR_CODES, ERRORS, VALIDATION_STATUS, VALIDATION_TYPES, type ErrorCode } from './errors.ts';
+import {
+  ApiError,
+  bodyOf,
+  ERROR_CODES,
+  ERRORS,
+  QUEUE_LIMITS,
+  STREAM_LIMITS,
+  VALIDATION_STATUS,
+  VALIDATION_TYPES,
+  type ErrorCode,
+} from './errors.ts';
+import { EXAMPLES } from './examples.ts';
 
 /** References a schema of `components` by its `$id`. */
 export function reference<T extends TSchema>(schema: T) {
   const { $id } = schema as { $id?: string };
   if ($id === undefined) throw new TypeError('only a schema with an $id can be referenced');
   return Type.Unsafe<Static<T>>({ $ref: `${$id}#` });
+}
+
+/**
+ * A string of a response that has one of these values today. The document does not close the set, because responses may gain
+ * values within `/v1`. The tests do.
+ */
+export function growing<const T extends readonly string[]>(values: T, options: { description?: string } = {}) {
+  const description = [options.description, 'More values may be added.'].filter(Boolean).join(' ');
+  return Type.Unsafe<T[number]>({ type: 'string', 'x-extensible-enum': [...values], description });
 }
 
 /** A response header. `plugins/openapi.ts` moves `required` from the schema to the header object. */
@@ -32,14 +52,32 @@ type HeaderName = keyof typeof HEADERS;
 const headersOf = (names: readonly HeaderName[]) =>
   Object.fromEntries(['X-Request-Id' as const, ...names].map((name) => [name, HEADERS[name]]));
 
-/** A response with a JSON body. */
-export function answer(description: string, schema: TSchema, headers: readonly HeaderName[] = []) {
-  return { description, headers: headersOf(headers), content: { 'application/json': { schema } } };
+/** Example bodies by name. The tests check them against the schema of their response. */
+type Examples = Readonly<Record<string, unknown>>;
+
+const content = (mediaType: string, schema: TSchema, examples: Examples) => ({
+  [mediaType]: {
+    schema,
+    ...(Object.keys(examples).length > 0 && {
+      examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
+    }),
+  },
+});
+
+/** A response with a JSON body. Its schema must not be closed with `additionalProperties: false`: responses may gain fields. */
+export function answer(description: string, schema: TSchema, headers: readonly HeaderName[] = [], examples: Examples = {}) {
+  return { description, headers: headersOf(headers), content: content('application/json', schema, examples) };
 }
 
-/** A response with a body of another media type. */
-export function textAnswer(description: string, mediaType: string, headers: readonly HeaderName[] = []) {
-  return { description, headers: headersOf(headers), content: { [mediaType]: { schema: Type.String() } } };
+/** A response with a body of another media type. @param schema of the text, or of each item if the body is a stream */
+export function textAnswer(
+  description: string,
+  mediaType: string,
+  headers: readonly HeaderName[] = [],
+  schema: TSchema = Type.String(),
+  examples: Examples = {},
+) {
+  return { description, headers: headersOf(headers), content: content(mediaType, schema, examples) };
 }
 
 /** A response without a body. */
@@ -50,10 +88,13 @@ export function emptyAnswer(description: string, headers: readonly HeaderName[] 
 /** Headers of every response to a request that passed the rate limit check or exceeded its limit. */
 export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
 
+const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS])];
+
 export const ErrorBody = Type.Object(
   {
-    detail: oneOf(ERROR_CODES, { description: 'A stable code.' }),
+    detail: growing(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
+    limit: Type.Optional(growing(LIMIT_OWNERS, { description: 'Whose live scans or event streams have reached their limit.' })),
   },
   { $id: 'Error', description: 'An error.' },
 );
@@ -65,31 +106,30 @@ export const InsufficientCredits = Type.Object(
     balance: Type.Integer({ minimum: 0, description: 'Credits that can be reserved now.' }),
     pages_requested: Type.Integer({ minimum: 1 }),
   },
-  { $id: 'InsufficientCredits', additionalProperties: false },
+  { $id: 'InsufficientCredits', description: 'An error, with what is missing.' },
 );
 
 export const ValidationError = Type.Object(
   {
     detail: Type.Array(
-      Type.Object(
-        {
-          loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
-            minItems: 1,
-            description: '`body`, `path`, `query` or `header`, followed by the path to the value.',
-          }),
-          msg: Type.String({ description: 'The error, in one sentence.' }),
-          type: oneOf(VALIDATION_TYPES, { description: 'A stable name of the error.' }),
-        },
-        { additionalProperties: false },
-      ),
+      Type.Object({
+        loc: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
+          minItems: 1,
+          description: '`body`, `path`, `query` or `header`, followed by the path to the value.',
+        }),
+        msg: Type.String({ description: 'The error, in one sentence.' }),
+        type: growing(VALIDATION_TYPES, { description: 'A stable name of the error.' }),
+      }),
       { minItems: 1 },
     ),
   },
-  { $id: 'ValidationError', additionalProperties: false },
+  { $id: 'ValidationError', description: 'The errors of an invalid request.' },
 );
 
-/** Statuses with a Retry-After header. */
-const WAITS = new Set<number>([429, 503]);
+/** Whether every response with one of these codes has a Retry-After header. */
+function wait(codes: readonly ErrorCode[]): boolean {
+  return codes.every((code) => code === 'rate_limit_exceeded' || 'retryAfterSeconds' in ERRORS[code]);
+}
 
 /**
  * The error responses of a route by status, each with exactly its codes. Every error after the rate limit check has the
@@ -101,19 +141,32 @@ export function refusals(codes: readonly ErrorCode[], options: { limited?: boole
   for (const [status, ofStatus] of byStatus) {
     const headers: HeaderName[] = [];
     if (status === 401) headers.push('WWW-Authenticate');
-    if (WAITS.has(status)) headers.push('Retry-After');
+    if (wait(ofStatus)) headers.push('Retry-After');
     // A 503 may precede the rate limit check: the database is needed to look up the key.
     if (options.limited && ![401, 403, 500, 503].includes(status)) headers.push(...LIMITED);
-    responses[status] = answer(ofStatus.map((code) => ERRORS[code].message).join(' Or: '), refusalSchema(ofStatus), headers);
+    const description = ofStatus.map((code) => ERRORS[code].message).join(' Or: ');
+    responses[status] = answer(description, errorSchema(ofStatus), headers, errorExamples(ofStatus));
   }
   if (options.validated)
-    responses[VALIDATION_STATUS] = answer('The request is invalid.', reference(ValidationError), options.limited ? LIMITED : []);
+    responses[VALIDATION_STATUS] = answer('The request is invalid.', reference(ValidationError), options.limited ? LIMITED : [], {
+      validation: EXAMPLES.validation,
+    });
   return responses;
 }
 
-function refusalSchema(codes: readonly ErrorCode[]): TSchema {
-  if (codes.includes('insufficient_credits')) return reference(InsufficientCredits);
-  return Type.Object({ detail: oneOf(codes), message: Type.String() }, { additionalProperties: false });
+function errorSchema(codes: readonly ErrorCode[]): TSchema {
+  return codes.includes('insufficient_credits') ? reference(InsufficientCredits) : reference(ErrorBody);
+}
+
+/** One example per code, so that the document lists the codes of each response. The tests accept no other. */
+function errorExamples(codes: readonly ErrorCode[]): Examples {
+  const fields: Partial<Record<ErrorCode, Record<string, unknown>>> = {
+    insufficient_credits: EXAMPLES.insufficientCredits,
+    queue_full: { limit: 'organisation' },
+    too_many_streams: { limit: 'key' },
+    streams_full: { limit: 'replica' },
+  };
+  return Object.fromEntries(codes.map((code) => [code, bodyOf(new ApiError(code, { fields: fields[code] }))]));
 }
 
 /** Errors of every route that requires an API key. */

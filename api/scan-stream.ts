@@ -3,32 +3,28 @@
  * row. Therefore any replica can serve any stream, a bus outage loses no event, and events are never out of order.
  */
 import { isTerminal } from '../core/scan/phases.ts';
-import type { MessageBus } from '../stores/nats.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
+import type { Followers, FollowerTimings } from './scan-followers.ts';
 
 /** Intervals in milliseconds. */
-export interface StreamTimings {
+export interface StreamTimings extends FollowerTimings {
   /** Between two keepalive comments. */
   keepaliveMs: number;
-  /** Between two reads of the row if no message arrives. */
-  pollMs: number;
-  /** The same while the bus is disconnected. */
-  pollWithoutBusMs: number;
+  /** Between two checks of the keys of open streams. */
+  checkMs: number;
 }
 
-export const STREAM_TIMINGS: StreamTimings = { keepaliveMs: 15_000, pollMs: 5_000, pollWithoutBusMs: 1_000 };
+export const STREAM_TIMINGS: StreamTimings = { keepaliveMs: 15_000, pollMs: 5_000, pollWithoutBusMs: 1_000, checkMs: 3_000 };
 
 const KEEPALIVE = ': keepalive\n\n';
 
 export interface StreamOptions {
-  /** Reads the row; returns null if it was deleted. During the stream, a rejection is retried at the next read. */
-  read(): Promise<ScanRow | null>;
-  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
+  followers: Followers;
   organisation: string;
   scanId: string;
   /** The last event that the client received. Events up to it are not sent again, except `complete`. */
   lastEventId: number | null;
-  timings: StreamTimings;
+  keepaliveMs: number;
   /** Ends the stream. */
   signal: AbortSignal;
 }
@@ -37,29 +33,29 @@ export interface StreamOptions {
 export interface OpenStream {
   /** Null if the scan does not exist. */
   row: ScanRow | null;
-  /** Yields the text of the stream until the scan ends or the signal aborts. */
+  /**
+   * Yields the text of the stream until the scan ends or the signal aborts. States that change while the reader is slow are
+   * skipped: only the newest is kept.
+   */
   text(): AsyncGenerator<string>;
-  /** Releases the subscription. Call it if `text` is not iterated. */
+  /** Leaves the follower. Call it if `text` is not iterated. */
   close(): void;
 }
 
-/**
- * Opens a stream. It subscribes before the first read, so that no change between the two is missed.
- * @throws what the first read throws
- */
+/** @throws what the first read throws */
 export async function openStream(options: StreamOptions): Promise<OpenStream> {
-  const { bus, organisation, scanId, signal } = options;
+  const { followers, organisation, scanId, signal } = options;
   const wakeup = createWakeup();
-  const unsubscribe = bus.followStatus(organisation, scanId, () => wakeup.wake());
+  const following = followers.follow(organisation, scanId, wakeup.wake);
   signal.addEventListener('abort', wakeup.wake, { once: true });
   const close = (): void => {
-    unsubscribe();
-    wakeup.stop();
+    following.leave();
     signal.removeEventListener('abort', wakeup.wake);
+    wakeup.wake();
   };
   try {
-    const row = await options.read();
-    return { row, text: () => streamText(options, row, wakeup, close), close };
+    const row = await following.refresh();
+    return { row, text: () => streamText(options, () => following.row ?? null, wakeup, close), close };
   } catch (error) {
     close();
     throw error;
@@ -67,32 +63,30 @@ export async function openStream(options: StreamOptions): Promise<OpenStream> {
 }
 
 async function* streamText(
-  { read, bus, lastEventId, signal, timings }: StreamOptions,
-  row: ScanRow | null,
+  { lastEventId, signal, keepaliveMs }: StreamOptions,
+  newest: () => ScanRow | null,
   wakeup: Wakeup,
   close: () => void,
 ): AsyncGenerator<string> {
-  const keepalive = createTicker(timings.keepaliveMs, wakeup.wake);
+  const keepalive = createTicker(keepaliveMs, wakeup.wake);
   let sent = lastEventId ?? -1;
-  let latest = row;
   try {
+    const first = newest();
     // A resuming client may have no event to receive yet. A comment makes Node send the response headers now.
-    if (latest !== null && latest.version <= sent && !isTerminal(latest.phase)) yield KEEPALIVE;
+    if (first !== null && first.version <= sent && !isTerminal(first.phase)) yield KEEPALIVE;
     while (!signal.aborted) {
-      if (latest === null) return;
-      if (isTerminal(latest.phase)) {
-        yield eventText(latest);
+      const row = newest();
+      if (row === null) return;
+      if (isTerminal(row.phase)) {
+        yield eventText(row);
         return;
       }
-      if (latest.version > sent) {
-        sent = latest.version;
-        yield eventText(latest);
+      if (row.version > sent) {
+        sent = row.version;
+        yield eventText(row);
       }
-      await wakeup.wait(bus.connected ? timings.pollMs : timings.pollWithoutBusMs);
+      await wakeup.wait();
       if (keepalive.due()) yield KEEPALIVE;
-      if (signal.aborted) return;
-      // After a failed read the stream stays open and reads again after the next wait.
-      latest = await read().catch(() => latest);
     }
   } finally {
     keepalive.stop();
@@ -139,35 +133,22 @@ export function lastEventIdOf(header: unknown): number | null {
 interface Wakeup {
   /** Ends the current wait, or the next one if nothing is waiting. */
   wake(): void;
-  /** Waits for `wake`, at most `ms` milliseconds. */
-  wait(ms: number): Promise<void>;
-  /** Ends the current wait and its timer. */
-  stop(): void;
+  /** Waits for `wake`. */
+  wait(): Promise<void>;
 }
 
 function createWakeup(): Wakeup {
   let woken = false;
   let endWait: (() => void) | null = null;
-  let timer: NodeJS.Timeout | undefined;
   return {
     wake: (): void => {
       woken = true;
       endWait?.();
     },
-    wait: async (ms: number): Promise<void> => {
-      if (!woken) {
-        await new Promise<void>((resolve) => {
-          endWait = resolve;
-          timer = setTimeout(resolve, ms);
-        });
-        clearTimeout(timer);
-        endWait = null;
-      }
+    wait: async (): Promise<void> => {
+      if (!woken) await new Promise<void>((resolve) => (endWait = resolve));
+      endWait = null;
       woken = false;
-    },
-    stop: (): void => {
-      clearTimeout(timer);
-      endWait?.();
     },
   };
 }

@@ -14,17 +14,22 @@ import { openStores } from '../stores/stores.ts';
 export interface Installation {
   product: Product;
   connection: KubernetesConnection;
-  /** Submits a scan of one page. @throws unless it is accepted */
-  submit(index: number): Promise<void>;
+  kubeconfig: string;
+  /** Credits that scans hold. */
+  held(): Promise<number>;
+  /** Submits a scan of one page for the organisation of `index`. @returns the scan's id @throws unless it is accepted */
+  submit(index: number): Promise<string>;
+  /** Polls a scan with the key of the organisation of `index`. @throws unless it is in progress */
+  poll(index: number, scanId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Submissions are spread over organisations, because one may submit at most 60 per minute. */
-const PER_ORGANISATION = 50;
+/** Requests are spread over organisations with one key each, because a key may send at most 60 per minute. */
+export const PER_ORGANISATION = 50;
 const CONCURRENCY = 16;
 
 /** Calls `act` for 0 … count-1, CONCURRENCY at a time. @returns total seconds, and the milliseconds of each call in ascending order */
-export async function pace(count: number, act: (index: number) => Promise<void>): Promise<{ seconds: number; each: number[] }> {
+export async function pace(count: number, act: (index: number) => Promise<unknown>): Promise<{ seconds: number; each: number[] }> {
   const each: number[] = [];
   let next = 0;
   const started = performance.now();
@@ -38,6 +43,11 @@ export async function pace(count: number, act: (index: number) => Promise<void>)
     }),
   );
   return { seconds: (performance.now() - started) / 1000, each: each.sort((one, other) => one - other) };
+}
+
+/** The value below which this share of the values lies. @param sorted in ascending order */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
 }
 
 /** The environment and Node.js options that the image's start script sets. */
@@ -87,16 +97,25 @@ export async function startInstallation(options: { scans: number; maxRunning: nu
     await ensureIndexes(mongo.db);
     const { organisations, credits, keys } = openStores(mongo.db);
     const secrets: string[] = [];
+    const ids: string[] = [];
     for (let index = 0; index * PER_ORGANISATION < options.scans; index++) {
       const id = `bench-${index}`;
+      ids.push(id);
       await organisations.add({ id, displayName: id, plan: 'bench', namespaces: [] });
       await credits.open(id);
       await credits.grant(id, 'bench', 1_000_000);
-      secrets.push((await keys.issue({ organisation: id, name: 'bench', expiresAt: null })).secret);
+      const issued = await keys.issue({ organisation: id, name: 'bench', expiresAt: null });
+      if (!issued.ok) throw new Error(issued.reason);
+      secrets.push(issued.secret);
     }
     return {
       product,
       connection,
+      kubeconfig: stack.environment.KUBECONFIG!,
+      async held() {
+        const balances = await Promise.all(ids.map((id) => credits.balance(id)));
+        return balances.reduce((sum, { held }) => sum + held, 0);
+      },
       async submit(index) {
         const answer = await fetch(`${product.url}/v1/ci/scans`, {
           method: 'POST',
@@ -104,6 +123,12 @@ export async function startInstallation(options: { scans: number; maxRunning: nu
           body: JSON.stringify({ url: 'http://127.0.0.1:8080/', max_pages: 1 }),
         });
         if (answer.status !== 202) throw new Error(`submission ${index}: ${answer.status} ${await answer.text()}`);
+        return ((await answer.json()) as { scan_id: string }).scan_id;
+      },
+      async poll(index, scanId) {
+        const headers = { 'X-API-Key': secrets[Math.floor(index / PER_ORGANISATION)]! };
+        const answer = await fetch(`${product.url}/v1/ci/scans/${scanId}`, { headers });
+        if (answer.status !== 202) throw new Error(`poll ${index}: ${answer.status} ${await answer.text()}`);
         await answer.arrayBuffer();
       },
       close,

@@ -1,23 +1,29 @@
-/** `make bench`: compares Curbcut with other scanners, and measures submissions per second, memory and time to verdict. Asserts nothing. */
+/** `make bench`: compares Curbcut with other scanners, and measures submissions and polls per second, memory and time to verdict. Asserts nothing. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoSite } from '../local/demo-site/server.ts';
 import { axeCli, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
+import { readCounts } from './counts.ts';
+import { measureDeletions } from './deletions.ts';
 import { measureMemory } from './memory.ts';
+import { measurePolls } from './polls.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
 import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
-  --only pages|submissions   one part only (default: both)
+  --only pages|submissions|polls   one part only (default: all three)
   --only memory              memory of API and operator, without scans and with many live scans
+  --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
+  --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --rounds N                 rounds of pages or verdicts (default 3; the median is shown)
   --submissions N            number of submissions (default 500)
-  --live N                   live scans when memory is measured (default 1000)
+  --polls N                  number of polls (default 3000)
+  --live N                   live scans when memory or deletions are measured (default 1000)
 
 Results are also written to bench/results/.`;
 
@@ -26,6 +32,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '3' },
     submissions: { type: 'string', default: '500' },
+    polls: { type: 'string', default: '3000' },
     live: { type: 'string', default: '1000' },
     help: { type: 'boolean' },
   },
@@ -113,6 +120,13 @@ async function submissions(): Promise<void> {
   results.submissions = rates;
 }
 
+async function polls(): Promise<void> {
+  const rates = await measurePolls(Number(values.polls));
+  console.log(`\nPolls: ${rates.polls} of live scans, 16 at once, embedded stack on the same machine\n`);
+  console.log(`${rates.perSecond.toFixed(0)}/s (p50 ${rates.p50Ms.toFixed(0)} ms, p99 ${rates.p99Ms.toFixed(0)} ms)`);
+  results.polls = rates;
+}
+
 async function memory(): Promise<void> {
   const held = await measureMemory(Number(values.live));
   const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
@@ -121,6 +135,22 @@ async function memory(): Promise<void> {
   for (const name of ['operator', 'api'] as const)
     console.log(`| ${name} | ${mb(held[name].idle)} | ${mb(held[name].live)} | ${mb(held[name].peak)} |`);
   results.memory = held;
+}
+
+async function deletions(): Promise<void> {
+  const { scans, command, gone, settled, children } = await measureDeletions(Number(values.live));
+  console.log(`\nDeletion of ${scans} live scans, each with Job, Secret and pod, embedded stack on the same machine\n`);
+  console.log(
+    `kubectl delete returned after ${command.toFixed(1)} s; all resources gone after ${gone.toFixed(1)} s, credits settled after ${settled.toFixed(1)} s, Jobs and pods gone after ${children.toFixed(1)} s`,
+  );
+  results.deletions = { scans, command, gone, settled, children };
+}
+
+async function counts(): Promise<void> {
+  const rows = await readCounts();
+  console.log(`\n| | count |\n|---|---|`);
+  for (const { what, count } of rows) console.log(`| ${what} | ${count} |`);
+  results.counts = rows;
 }
 
 async function verdicts(): Promise<void> {
@@ -137,7 +167,10 @@ async function verdicts(): Promise<void> {
 
 if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
+if (values.only === undefined || values.only === 'polls') await polls();
 if (values.only === 'memory') await memory();
+if (values.only === 'counts') await counts();
+if (values.only === 'deletions') await deletions();
 if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });

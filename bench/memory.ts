@@ -27,9 +27,9 @@ async function metric(url: string, name: string): Promise<number> {
 /** Measures with `count` scans whose image does not exist. */
 export async function measureMemory(count: number): Promise<Memory> {
   const installation = await startInstallation({ scans: count, maxRunning: count, asInImage: true });
-  const { url, operatorUrl } = installation.product;
+  const { apiProbesUrl, operatorUrl } = installation.product;
   const resident = async (): Promise<{ operator: number; api: number }> => {
-    const [operator, api] = await Promise.all([operatorUrl, url].map((at) => metric(at, 'curbcut_process_resident_memory_bytes')));
+    const [operator, api] = await Promise.all([operatorUrl, apiProbesUrl].map((at) => metric(at, 'curbcut_process_resident_memory_bytes')));
     return { operator: operator!, api: api! };
   };
   const peak = { operator: 0, api: 0 };
@@ -60,7 +60,8 @@ export async function measureMemory(count: number): Promise<Memory> {
   }
 }
 
-async function untilLive({ connection }: Installation, count: number): Promise<void> {
+/** Waits until `count` scans have a pod. */
+export async function untilLive({ connection }: Installation, count: number): Promise<void> {
   const until = Date.now() + LIVE_WITHIN_MS;
   for (;;) {
     const { items } = await connection.request<{ items: { status?: { containerStatuses?: object[] } }[] }>(

@@ -3,7 +3,7 @@
  * the creation of the same custom resources directly on Kubernetes. The ratio shows the cost of the API.
  */
 import { API_VERSION, GROUP, SCANS_PLURAL, VERSION } from '../core/protocol/custom-resources.ts';
-import { pace, startInstallation } from './installation.ts';
+import { pace, quantile, startInstallation } from './installation.ts';
 
 export interface Rates {
   submissions: number;
@@ -35,8 +35,13 @@ export async function measureSubmissions(count: number): Promise<Rates> {
       });
     });
     const submitted = await pace(count, submit);
-    const at = (share: number): number => submitted.each[Math.min(submitted.each.length - 1, Math.floor(share * submitted.each.length))]!;
-    return { submissions: count, accepted: count / submitted.seconds, bare: count / bare.seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+    return {
+      submissions: count,
+      accepted: count / submitted.seconds,
+      bare: count / bare.seconds,
+      p50Ms: quantile(submitted.each, 0.5),
+      p99Ms: quantile(submitted.each, 0.99),
+    };
   } finally {
     await close();
   }

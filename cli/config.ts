@@ -2,22 +2,34 @@
 import { CliError } from './errors.ts';
 
 interface Variable {
-  pattern: RegExp;
+  valid(value: string): boolean;
   /** Completes the sentence "… must be". */
   expected: string;
-  secret?: boolean;
+  /** Whether a value must not be printed. */
+  secret(value: string): boolean;
 }
 
+/** fetch rejects an address with a user name or password, which would also appear in every message about the service. */
+const hasCredentials = (address: string): boolean => /^[a-z]+:\/\/[^/?#]*@/i.test(address);
+
 const VARIABLES = {
-  CURBCUT_URL: { pattern: /^https?:\/\/\S+$/, expected: 'the address of a Curbcut service, such as https://curbcut.example.org' },
+  CURBCUT_URL: {
+    valid: (address) => /^https?:\/\/\S+$/.test(address) && URL.canParse(address) && !hasCredentials(address),
+    expected: 'the address of a Curbcut service without a user name or password, such as https://curbcut.example.org',
+    secret: hasCredentials,
+  },
   // A stray quote or line break would fail when the header is set, before the server could reject the key.
-  CURBCUT_API_KEY: { pattern: /^[\x21-\x7e]+$/, expected: 'an API key of your organisation (svc_live_…)', secret: true },
+  CURBCUT_API_KEY: {
+    valid: (key) => /^[\x21-\x7e]+$/.test(key),
+    expected: 'an API key of your organisation (svc_live_…)',
+    secret: () => true,
+  },
 } as const satisfies Record<string, Variable>;
 
-function problemOf(name: string, { pattern, expected, secret }: Variable, value: string | undefined): string[] {
+function problemOf(name: string, { valid, expected, secret }: Variable, value: string | undefined): string[] {
   if (value === undefined || value === '') return [`${name} is not set; it must be ${expected}.`];
-  if (pattern.test(value)) return [];
-  return [`${name} is ${secret === true ? '(hidden)' : JSON.stringify(value)}; it must be ${expected}.`];
+  if (valid(value)) return [];
+  return [`${name} is ${secret(value) ? '(hidden)' : JSON.stringify(value)}; it must be ${expected}.`];
 }
 
 /** The service's address and the API key. @throws CliError that names every variable to set */

@@ -22,6 +22,7 @@ process.exitCode = await run(process.argv.slice(2), {
   version,
   signal: interrupted.signal,
   sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
+  now: () => performance.now(),
   newId: randomUUID,
 });
 // Keep-alive connections must not keep the process running.

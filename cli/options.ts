@@ -86,3 +86,12 @@ export function wcagOf(text: string | undefined): { wcagVersion?: WcagVersion; w
     throw new UsageError(`--wcag ${text} is not a valid target. Examples: 2.1-AA, 2.2-AAA.`, 'scan');
   return found;
 }
+
+/** Reads an idempotency key: text that a header can carry. @throws UsageError */
+export function idempotencyKeyOf(text: string | undefined): string | undefined {
+  if (text === undefined || /^(?=.{1,255}$)[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)) return text;
+  throw new UsageError(
+    `--idempotency-key ${JSON.stringify(text)} must be 1 to 255 ASCII characters without a space at either end.`,
+    'scan',
+  );
+}

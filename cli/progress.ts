@@ -1,5 +1,5 @@
 /** Shows the progress of a scan: one line that is redrawn on a terminal, plain lines elsewhere. */
-import type { Step } from './follow.ts';
+import type { Step } from './service/follow.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 export interface ProgressView {

@@ -1,17 +1,20 @@
 /** Runs a command line: from its arguments to its exit code. */
+import { cancel } from './commands/cancel.ts';
 import { follow } from './commands/follow.ts';
 import { HELP } from './commands/help.ts';
-import type { ScanReference, CliContext } from './commands/output.ts';
+import { list } from './commands/list.ts';
+import type { Aftermath, CliContext } from './commands/output.ts';
 import { scan } from './commands/scan.ts';
 import { CliError, errorMessage, ServiceUnavailable, UsageError } from './errors.ts';
 
-const COMMANDS = { scan, follow } as const;
+const COMMANDS = { scan, follow, cancel, list } as const;
+const USAGE = `usage: curbcut <${Object.keys(COMMANDS).join('|')}>`;
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
 /** Runs one command and prints its errors. Never throws. @returns the exit code */
 export async function run(args: readonly string[], context: CliContext): Promise<number> {
-  const reference: ScanReference = { scanId: null, idempotencyKey: null };
+  const aftermath: Aftermath = { hint: [], submitted: false };
   try {
     const [command, ...rest] = args;
     if (command === '--version' || command === '-V') {
@@ -22,12 +25,12 @@ export async function run(args: readonly string[], context: CliContext): Promise
       context.stdout.write(HELP);
       return 0;
     }
-    if (command === undefined) throw new UsageError('usage: curbcut <scan|follow>');
-    if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`unknown command ${command}; usage: curbcut <scan|follow>`);
-    return await COMMANDS[command as keyof typeof COMMANDS](rest, context, reference);
+    if (command === undefined) throw new UsageError(USAGE);
+    if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`unknown command ${command}; ${USAGE}`);
+    return await COMMANDS[command as keyof typeof COMMANDS](rest, context, aftermath);
   } catch (error) {
     if (context.signal.aborted) {
-      context.stderr.write(`Interrupted. ${resumeHint(reference)}\n`);
+      context.stderr.write(`${['Interrupted.', ...aftermath.hint].join('\n')}\n`);
       return context.signal.reason === 'SIGTERM' ? TERMINATED : INTERRUPTED;
     }
     if (!(error instanceof CliError)) {
@@ -35,15 +38,8 @@ export async function run(args: readonly string[], context: CliContext): Promise
       return 2;
     }
     context.stderr.write(`curbcut: ${error.message}\n`);
-    if (error instanceof ServiceUnavailable && (reference.scanId !== null || !error.answered))
-      context.stderr.write(`${resumeHint(reference)}\n`);
+    if (error instanceof ServiceUnavailable && (aftermath.submitted || !error.answered))
+      for (const line of aftermath.hint) context.stderr.write(`${line}\n`);
     return 2;
   }
-}
-
-/** How to resume without being charged twice. */
-function resumeHint({ scanId, idempotencyKey }: ScanReference): string {
-  if (scanId !== null) return `The scan continues. To follow it again: curbcut follow ${scanId}`;
-  if (idempotencyKey === null) return 'Nothing was submitted.';
-  return `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}`;
 }

@@ -1,7 +1,8 @@
 /** The result of a scan as text. */
 import { IMPACTS } from '../core/scan/impacts.ts';
+import { COVERAGE_NOTE } from '../core/scan/thresholds.ts';
 import { printable } from './errors.ts';
-import type { ScanResult } from './messages.ts';
+import type { ScanResult } from './service/messages.ts';
 import { paint, type Terminal } from './terminal.ts';
 
 /** 0: passed, or done without thresholds; 1: not passed; 2: no verdict. */
@@ -10,7 +11,7 @@ export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
   return result.status === 'done' ? 0 : 2;
 }
 
-/** Splits a message into sentences: one per missed threshold. */
+/** Splits a message into sentences: one per missed threshold, and the coverage. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
 /** Renders score, violations by severity, verdict and missed thresholds. */
@@ -33,11 +34,15 @@ export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'colo
   lines.push(row('Verdict', verdictOf(result, terminal, good, bad, dash)));
   if (result.message !== null) {
     const sentences = result.status === 'done' ? sentencesOf(result.message) : [printable(result.message)];
-    for (const sentence of sentences) lines.push(`  ${result.status === 'done' ? `${bad} ` : ''}${sentence}`);
+    for (const sentence of sentences) lines.push(`  ${missesThreshold(result, sentence) ? `${bad} ` : ''}${sentence}`);
   }
   if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
   return `${lines.join('\n')}\n`;
 }
+
+/** The message of a scan that passed, or has no thresholds, is a statement. So is a coverage that is sufficient. */
+const missesThreshold = ({ status, passed }: ScanResult, sentence: string): boolean =>
+  status === 'done' && passed === false && !sentence.startsWith(COVERAGE_NOTE);
 
 function verdictOf(result: ScanResult, terminal: Pick<Terminal, 'color'>, good: string, bad: string, dash: string): string {
   if (result.status === 'canceled') return paint(terminal, 'yellow', `${dash} the scan was canceled`);

@@ -27,12 +27,15 @@ export interface ProductOptions {
 export interface Product {
   /** The API's base address. */
   url: string;
-  /** The address of the operator's probes and metrics. */
+  /** The addresses of the probes and metrics. */
+  apiProbesUrl: string;
   operatorUrl: string;
   /** Stops both processes: the API first, so that it accepts no submission that would not run. */
   close(): Promise<void>;
   /** Kills a process without grace, as a crash would, and starts it again. */
   crash(name: 'api' | 'operator'): Promise<void>;
+  /** Stops a process gracefully; `crash` starts it again. */
+  stop(name: 'api' | 'operator'): Promise<void>;
 }
 
 interface Process {
@@ -43,10 +46,13 @@ interface Process {
 /** Starts API and operator and waits until both are ready. @throws Error that names the log if one does not become ready */
 export async function startProduct(options: ProductOptions): Promise<Product> {
   const port = options.port ?? (await freePort());
-  const metricsPort = await freePort();
+  const metricsPorts = { api: await freePort(), operator: await freePort() };
   const url = `http://127.0.0.1:${port}`;
-  const addresses = { api: { PORT: String(port), PUBLIC_BASE_URL: url }, operator: { METRICS_PORT: String(metricsPort) } };
-  const probes = { api: `${url}/readyz`, operator: `http://127.0.0.1:${metricsPort}/readyz` };
+  const addresses = {
+    api: { PORT: String(port), PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.api) },
+    operator: { METRICS_PORT: String(metricsPorts.operator) },
+  };
+  const probeUrl = (name: 'api' | 'operator'): string => `http://127.0.0.1:${metricsPorts[name]}`;
   const running = new Map<string, Process>();
   let closing = false;
 
@@ -78,8 +84,7 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     });
   };
 
-  const stop = async (name: string): Promise<void> => {
-    const one = running.get(name);
+  const end = async (one: Process | undefined): Promise<void> => {
     if (!one) return;
     one.child.kill('SIGTERM');
     const kill = setTimeout(() => one.child.kill('SIGKILL'), STOP_TIMEOUT_MS);
@@ -88,8 +93,8 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   };
   const close = async (): Promise<void> => {
     closing = true;
-    await stop('api');
-    await stop('operator');
+    await end(running.get('api'));
+    await end(running.get('operator'));
   };
 
   const ready = async (name: 'api' | 'operator'): Promise<void> => {
@@ -98,7 +103,7 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
     while (Date.now() < until) {
       if (!running.has(name)) throw new Error(`The ${name} exited while starting. See ${join(options.logDir, `${name}.log`)}.`);
       try {
-        const answer = await fetch(probes[name], { signal: AbortSignal.timeout(2000) });
+        const answer = await fetch(`${probeUrl(name)}/readyz`, { signal: AbortSignal.timeout(2000) });
         if (answer.ok) return;
         last = await answer.text();
       } catch (error) {
@@ -121,8 +126,14 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   }
   return {
     url,
-    operatorUrl: `http://127.0.0.1:${metricsPort}`,
+    apiProbesUrl: probeUrl('api'),
+    operatorUrl: probeUrl('operator'),
     close,
+    stop(name) {
+      const one = running.get(name);
+      running.delete(name);
+      return end(one);
+    },
     async crash(name) {
       const one = running.get(name);
       if (one) {

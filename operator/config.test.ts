@@ -43,9 +43,27 @@ describe('operator configuration', () => {
     expect(problems.map((problem) => problem.split(' ')[0])).to.deep.equal(['SCANNER_RUNTIME_CLASS', 'SCANNER_SECCOMP_PROFILE']);
   });
 
+  it('permits scans to set resources of their pods only, unless configured', () => {
+    const settings = settingsOf(readOperatorConfiguration(least));
+    expect(settings.podTemplate).to.deep.equal({ allow: ['resources'], maxResources: { cpu: '4', memory: '8Gi' } });
+    const more = { POD_TEMPLATE_ALLOW: 'resources, nodeSelector', POD_TEMPLATE_MAX_MEMORY: '16Gi' };
+    expect(settingsOf(readOperatorConfiguration({ ...least, ...more })).podTemplate).to.deep.equal({
+      allow: ['resources', 'nodeSelector'],
+      maxResources: { cpu: '4', memory: '16Gi' },
+    });
+    expect(problemsOf({ ...least, POD_TEMPLATE_ALLOW: 'volumes' })).to.have.length(1);
+  });
+
   it('always watches its own namespace', () => {
     const settings = settingsOf(readOperatorConfiguration({ ...least, WATCH_NAMESPACES: 'web, shop' }));
     expect(settings.watchNamespaces).to.deep.equal(['curbcut', 'web', 'shop']);
+  });
+
+  it('accepts no more pages than the custom resource does', () => {
+    expect(settingsOf(readOperatorConfiguration({ ...least, MAX_PAGES_LIMIT: '5000' })).maxPagesLimit).to.equal(5000);
+    expect(problemsOf({ ...least, MAX_PAGES_LIMIT: '5001' })).to.deep.equal([
+      'MAX_PAGES_LIMIT is "5001"; it must be the maximum number of pages of one scan, from 1 to 5000.',
+    ]);
   });
 
   it('reports all problems at once and prints no secret', () => {

@@ -3,6 +3,7 @@ import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
 import {
   choice,
+  databaseProblems,
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
@@ -16,12 +17,17 @@ import {
   text,
   TracingSettings,
 } from '../platform/settings.ts';
+import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
+import { RETRIES_MAX } from './scan/policy/pod-identity.ts';
+import { POD_TEMPLATE_FIELDS, type PodTemplateField } from './scan/policy/pod-template.ts';
 import type { OperatorSettings } from './settings.ts';
 
 const PULL_POLICIES = ['IfNotPresent', 'Always', 'Never'] as const;
 const SUBDOMAIN = '[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?';
+
+const FIELD = `(${POD_TEMPLATE_FIELDS.join('|')})`;
 
 const integer = (from: number, to: number, fallback: number, what: string) =>
   Type.Integer({ minimum: from, maximum: to, default: fallback, description: `${what}, from ${from} to ${to}` });
@@ -62,7 +68,7 @@ export const Environment = Type.Object({
   ),
   SCANNER_HOST_USERS: Type.Boolean({ default: false, description: 'true if the nodes do not support user namespaces, else false' }),
   SCANNER_PRIORITY_CLASS: Type.Optional(
-    Type.String({ pattern: `^${SUBDOMAIN}$`, description: 'the PriorityClass of scans that do not set their own' }),
+    Type.String({ pattern: `^${SUBDOMAIN}$`, description: "the PriorityClass of scanner pods, which overrides the scan's own" }),
   ),
   SCANNER_RUNTIME_CLASS: Type.Optional(
     Type.String({ pattern: `^${SUBDOMAIN}$`, description: "the RuntimeClass of scanner pods, which overrides the scan's own" }),
@@ -76,12 +82,31 @@ export const Environment = Type.Object({
   SCANNER_CPU_REQUEST: quantity('500m', 'a CPU quantity such as 500m'),
   SCANNER_MEMORY_REQUEST: quantity('768Mi', 'a memory quantity such as 768Mi'),
   SCANNER_MEMORY_LIMIT: quantity('2Gi', 'a memory quantity such as 2Gi'),
-  SCANNER_RETRIES: integer(0, 10, 2, 'the number of retries after a scanner crashes'),
+  POD_TEMPLATE_ALLOW: Type.String({
+    pattern: `^(${FIELD}(\\s*,\\s*${FIELD})*)?$`,
+    default: 'resources',
+    description: `a comma-separated list of the fields of spec.podTemplate that scans may set: ${POD_TEMPLATE_FIELDS.join(', ')}`,
+  }),
+  POD_TEMPLATE_MAX_CPU: quantity('4', 'the highest CPU request or limit that a scan may set, such as 4 or 500m'),
+  POD_TEMPLATE_MAX_MEMORY: quantity('8Gi', 'the highest memory request or limit that a scan may set, such as 8Gi'),
+  SCANNER_RETRIES: integer(0, RETRIES_MAX, 2, 'the number of retries after a scanner crashes'),
   SCANNER_WORKERS: integer(1, 8, 2, 'the number of pages that a scanner tests in parallel'),
-  SCANNER_JOB_TTL_SECONDS: integer(0, 604_800, 600, 'the seconds to keep a finished Job and its log'),
+  SCANNER_JOB_TTL_SECONDS: integer(
+    0,
+    604_800,
+    600,
+    'the seconds for which the operator keeps the finished Job of an ended scan, and its log',
+  ),
   PAGE_BUDGET_SECONDS: integer(1, 600, 30, 'the maximum seconds per page'),
+  SCAN_WORKERS: integer(1, 256, 32, 'the number of scans that the operator reconciles concurrently'),
   MAX_RUNNING_SCANS: integer(1, 10_000, 10, 'the maximum number of running scans if the ScanQueue does not set it'),
-  MAX_PAGES_LIMIT: integer(1, 10_000, 500, 'the maximum number of pages per scan'),
+  ...ScanLimitSettings,
+  MAX_ENDED_SCANS_PER_ORGANISATION: integer(
+    0,
+    10_000,
+    500,
+    'the maximum number of ended AccessibilityScans of one organisation that the API created; the oldest are deleted, results are kept',
+  ),
   QUEUE_DEADLINE_SECONDS: integer(1, 2_592_000, 86_400, 'the maximum seconds that a scan waits in the queue'),
   PENDING_DEADLINE_SECONDS: integer(1, 86_400, 300, 'the maximum seconds until a scanner pod starts'),
   SCAN_BASE_SECONDS: integer(1, 86_400, 300, 'the run time in seconds that every scan gets in addition to the time for its pages'),
@@ -89,6 +114,7 @@ export const Environment = Type.Object({
   STUCK_SECONDS: integer(1, 86_400, 300, 'the seconds without progress after which a scanner is considered stuck'),
   EXPORT_MAX_MIB: integer(1, 256, 64, 'the maximum size of an export in MiB'),
   REPORT_RETENTION_DAYS: integer(7, 36_500, 90, 'the number of days to keep reports'),
+  VERDICT_RETENTION_DAYS: integer(7, 36_500, 400, 'the number of days to keep the verdict of a scan, at least as long as its reports'),
   ...TargetSettings,
 });
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
@@ -96,7 +122,7 @@ export type Configuration = Readonly<Static<typeof Environment>> & { targets: Ta
 /** @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
-  const read = readConfiguration(Environment, environment, problems);
+  const read = readConfiguration(Environment, environment, [...databaseProblems(environment), ...problems]);
   return Object.freeze({ ...read, targets });
 }
 
@@ -105,10 +131,14 @@ export function settingsOf(config: Configuration): OperatorSettings {
   const pageBudgetMs = config.PAGE_BUDGET_SECONDS * 1000;
   return {
     namespace: config.CURBCUT_NAMESPACE,
+    operatorClass: config.CURBCUT_CLASS,
     watchNamespaces: config.WATCH_NAMESPACES === '' ? [] : [config.CURBCUT_NAMESPACE, ...listOf(config.WATCH_NAMESPACES)],
     leaseSeconds: config.LEASE_SECONDS,
+    scanWorkers: config.SCAN_WORKERS,
     maxRunning: config.MAX_RUNNING_SCANS,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
+    maxEndedPerOrganisation: config.MAX_ENDED_SCANS_PER_ORGANISATION,
+    maxLiveScansPerOrganisation: liveScansPerOrganisation(config),
     targets: config.targets,
     scanner: {
       image: config.SCANNER_IMAGE,
@@ -121,7 +151,10 @@ export function settingsOf(config: Configuration): OperatorSettings {
       requests: { cpu: config.SCANNER_CPU_REQUEST, memory: config.SCANNER_MEMORY_REQUEST },
       limits: { memory: config.SCANNER_MEMORY_LIMIT },
       retries: config.SCANNER_RETRIES,
-      jobTtlSeconds: config.SCANNER_JOB_TTL_SECONDS,
+    },
+    podTemplate: {
+      allow: listOf(config.POD_TEMPLATE_ALLOW) as PodTemplateField[],
+      maxResources: { cpu: config.POD_TEMPLATE_MAX_CPU, memory: config.POD_TEMPLATE_MAX_MEMORY },
     },
     pod: {
       allowTargets: config.targets.allow,
@@ -141,6 +174,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       queueMs: config.QUEUE_DEADLINE_SECONDS * 1000,
       pendingMs: config.PENDING_DEADLINE_SECONDS * 1000,
       stuckMs: config.STUCK_SECONDS * 1000,
+      jobTtlMs: config.SCANNER_JOB_TTL_SECONDS * 1000,
     },
     // Parsing needs the text, its strings and about 130 bytes for each value that `isParseable` allows: less than ten times the size.
     ingest: {
@@ -149,5 +183,6 @@ export function settingsOf(config: Configuration): OperatorSettings {
       memoryMib: 256 + 12 * config.EXPORT_MAX_MIB,
     },
     retentionDays: config.REPORT_RETENTION_DAYS,
+    verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
   };
 }

@@ -7,20 +7,23 @@
  * - curbcut.dev, in its own namespace: scanqueues get, list, watch, create; scanqueues/status patch
  * - batch: jobs get, list, watch, create, delete
  * - core: pods list, watch; pods/status patch (to mark a pod on a lost node as failed); secrets create;
- *   events list, create, patch
+ *   events list, watch, create, patch
  * - coordination.k8s.io, in its own namespace: leases get, create, update
+ * In every namespace, so that it can release the scans of a deleted namespace whose Role is gone: accessibilityscans get,
+ * list, watch, patch; accessibilityscans/status patch.
  */
 import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';
 import pino from 'pino';
-import { ConfigurationError } from '../platform/configuration.ts';
+import { exitOnMistake } from '../platform/configuration.ts';
 import { openTracer } from '../platform/open-tracer.ts';
+import { serveProbes } from '../platform/probe-server.ts';
+import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
 import { openConnections } from '../stores/connections.ts';
 import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
-import { serveProbes } from './probe-server.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
 import { runOperator } from './operator.ts';
 
@@ -31,9 +34,7 @@ function configuration(): Configuration {
   try {
     return readOperatorConfiguration(process.env);
   } catch (error) {
-    if (!(error instanceof ConfigurationError)) throw error;
-    console.error(error.message);
-    process.exit(1);
+    return exitOnMistake(error);
   }
 }
 
@@ -50,14 +51,19 @@ const tracer = await openTracer({
   version,
   logger,
 });
-const connections = await openConnections(config, { logger, onCredits: metrics.stores.credits });
+const connections = await openConnections(config, {
+  logger,
+  onCredits: metrics.stores.credits,
+  // Without the object store it still starts, cancels and deletes scans.
+  required: ['mongodb', 'kubernetes'],
+}).catch(exitOnMistake);
 
+const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.stores.dependency });
 const server = await serveProbes({
   host: config.HOST,
   port: config.METRICS_PORT,
   metrics: metrics.registry,
-  onDependency: metrics.stores.dependency,
-  probes: connections.probes,
+  readiness: dependencies.readiness,
 });
 logger.info({ port: server.port }, 'probe server listening');
 
@@ -87,6 +93,7 @@ const closing = closeWithGrace(
     try {
       await finished;
     } finally {
+      dependencies.stop();
       await server.close();
       await Promise.allSettled([connections.close(), tracer.close()]);
       logger.info({}, 'closed');

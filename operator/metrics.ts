@@ -1,13 +1,36 @@
 /** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never names or IDs. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
+import { PAGE_FAILURES } from '../core/report/schema.ts';
+import { LIVE_PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
 import type { QueueLoad } from './queue/admission.ts';
-import type { RuntimeMetrics } from './runtime/metrics.ts';
+import { DROP_REASONS } from './runtime/event-sender.ts';
+import type { RuntimeMetrics, WatchRestart } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';
-import type { PhaseChange } from './scan/phase-metrics.ts';
+import type { PhaseChange, Stage } from './scan/phase-metrics.ts';
+import { END_REASONS } from './scan/policy/condition-reasons.ts';
 import type { SweepResult } from './maintenance/sweeper.ts';
 
 const PREFIX = 'curbcut_';
+
+const STAGES: readonly Stage[] = ['starting', ...LIVE_PHASES];
+const VERDICTS = ['passed', 'failed', 'none'] as const;
+const POD_MESSAGE_RESULTS = ['news', 'repeat', 'refused', 'unknown'] as const;
+const INGEST_RESULTS = ['accepted', 'refused', 'error'] as const;
+/** Typed so that the compiler names a value that is missing. */
+const WATCH_RESTARTS: Readonly<Record<WatchRestart, true>> = { closed: true, expired: true, idle: true, error: true };
+const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
+  accepted: true,
+  abandoned: true,
+  settled: true,
+  relayed: true,
+  orphaned: true,
+  expired: true,
+  forgotten: true,
+  removed: true,
+  failed: true,
+  unreadable: true,
+};
 
 export interface OperatorMetrics {
   registry: Registry;
@@ -16,12 +39,14 @@ export interface OperatorMetrics {
   phaseChanged(change: PhaseChange): void;
   /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
+  /** A completed scan was not charged, because its credits were not held. */
+  uncharged(): void;
   /** Called with the pages of each accepted result. */
   pagesVisited(visits: readonly PageVisit[]): void;
-  /** `result` is `news`, `repeat`, `refused`, or `unknown` if no live scan has the ID. */
-  podMessage(result: string): void;
+  /** `unknown`: no live scan has the ID. */
+  podMessage(result: (typeof POD_MESSAGE_RESULTS)[number]): void;
   queue(load: QueueLoad): void;
-  ingested(result: 'accepted' | 'refused' | 'error', seconds: number): void;
+  ingested(result: (typeof INGEST_RESULTS)[number], seconds: number): void;
   swept(result: SweepResult | null): void;
   /** Resets the gauges, because the next leader reports them. */
   stoppedLeading(): void;
@@ -48,6 +73,10 @@ export function createOperatorMetrics(): OperatorMetrics {
   const verdicts = counter('scan_verdicts_total', 'Verdicts of completed scans: `passed`, `failed`, or `none` without thresholds.', [
     'verdict',
   ]);
+  const uncharged = counter(
+    'scans_uncharged_total',
+    'Number of completed scans that were not charged, because their credits were not held.',
+  );
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', [
     'phase',
   ]);
@@ -83,7 +112,32 @@ export function createOperatorMetrics(): OperatorMetrics {
   const waited = histogram('workqueue_wait_seconds', 'Time that a key waits until a worker takes it.', short, ['queue']);
   const watches = counter('watch_restarts_total', 'Number of ended watches, by reason.', ['resource', 'reason']);
   const lists = histogram('list_duration_seconds', 'Time to list a resource completely.', short, ['resource']);
+  const readable = gauge(
+    'namespace_readable',
+    '1 if the operator can list the scans, Jobs and pods of a watched namespace (`*`: of all namespaces), else 0. Only the leader reports it.',
+    ['watched_namespace'],
+  );
+  const dropped = counter('events_dropped_total', 'Number of Kubernetes Events that were not recorded, by reason.', ['reason']);
   const leads = gauge('leader', '1 if this replica holds the lease, else 0.', ['lease']);
+
+  // A series that appears with its first event has no increase: rules such as `increase(…) > 0` would miss that event.
+  const zeroStages = (): void => {
+    for (const phase of STAGES) stages.set({ phase }, 0);
+  };
+  zeroStages();
+  for (const phase of STAGES) stageTook.zero({ phase });
+  for (const phase of TERMINAL_PHASES) {
+    took.zero({ phase });
+    for (const reason of END_REASONS[phase]) ended.inc({ phase, reason }, 0);
+  }
+  for (const verdict of VERDICTS) verdicts.inc({ verdict }, 0);
+  for (const outcome of ['tested', ...PAGE_FAILURES]) pages.inc({ outcome }, 0);
+  for (const outcome of ['tested', 'untested']) pageTook.zero({ outcome });
+  for (const result of POD_MESSAGE_RESULTS) podMessages.inc({ result }, 0);
+  for (const result of INGEST_RESULTS) ingested.zero({ result });
+  for (const reason of DROP_REASONS) dropped.inc({ reason }, 0);
+  for (const result of ['done', 'error']) sweeps.inc({ result }, 0);
+  for (const what of Object.keys(REPAIRS)) repaired.inc({ what }, 0);
 
   return {
     registry,
@@ -93,7 +147,13 @@ export function createOperatorMetrics(): OperatorMetrics {
       queueDepth: (queue, value) => depth.set({ queue }, value),
       queueWaited: (queue, seconds) => waited.observe({ queue }, seconds),
       watchRestarted: (resource, reason) => watches.inc({ resource, reason }),
-      listed: (resource, _objects, seconds) => lists.observe({ resource }, seconds),
+      listed(resource, _objects, seconds) {
+        lists.observe({ resource }, seconds);
+        // A resource is listed before it is watched.
+        for (const reason of Object.keys(WATCH_RESTARTS)) watches.inc({ resource, reason }, 0);
+      },
+      namespaceReadable: (namespace, value) => readable.set({ watched_namespace: namespace || '*' }, value ? 1 : 0),
+      eventDropped: (reason) => dropped.inc({ reason }),
       leading: (lease, value) => leads.set({ lease }, value ? 1 : 0),
     },
     phaseChanged({ from, to, seconds }) {
@@ -106,6 +166,7 @@ export function createOperatorMetrics(): OperatorMetrics {
       took.observe({ phase }, seconds);
       if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
     },
+    uncharged: () => uncharged.inc(),
     pagesVisited(visits) {
       for (const { outcome, seconds } of visits) {
         pages.inc({ outcome });
@@ -122,11 +183,12 @@ export function createOperatorMetrics(): OperatorMetrics {
     },
     ingested: (result, seconds) => ingested.observe({ result }, seconds),
     swept(result) {
-      sweeps.inc({ result: result === null ? 'error' : 'done' });
+      sweeps.inc({ result: result === null || result.failed > 0 ? 'error' : 'done' });
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count as number);
     },
     stoppedLeading() {
-      for (const reported of [stages, live, running, queued, oldest, paused, depth]) reported.reset();
+      for (const reported of [stages, live, running, queued, oldest, paused, depth, readable]) reported.reset();
+      zeroStages();
     },
   };
 }

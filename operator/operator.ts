@@ -1,4 +1,5 @@
 /** Composes the operator: the controllers and the sweeper, which run only while this replica holds the lease. */
+import { DEFAULT_CLASS } from '../core/protocol/custom-resources.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { Tracer } from '../platform/tracing.ts';
@@ -6,9 +7,11 @@ import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts'
 import type { MessageBus } from '../stores/nats.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { AllStores } from '../stores/stores.ts';
+import { createEndedScansTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
 import { createQueueController } from './queue/controller.ts';
+import { createAdmissionGate } from './queue/gate.ts';
 import { systemClock, type Clock } from './runtime/clock.ts';
 import { keyOf } from './runtime/key.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
@@ -35,8 +38,11 @@ export interface OperatorDeps {
   clock?: Clock;
 }
 
-const LEASE = 'curbcut-operator';
+/** Each class has its own Lease, because each has its own leader. */
+export const leaseOf = (operatorClass: string) =>
+  operatorClass === DEFAULT_CLASS ? 'curbcut-operator' : `curbcut-operator-${operatorClass}`;
 const SWEEP_EVERY_MS = 60_000;
+const ENDED_EVERY_MS = 10_000;
 /** A submission takes at most 60 s. A row that is still pending after this time was abandoned. */
 const PENDING_FOR_MS = 120_000;
 /** A live row that has not changed for this time is compared with its resource. */
@@ -46,10 +52,13 @@ const STALE_FOR_MS = 300_000;
 export function runOperator(deps: OperatorDeps, signal: AbortSignal): Promise<void> {
   const { connection, settings, metrics, identity, logger, clock = systemClock } = deps;
   const leaseDurationMs = settings.leaseSeconds * 1000;
+  const lease = leaseOf(settings.operatorClass);
+  // The alert for a missing leader needs the series of replicas that never lead, too.
+  metrics.runtime.leading(lease, false);
   return runLeaderElection({
     connection,
     namespace: settings.namespace,
-    name: LEASE,
+    name: lease,
     identity,
     clock,
     logger,
@@ -66,7 +75,8 @@ export function runOperator(deps: OperatorDeps, signal: AbortSignal): Promise<vo
 async function work(deps: OperatorDeps & { clock: Clock }, stop: AbortSignal, lost: AbortSignal): Promise<void> {
   const { connection, metrics, logger, clock } = deps;
   const manager = createManager({ connection, logger, clock, metrics: metrics.runtime });
-  const recorder = createRecorder({ connection, component: 'curbcut-operator', instance: deps.identity, logger, clock });
+  const onDropped = metrics.runtime.eventDropped;
+  const recorder = createRecorder({ connection, component: 'curbcut-operator', instance: deps.identity, logger, clock, onDropped });
   compose(deps, manager, recorder);
   try {
     await manager.run(stop, lost);
@@ -78,22 +88,30 @@ async function work(deps: OperatorDeps & { clock: Clock }, stop: AbortSignal, lo
 
 function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, recorder: Recorder): void {
   const { connection, stores, settings, metrics, logger, clock } = deps;
-  const { namespace: apiNamespace, watchNamespaces } = settings;
-  const scanClient = watchScans({ manager, connection, apiNamespace, watchNamespaces });
-  const mirror = createMirror({ ...stores, bus: deps.bus });
+  const { namespace: apiNamespace, watchNamespaces, operatorClass } = settings;
+  const scanClient = watchScans({ manager, apiNamespace, watchNamespaces, operatorClass });
+  const mirror = createMirror({
+    ...stores,
+    bus: deps.bus,
+    onUncharged(scan, pages) {
+      metrics.uncharged();
+      recorder.event(scan, 'Warning', 'NotCharged', `${pages} pages were tested, but the scan held no credits, so nothing was charged.`);
+    },
+  });
 
-  const scans = createScanController({ ...deps, manager, scanClient, mirror, recorder });
+  const gate = createAdmissionGate();
+  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, recorder });
   const enqueueScan = manager.add(scans);
   manager.add(
     createQueueController({
       manager,
-      connection,
       scanClient,
       queueStates: stores.queueStates,
-      recorder,
+      gate,
       metrics,
       namespace: apiNamespace,
       defaultMaxRunning: settings.maxRunning,
+      logger,
       clock,
     }),
   );
@@ -109,11 +127,13 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     },
     apiNamespace,
     retentionDays: settings.retentionDays,
+    verdictDays: settings.verdictDays,
     pendingForMs: PENDING_FOR_MS,
     staleForMs: STALE_FOR_MS,
     logger,
     now: () => new Date(clock.now()),
   });
+  manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }
 
@@ -121,11 +141,11 @@ function sweepTask(sweep: ReturnType<typeof createSweeper>, everyMs: number, met
   return {
     name: 'sweep',
     everyMs,
-    async run() {
+    async run(signal) {
       try {
-        metrics.swept(await sweep());
+        metrics.swept(await sweep(signal));
       } catch (error) {
-        metrics.swept(null);
+        if (!signal.aborted) metrics.swept(null);
         throw error;
       }
     },

@@ -2,6 +2,7 @@
 import type { TargetRules } from '../core/scan/targets.ts';
 import type { ScannerSettings } from './scan/launch/job.ts';
 import type { PodSettings } from './scan/launch/secret.ts';
+import type { PodTemplateRules } from './scan/policy/pod-template.ts';
 import type { Timeouts } from './scan/policy/plan.ts';
 import type { RunTime } from './scan/policy/run-time.ts';
 import type { IngestBounds } from './scan/results/ingest.ts';
@@ -9,19 +10,30 @@ import type { IngestBounds } from './scan/results/ingest.ts';
 export interface OperatorSettings {
   /** The namespace of submitted scans, the queue and the lease. */
   namespace: string;
+  /** The operator acts only on scans of this class. */
+  operatorClass: string;
   /** Empty: all namespaces. */
   watchNamespaces: readonly string[];
   leaseSeconds: number;
+  /** The number of scans that are reconciled concurrently. */
+  scanWorkers: number;
   /** The maximum number of running scans if the ScanQueue does not set it. */
   maxRunning: number;
   maxPagesLimit: number;
+  /** The maximum number of ended resources of one organisation that the API created. */
+  maxEndedPerOrganisation: number;
+  /** A manifest waits while this many scans of its organisation hold credits. */
+  maxLiveScansPerOrganisation: number;
   targets: TargetRules;
   scanner: ScannerSettings;
+  podTemplate: PodTemplateRules;
   pod: PodSettings;
   runTime: RunTime;
-  timeouts: Pick<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> & Partial<Timeouts>;
+  timeouts: Pick<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> & Partial<Timeouts>;
   ingest: IngestBounds;
+  /** Days to keep the reports of an ended scan, and its verdict. */
   retentionDays: number;
+  verdictDays: number;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */
   sweepEveryMs?: number;
 }

@@ -62,4 +62,11 @@ export function readConfiguration<T extends TObject>(
   return Object.freeze(result) as Static<T>;
 }
 
+/** Reports the mistakes of a ConfigurationError without a stack trace and exits with code 1. @throws every other error */
+export function exitOnMistake(error: unknown): never {
+  if (!(error instanceof ConfigurationError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
+
 export { Type };

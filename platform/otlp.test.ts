@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { startCollector } from '../test/support/collector.ts';
@@ -50,6 +52,22 @@ describe('OTLP exporter', () => {
       expect(part).to.include({ name: 'part', traceId: whole.traceId, parentSpanId: whole.spanId, failed: true });
     } finally {
       await collector.close();
+    }
+  });
+
+  it('does not follow a redirect, which would carry its headers to another origin', async () => {
+    const other = await startCollector();
+    const moved = createServer((_request, response) => response.writeHead(307, { location: `${other.url}/v1/traces` }).end());
+    await new Promise<void>((resolve) => moved.listen(0, '127.0.0.1', resolve));
+    try {
+      const { tracer, lines } = tracerTo(`http://127.0.0.1:${(moved.address() as AddressInfo).port}`, { headers: 'api-key=secret' });
+      tracer.start('x').end();
+      await tracer.close();
+      expect(other.spans).to.deep.equal([]);
+      expect(lines.map(({ level }) => level)).to.deep.equal(['warn']);
+    } finally {
+      moved.close();
+      await other.close();
     }
   });
 

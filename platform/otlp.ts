@@ -76,7 +76,9 @@ export function createOtlpTracer(options: OtlpOptions): Tracer {
   async function send(spans: WireSpan[]): Promise<void> {
     const body = JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'curbcut' }, spans }] }] });
     try {
-      const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(SEND_WITHIN_MS) });
+      const signal = AbortSignal.timeout(SEND_WITHIN_MS);
+      // The headers authenticate to the collector. fetch would send them along with a redirect to another origin.
+      const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'error', signal });
       await answer.body?.cancel();
       if (!answer.ok) throw new Error(`the collector responded with status ${answer.status}`);
       if (failing) logger.info({}, 'span export recovered');

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { checkReadiness, type Probe } from './readiness.ts';
+import { createFakeLogger } from '../test/support/fake-logger.ts';
+import { monitorDependencies, type DependencyMonitor, type MonitorOptions, type Probe, type Probes } from './readiness.ts';
 
 const up: Probe = { required: true, check: () => Promise.resolve() };
 const down: Probe = { required: true, check: () => Promise.reject(new Error('connection refused')) };
@@ -11,35 +12,105 @@ const faulty: Probe = {
   },
 };
 
-describe('readiness', () => {
-  it('is ready if every dependency is available', async () => {
-    expect(await checkReadiness({ mongodb: up, nats: { ...up, required: false } })).to.deep.equal({
-      ready: true,
-      missing: [],
-      dependencies: { mongodb: 'ok', nats: 'ok' },
-    });
-  });
+describe('monitor of dependencies', () => {
+  let monitor: DependencyMonitor | undefined;
+  afterEach(() => monitor?.stop());
 
-  it('is not ready if a required dependency is unavailable, and names it', async () => {
-    expect(await checkReadiness({ mongodb: up, objects: down, kubernetes: faulty })).to.deep.equal({
+  function start(probes: Probes, options: Partial<MonitorOptions> = {}) {
+    const seen: [name: string, up: boolean][] = [];
+    const logger = createFakeLogger();
+    const watchers: (() => void)[] = [];
+    monitor = monitorDependencies(probes, {
+      logger,
+      everyMs: 5,
+      retryMs: 5,
+      limitMs: 40,
+      onDependency: (name, isUp) => {
+        seen.push([name, isUp]);
+        for (const watcher of watchers.splice(0)) watcher();
+      },
+      ...options,
+    });
+    const until = async (condition: () => boolean): Promise<void> => {
+      while (!condition()) await new Promise<void>((resolve) => watchers.push(resolve));
+    };
+    return { monitor, seen, lines: logger.lines, until };
+  }
+
+  it('reports every dependency as missing at once, before the first check ends', () => {
+    const { monitor: started, seen } = start({ mongodb: up, nats: { ...hanging, required: false } });
+    expect(seen).to.deep.equal([
+      ['mongodb', false],
+      ['nats', false],
+    ]);
+    expect(started.readiness()).to.deep.equal({
       ready: false,
-      missing: ['objects', 'kubernetes'],
-      dependencies: { mongodb: 'ok', objects: 'missing', kubernetes: 'missing' },
+      missing: ['mongodb', 'nats'],
+      dependencies: { mongodb: 'missing', nats: 'missing' },
     });
   });
 
-  it('is ready if only optional dependencies are unavailable, and names them', async () => {
-    expect(await checkReadiness({ mongodb: up, nats: { ...down, required: false } })).to.deep.equal({
+  it('is ready as soon as every required dependency answered, and names the others', async () => {
+    const { monitor: started, until } = start({
+      mongodb: up,
+      objects: { ...down, required: false },
+      nats: { ...hanging, required: false },
+    });
+    await until(() => started.readiness().ready);
+    expect(started.readiness()).to.deep.equal({
       ready: true,
-      missing: ['nats'],
-      dependencies: { mongodb: 'ok', nats: 'missing' },
+      missing: ['objects', 'nats'],
+      dependencies: { mongodb: 'ok', objects: 'missing', nats: 'missing' },
     });
   });
 
-  it('counts a check that exceeds the time limit as a failure, and runs all checks at once', async () => {
-    const started = performance.now();
-    const { missing } = await checkReadiness({ mongodb: hanging, objects: hanging, kubernetes: up }, { limitMs: 40 });
-    expect(missing).to.deep.equal(['mongodb', 'objects']);
-    expect(performance.now() - started).to.be.below(75);
+  it('is not ready if a required dependency fails, throws or does not answer in time', async () => {
+    for (const broken of [down, faulty, hanging]) {
+      const { monitor: started, seen, until } = start({ mongodb: up, objects: broken });
+      await until(() => seen.filter(([name]) => name === 'objects').length > 2);
+      expect(started.readiness()).to.deep.include({ ready: false, missing: ['objects'] });
+      started.stop();
+    }
+  });
+
+  it('checks each dependency by itself, so that one that hangs delays no other', async () => {
+    const { seen, until } = start({ objects: hanging, mongodb: up }, { limitMs: 600_000 });
+    await until(() => seen.filter(([name]) => name === 'mongodb').length > 5);
+    expect(seen.filter(([name]) => name === 'objects')).to.have.lengthOf(1);
+  });
+
+  it('follows an outage and its end, and logs each once', async () => {
+    let available = true;
+    const probe: Probe = { required: true, check: () => (available ? Promise.resolve() : Promise.reject(new Error('down'))) };
+    const { monitor: started, seen, lines, until } = start({ mongodb: probe });
+    await until(() => started.readiness().ready);
+    available = false;
+    await until(() => !started.readiness().ready);
+    const since = seen.length;
+    await until(() => seen.length > since + 3);
+    available = true;
+    await until(() => started.readiness().ready);
+    expect(lines.map(({ level, message, fields }) => [level, message, fields.dependency])).to.deep.equal([
+      ['warn', 'dependency unavailable', 'mongodb'],
+      ['info', 'dependency available again', 'mongodb'],
+    ]);
+  });
+
+  it('answers from the last checks and starts none', async () => {
+    let checks = 0;
+    const probe: Probe = { required: true, check: async () => void (checks += 1) };
+    const { monitor: started, until } = start({ mongodb: probe }, { everyMs: 600_000 });
+    await until(() => started.readiness().ready);
+    for (let request = 0; request < 100; request += 1) started.readiness();
+    expect(checks).to.equal(1);
+  });
+
+  it('ends its checks on stop', async () => {
+    const { monitor: started, seen, until } = start({ mongodb: up });
+    await until(() => seen.length > 2);
+    started.stop();
+    const then = seen.length;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(seen.length).to.equal(then);
   });
 });

@@ -1,9 +1,11 @@
-/** Readiness of a process: checks all dependencies in parallel, each within a time limit. */
+/** Follows the dependencies of a process in the background: each one by itself, within a time limit. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from './logger.ts';
 import { withTimeLimit } from './time-limits.ts';
 
 /** Checks one dependency. */
 export interface Probe {
-  /** False if the process still does its work without the dependency, only more slowly. */
+  /** False if a new replica of the process is of use without the dependency. */
   required: boolean;
   /** @throws if the dependency is unavailable */
   check(): Promise<unknown>;
@@ -21,26 +23,73 @@ export interface Readiness {
   dependencies: Record<string, 'ok' | 'missing'>;
 }
 
-/** The time limit of one check, in milliseconds. The kubelet waits for the whole response, so checks run in parallel. */
-export const READINESS_LIMIT_MS = 2_000;
+export interface DependencyMonitor {
+  /** The result of the last check of each dependency. Until its first check has succeeded, a dependency is missing. */
+  readiness(): Readiness;
+  /** Ends the checks. */
+  stop(): void;
+}
 
-/** Runs every check. A check that fails, or that takes longer than `limitMs`, makes its dependency unavailable. Never throws. */
-export async function checkReadiness(probes: Probes, { limitMs = READINESS_LIMIT_MS }: { limitMs?: number } = {}): Promise<Readiness> {
+export interface MonitorOptions {
+  logger: Logger;
+  /** Called at once with false for each dependency, and then after each check. */
+  onDependency: (name: string, up: boolean) => void;
+  /** The pause between two checks of a dependency, in milliseconds. Default 5,000. */
+  everyMs?: number;
+  /** The pause while the dependency is unavailable, in milliseconds. Default 1,000. */
+  retryMs?: number;
+  /** The time limit of one check, in milliseconds. Default 2,000. */
+  limitMs?: number;
+}
+
+/**
+ * Starts to check every dependency. A check that fails or exceeds the time limit makes its dependency unavailable, and
+ * delays no other. Does not keep the process alive.
+ */
+export function monitorDependencies(probes: Probes, options: MonitorOptions): DependencyMonitor {
+  const { logger, onDependency, everyMs = 5_000, retryMs = 1_000, limitMs = 2_000 } = options;
+  const up = new Map<string, boolean>();
+  const stopping = new AbortController();
+
+  async function follow(name: string, probe: Probe): Promise<void> {
+    let known: boolean | null = null;
+    while (!stopping.signal.aborted) {
+      const failure = await failureOf(name, probe, limitMs);
+      if (stopping.signal.aborted) return;
+      const isUp = failure === null;
+      up.set(name, isUp);
+      onDependency(name, isUp);
+      if (isUp !== known && !isUp) logger.warn({ dependency: name, err: failure }, 'dependency unavailable');
+      if (isUp && known === false) logger.info({ dependency: name }, 'dependency available again');
+      known = isUp;
+      // Rejected only by `stop`.
+      await sleep(isUp ? everyMs : retryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+  }
+
   const names = Object.keys(probes);
-  const available = await Promise.all(names.map((name) => isAvailable(name, probes[name]!, limitMs)));
-  const missing = names.filter((_, index) => !available[index]);
+  for (const name of names) onDependency(name, false);
+  for (const name of names) void follow(name, probes[name]!);
+
   return {
-    ready: missing.every((name) => !probes[name]!.required),
-    missing,
-    dependencies: Object.fromEntries(names.map((name, index) => [name, available[index] ? 'ok' : 'missing'])),
+    readiness() {
+      const missing = names.filter((name) => up.get(name) !== true);
+      return {
+        ready: missing.every((name) => !probes[name]!.required),
+        missing,
+        dependencies: Object.fromEntries(names.map((name) => [name, up.get(name) === true ? 'ok' : 'missing'])),
+      };
+    },
+    stop: () => stopping.abort(),
   };
 }
 
-async function isAvailable(name: string, probe: Probe, limitMs: number): Promise<boolean> {
+/** @returns null if the dependency is available */
+async function failureOf(name: string, probe: Probe, limitMs: number): Promise<unknown> {
   try {
-    await withTimeLimit(probe.check(), limitMs, `readiness check of ${name}`);
-    return true;
-  } catch {
-    return false;
+    await withTimeLimit(probe.check(), limitMs, `check of ${name}`);
+    return null;
+  } catch (error) {
+    return error ?? new Error(`check of ${name} failed`);
   }
 }

@@ -1,30 +1,34 @@
 /** Resolves the host names of scan targets within a time limit. The API, the operator and the scanner judge the addresses. */
+import { readFile } from 'node:fs/promises';
 import { lookup as systemLookup, Resolver as NameServerClient } from 'node:dns/promises';
 import type { Resolution, Resolver } from '../core/scan/targets.ts';
 import { withTimeLimit } from './time-limits.ts';
 
-/** The two ways to look up a name. Tests replace them. */
+/** The ways to look up a name. Tests replace them. */
 export interface Lookups {
   /** Queries the name servers for one address family. Rejects with a `code` of c-ares. */
   nameServers(hostname: string, family: 4 | 6): Promise<string[]>;
-  /** Queries the system's resolver, which reads the hosts file. Rejects with a `code` of getaddrinfo. */
+  /** Returns the addresses that the hosts file lists for a name. */
+  hostsFile(hostname: string): Promise<string[]>;
+  /** Queries the system's resolver, which reads the hosts file and tries search domains. Rejects with a `code` of getaddrinfo. */
   system(hostname: string): Promise<string[]>;
 }
 
+const HOSTS_FILE = '/etc/hosts';
 /** Longer than two tries of one name server, shorter than the API's limit for a dependency. */
 const RESOLVE_WITHIN_MS = 5_000;
-/** Codes of c-ares if the name servers do not know the name, or if there are no name servers. */
-const DEFINITE = new Set(['ENOTFOUND', 'ENODATA', 'ECONNREFUSED', 'EBADNAME', 'ENONAME']);
+/** Codes of c-ares if the name servers do not know the name. */
+const DEFINITE = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME', 'ENONAME']);
 /** Codes of getaddrinfo for a name that does not exist or has no address. */
 const UNKNOWN_NAME = new Set(['ENOTFOUND', 'ENODATA']);
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code);
 
 /**
- * Creates a resolver that queries the name servers first. It uses the system's resolver only for names that they do not
- * know, because these may be in a hosts file. The order matters: `getaddrinfo` blocks one of the few threads that the whole
- * process shares, so a few slow names would delay every connection that the process opens. Names that the installation's
- * configuration lists go to the system's resolver directly: they are few, and may need its search domains.
+ * Creates a resolver that queries the name servers for the name as it is, without search domains: in a pod, those would let
+ * any caller find out the Services of the cluster. The hosts file is read for names that the name servers do not resolve.
+ * The system's resolver is used only for names that the installation's configuration lists, because these may need search
+ * domains. They are few, so that `getaddrinfo` does not block the few threads that the whole process shares.
  */
 export function createResolver(options: { lookups?: Lookups; withinMs?: number } = {}): Resolver {
   const { lookups = systemLookups(), withinMs = RESOLVE_WITHIN_MS } = options;
@@ -33,9 +37,10 @@ export function createResolver(options: { lookups?: Lookups; withinMs?: number }
     const answers = await Promise.allSettled([lookups.nameServers(bare, 4), lookups.nameServers(bare, 6)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
     if (addresses.length > 0) return { ok: true, addresses };
+    const listed = await lookups.hostsFile(bare);
+    if (listed.length > 0) return { ok: true, addresses: listed };
     const definite = answers.every((answer) => answer.status === 'fulfilled' || DEFINITE.has(codeOf(answer.reason)));
-    if (!definite) return { ok: false, reason: 'unavailable' };
-    return resolveBySystem(bare);
+    return { ok: false, reason: definite ? 'not_found' : 'unavailable' };
   }
 
   async function resolveBySystem(bare: string): Promise<Resolution> {
@@ -61,6 +66,19 @@ function systemLookups(): Lookups {
   const client = new NameServerClient({ timeout: 1_500, tries: 2 });
   return {
     nameServers: (hostname, family) => (family === 4 ? client.resolve4(hostname) : client.resolve6(hostname)),
+    async hostsFile(hostname) {
+      // Without a hosts file, no name is listed.
+      const text = await readFile(HOSTS_FILE, 'utf8').catch(() => '');
+      return addressesIn(text, hostname);
+    },
     system: async (hostname) => (await systemLookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address),
   };
+}
+
+/** Returns the addresses of a name in the text of a hosts file (hosts(5)). */
+export function addressesIn(hostsFile: string, hostname: string): string[] {
+  return hostsFile.split('\n').flatMap((line) => {
+    const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/);
+    return names.some((name) => name.toLowerCase() === hostname.toLowerCase()) ? [address] : [];
+  });
 }

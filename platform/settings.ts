@@ -1,6 +1,7 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
 import { Type } from 'typebox';
 import { secret } from './configuration.ts';
+import { mongodbUrlProblems } from './mongodb-url.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -28,6 +29,11 @@ export const KubernetesSettings = {
     default: 'curbcut',
     description: 'the Kubernetes namespace of submitted scans, the queue and the lease',
   }),
+  CURBCUT_CLASS: Type.String({
+    pattern: `^${NAMESPACE_PATTERN}$`,
+    default: 'curbcut',
+    description: 'the operator class: the API sets it in `spec.class` of its scans, and the operator acts only on scans of this class',
+  }),
   KUBECONFIG: Type.Optional(text("the path of a kubeconfig; if it is not set, the pod's service account is used")),
 };
 
@@ -35,9 +41,13 @@ export const DatabaseSettings = {
   MONGODB_URL: Type.String({
     pattern: '^mongodb(\\+srv)?://',
     ...secret,
-    description: 'a connection string such as mongodb://host:27017/curbcut',
+    description:
+      'a connection string such as mongodb://host:27017/curbcut, which must not set weaker values than readPreference=primary, w=majority, journal=true and retryWrites=true',
   }),
 };
+
+/** The mistakes in DatabaseSettings that its schema cannot express. */
+export const databaseProblems = ({ MONGODB_URL = '' }: Record<string, string | undefined>): string[] => mongodbUrlProblems(MONGODB_URL);
 
 export const NatsSettings = {
   NATS_URL: Type.Optional(natsUrl('an address such as nats://host:4222')),

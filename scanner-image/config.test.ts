@@ -22,8 +22,9 @@ describe('scanner input', () => {
       locale: 'en',
     },
     pagesRequested: 1,
-    uploads: [{ attempt: 0, shard: 0, export: 'https://store/e?secret', pdf: 'https://store/p?secret' }],
+    uploads: [{ attempt: 0, shard: 0, export: 'https://store/e?secret', pdf: 'https://store/p?secret', result: 'https://store/r?secret' }],
     deadline: '2026-01-01T01:00:00Z',
+    uploadDeadline: '2026-01-01T01:20:00Z',
     allowTargets: [],
     denyTargets: [],
     workers: 1,
@@ -55,6 +56,7 @@ describe('scanner input', () => {
       '/options/url',
     );
     expect(await mistake(readPodInput(await write({ ...input, deadline: 'soon' })))).to.include('/deadline');
+    expect(await mistake(readPodInput(await write({ ...input, uploadDeadline: 'soon' })))).to.include('/uploadDeadline');
   });
 
   it('may include credentials', async () => {

@@ -55,6 +55,7 @@ export async function readPodInput(file: string): Promise<PodInput> {
     throw new Error(`${file} is not a valid scan input: ${mistakes.slice(0, 10).join('; ')}.`);
   }
   if (!URL.canParse(input.options.url)) throw new Error(`${file} is not a valid scan input: /options/url is not a URL.`);
-  if (Number.isNaN(Date.parse(input.deadline))) throw new Error(`${file} is not a valid scan input: /deadline is not a date-time.`);
+  for (const name of ['deadline', 'uploadDeadline'] as const)
+    if (Number.isNaN(Date.parse(input[name]))) throw new Error(`${file} is not a valid scan input: /${name} is not a date-time.`);
   return input;
 }

@@ -36,6 +36,8 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
       return failed('target_unreachable');
     case 'redirected_away':
       return failed('target_unreachable', ' Submit the URL that it redirects to.');
+    case 'robots_disallowed':
+      return failed('robots_disallowed');
     case 'navigation_failed':
     case 'timeout':
       return failed('target_unreachable');

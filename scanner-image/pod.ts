@@ -2,14 +2,13 @@
 import type { Logger } from '../platform/logger.ts';
 import {
   EXIT_PERMANENT,
-  EXPORT_MAX_BYTES,
-  PDF_MAX_BYTES,
   uploadSlotOf,
   type PodFailed,
   type PodIdentity,
   type PodInput,
   type PodStored,
 } from '../core/protocol/pod-messages.ts';
+import { countPages } from '../core/report/coverage.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Machine } from './browser/chromium.ts';
 import { ScanFailed } from './failure.ts';
@@ -17,7 +16,7 @@ import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
 import { runScan, type Traced } from './scan.ts';
 import type { SignIn } from './sign-in.ts';
-import { upload } from './upload.ts';
+import { storeResults } from './store-results.ts';
 
 export interface PodDeps {
   identity: PodIdentity;
@@ -47,8 +46,8 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const uploads = uploadSlotOf(input.uploads, identity);
   if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
-  const deadline = AbortSignal.timeout(Math.max(0, new Date(input.deadline).getTime() - Date.now()));
-  const signal = AbortSignal.any([deps.signal, deadline]);
+  const deadline = timeoutAt(input.deadline);
+  const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
     const { pages, tools, startedAt, finishedAt } = await traced('crawl', () =>
       runScan(input, {
@@ -56,7 +55,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
         log,
         traced,
         signIn: deps.signIn,
-        signal,
+        signal: AbortSignal.any([deps.signal, deadline]),
         onProgress(phase, counts) {
           known = counts;
           messages.progress(phase, counts);
@@ -64,19 +63,30 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
         onPage: (page) => logPage(log, page),
       }),
     );
-    const scanned = pages.filter(({ tested }) => tested).length;
-    known = { scanned, failed: pages.length - scanned, total: pages.length };
+    known = countPages(pages);
     messages.progress('aggregating', known);
     const report = buildReport({ input, pages, tools, startedAt, finishedAt });
-    const stored = await storeResults(report, { ...deps, traced }, uploads, signal, () => messages.progress('generating', known));
+    const message = await storeResults(
+      report,
+      { scanId: input.scanId, ...identity, pages: known },
+      {
+        uploads,
+        renderPdf: deps.renderPdf,
+        traced,
+        log,
+        signal: AbortSignal.any([deps.signal, uploadDeadline]),
+        terminated: deps.signal,
+        onGenerating: () => messages.progress('generating', known),
+      },
+    );
     log.info(
       { pages: known, score: report.score.value, violations: report.counts.total, ms: Date.now() - startedAt.getTime() },
       'scan stored',
     );
-    return { message: { kind: 'stored', scanId: input.scanId, ...identity, pages: known, ...stored }, exitCode: 0 };
+    return { message, exitCode: 0 };
   } catch (error) {
-    const failed = error instanceof ScanFailed ? error : deadline.aborted && !deps.signal.aborted ? deadlineExceeded(known) : null;
-    if (failed === null) throw error;
+    if (!(error instanceof ScanFailed) && (deps.signal.aborted || !deadline.aborted)) throw error;
+    const failed = error instanceof ScanFailed ? error : deadlineExceeded(known, uploadDeadline.aborted);
     log.warn({ reason: failed.reason, pages: failed.pages }, failed.message);
     return {
       message: {
@@ -92,38 +102,16 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   }
 }
 
-/** Uploads the export while the PDF is rendered, then the PDF. */
-async function storeResults(
-  report: Report,
-  { renderPdf, traced }: Pick<PodDeps, 'renderPdf'> & { traced: Traced },
-  uploads: { export: string; pdf: string },
-  signal: AbortSignal,
-  onGenerating: () => void,
-): Promise<Pick<PodStored, 'export' | 'pdf'>> {
-  const text = new TextEncoder().encode(JSON.stringify(report));
-  refuseTooLarge('export', text, EXPORT_MAX_BYTES);
-  const exporting = traced('upload export', () => upload(uploads.export, text, 'application/json', { what: 'export', signal }));
-  exporting.catch(() => undefined); // awaited below; the PDF may fail first
-  onGenerating();
-  const pdf = new Uint8Array(await traced('report', () => renderPdf(report)));
-  refuseTooLarge('PDF', pdf, PDF_MAX_BYTES);
-  const [exported, rendered] = await Promise.all([
-    exporting,
-    traced('upload PDF', () => upload(uploads.pdf, pdf, 'application/pdf', { what: 'PDF', signal })),
-  ]);
-  return { export: exported, pdf: rendered };
+function timeoutAt(time: string): AbortSignal {
+  return AbortSignal.timeout(Math.max(0, new Date(time).getTime() - Date.now()));
 }
 
-function refuseTooLarge(what: string, { byteLength }: Uint8Array, limit: number): void {
-  if (byteLength > limit) throw new RangeError(`The ${what} has ${byteLength} bytes, more than the limit of ${limit}.`);
-}
-
-function deadlineExceeded(pages: ScanFailed['pages']): ScanFailed {
-  return new ScanFailed(
-    'deadline_exceeded',
-    'The scan reached its deadline before its results were stored. Scan fewer pages, or increase the deadline.',
-    pages,
-  );
+/** @param tested whether only the object store prevented the end of the scan */
+function deadlineExceeded(pages: ScanFailed['pages'], tested: boolean): ScanFailed {
+  const message = tested
+    ? 'The pages were tested, but the object store did not accept the results before the deadline.'
+    : 'The scan reached its deadline before its results were stored. Scan fewer pages, or increase the deadline.';
+  return new ScanFailed('deadline_exceeded', message, pages);
 }
 
 function logPage(log: Logger, page: ReportPage): void {

@@ -8,49 +8,60 @@ export interface Uploaded {
   sha256: string;
 }
 
+export interface UploadOptions {
+  what: string;
+  /** Ends the retries. */
+  signal: AbortSignal;
+  onFailure?: (attempt: number, message: string) => void;
+  pause?: (ms: number) => Promise<unknown>;
+  random?: () => number;
+}
+
 /** Storing the object failed. The message never contains the URL, because it is a credential. */
 export class UploadFailed extends Error {
   override readonly name = 'UploadFailed';
 }
 
-const ATTEMPTS = 6;
 const ATTEMPT_MS = 120_000;
+/** The longest pause before another attempt, in milliseconds, apart from jitter. */
+const PAUSE_MAX_MS = 20_000;
 
 /** Statuses that a retry may resolve. */
 const isTransient = (status: number): boolean => status === 408 || status === 425 || status === 429 || status >= 500;
 
 /**
- * Puts `body` to `url`. Retries after about 0.5, 1, 2, 4 and 8 s (± 50 % at random) if the network or the server fails.
+ * Puts `body` to `url`. If the network or the server fails, it retries after about 0.5, 1, 2, 4 … 20 s (± 50 % at random)
+ * until the signal aborts, because a finished scan must survive an outage of the object store.
  * @param options.what the name of the object in messages
- * @throws UploadFailed with the last response or error
+ * @param options.onFailure called with each failure that is retried
+ * @throws UploadFailed if the store rejects the object; the signal's reason if it aborts
  */
-export async function upload(
-  url: string,
-  body: Uint8Array<ArrayBuffer>,
-  contentType: string,
-  options: { what: string; signal?: AbortSignal; pause?: (ms: number) => Promise<unknown>; random?: () => number },
-): Promise<Uploaded> {
-  const { what, signal, random = Math.random, pause = (ms) => sleep(ms, undefined, { signal }) } = options;
-  let last = '';
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    if (attempt > 0) await pause(250 * 2 ** attempt * (0.5 + random()));
-    signal?.throwIfAborted();
+export async function upload(url: string, body: Uint8Array<ArrayBuffer>, contentType: string, options: UploadOptions): Promise<Uploaded> {
+  const { what, signal, onFailure, random = Math.random, pause = (ms) => sleep(ms, undefined, { signal }) } = options;
+  for (let attempt = 1; ; attempt += 1) {
+    signal.throwIfAborted();
+    let last: string;
     try {
       const response = await fetch(url, {
         method: 'PUT',
         body,
         headers: { 'content-type': contentType },
         redirect: 'error',
-        signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), ...(signal === undefined ? [] : [signal])]),
+        signal: AbortSignal.any([AbortSignal.timeout(ATTEMPT_MS), signal]),
       });
       const answer = (await response.text()).slice(0, 300);
       if (response.ok) return { bytes: body.byteLength, sha256: createHash('sha256').update(body).digest('hex') };
       last = `the object store responded with status ${response.status} ${answer.replace(/\s+/g, ' ')}`.trim();
-      if (!isTransient(response.status)) break;
+      if (!isTransient(response.status)) throw new UploadFailed(`Storing the ${what} failed: ${last}.`);
     } catch (error) {
-      signal?.throwIfAborted();
+      if (error instanceof UploadFailed) throw error;
+      signal.throwIfAborted();
       last = error instanceof Error ? `${error.message}${error.cause instanceof Error ? ` (${error.cause.message})` : ''}` : String(error);
     }
+    onFailure?.(attempt, last);
+    await pause(Math.min(PAUSE_MAX_MS, 250 * 2 ** Math.min(attempt, 20)) * (0.5 + random())).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw error;
+    });
   }
-  throw new UploadFailed(`Storing the ${what} failed: ${last}.`);
 }

@@ -1,5 +1,13 @@
 /** Distinguishes a dependency that is down (the API responds with 503) from a bug (500). */
 
+/**
+ * Returns true if every connection of this process's pool was in use for too long. The server may be well: it is this process
+ * that has too much to do.
+ */
+export function poolIsExhausted(error: unknown): boolean {
+  return error instanceof Error && error.name === 'MongoWaitQueueTimeoutError';
+}
+
 /** Codes of the system and of undici for "no connection" or "no response". */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   'ECONNREFUSED',

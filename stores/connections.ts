@@ -3,7 +3,7 @@ import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
 import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { Probes } from '../platform/readiness.ts';
+import type { Probe } from '../platform/readiness.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
 import { openDatabase } from './database.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from './nats.ts';
@@ -21,20 +21,29 @@ export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> 
   readonly S3_POD_ENDPOINT?: string;
 };
 
+export type DependencyName = 'mongodb' | 'kubernetes' | 'objects' | 'nats';
+
+export interface ConnectionOptions extends StoreObservers {
+  /** The dependencies without which a new replica of the process is of no use. */
+  required: readonly DependencyName[];
+  logger: Logger;
+}
+
 export interface Connections {
   stores: AllStores;
   bus: MessageBus;
   reports: Reports;
   kubernetes: KubernetesConnection;
   scanResources: ScanResources;
-  /** One probe per server. NATS is checked only if it is configured, and it is optional, because results do not depend on it. */
-  probes: Probes;
+  /** One probe per server. NATS is checked only if it is configured. */
+  probes: Partial<Record<DependencyName, Probe>>;
   close(): Promise<void>;
 }
 
 /** Connects in the background and reconnects to servers that were down. @throws if a setting or the kubeconfig is malformed */
-export async function openConnections(config: ConnectionConfiguration, options: StoreObservers & { logger: Logger }): Promise<Connections> {
+export async function openConnections(config: ConnectionConfiguration, options: ConnectionOptions): Promise<Connections> {
   const { logger } = options;
+  const required = (name: DependencyName): boolean => options.required.includes(name);
   const database = openDatabase(config, options);
   const bus = config.NATS_URL
     ? createMessageBus({
@@ -55,7 +64,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     secretAccessKey: config.S3_SECRET_ACCESS_KEY,
   });
   const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
-  const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE });
+  const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
 
   return {
     stores: database.stores,
@@ -64,12 +73,12 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     kubernetes,
     scanResources,
     probes: {
-      kubernetes: { required: true, check: () => scanResources.ping() },
+      kubernetes: { required: required('kubernetes'), check: () => scanResources.ping() },
       // Includes the indexes, because the uniqueness of keys and namespaces depends on them.
-      mongodb: { required: true, check: () => database.prepare() },
-      objects: { required: true, check: () => reports.ping() },
+      mongodb: { required: required('mongodb'), check: () => database.prepare() },
+      objects: { required: required('objects'), check: () => reports.ping() },
       ...(config.NATS_URL && {
-        nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('not connected'))) },
+        nats: { required: required('nats'), check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('not connected'))) },
       }),
     },
     async close() {

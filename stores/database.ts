@@ -14,13 +14,17 @@ export interface Database {
 export function openDatabase(config: { MONGODB_URL: string }, options: StoreObservers & { logger: Logger }): Database {
   const mongo = connectMongo({ url: config.MONGODB_URL, logger: options.logger });
   let indexed = false;
+  const stores = openStores(mongo.db, options);
   return {
-    stores: openStores(mongo.db, options),
+    stores,
     async prepare() {
       if (!indexed) await ensureIndexes(mongo.db);
       indexed = true;
       await mongo.ping();
     },
-    close: () => mongo.close(),
+    async close() {
+      await stores.keys.flush();
+      await mongo.close();
+    },
   };
 }

@@ -1,13 +1,53 @@
 /** The connection to MongoDB (4.4 and later) or an engine with the same protocol, and the indexes of the stores. */
-import { MongoClient, type CreateIndexesOptions, type Db, type IndexSpecification } from 'mongodb';
+import {
+  MongoClient,
+  MongoRuntimeError,
+  MongoServerError,
+  type CreateIndexesOptions,
+  type Db,
+  type IndexSpecification,
+  type MongoClientOptions,
+} from 'mongodb';
+import { ConfigurationError } from '../platform/configuration.ts';
+import { errorMessage } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
+import { mongodbUrlOptions, mongodbUrlProblems } from '../platform/mongodb-url.ts';
 
 /** The database if the URL does not name one. */
 const DEFAULT_DATABASE = 'curbcut';
 
+/** MongoDB's code for a server that is not the primary. */
+const NOT_WRITABLE_PRIMARY = 10107;
+
+/**
+ * Not configurable: balances, keys and verdicts are exact only if each acknowledged write survives a failover and each
+ * read sees it. `mongodbUrlProblems` rejects a connection string that asks for less.
+ */
+const GUARANTEES: MongoClientOptions = {
+  readPreference: 'primary',
+  writeConcern: { w: 'majority', journal: true },
+  // The driver leaves them out on a standalone server, which supports neither.
+  retryWrites: true,
+  retryReads: true,
+  // Otherwise an undefined field would be stored as null.
+  ignoreUndefined: true,
+};
+
+/** Options that apply unless the connection string sets them. */
+const DEFAULTS: MongoClientOptions = {
+  appName: 'curbcut',
+  serverSelectionTimeoutMS: 2_000,
+  connectTimeoutMS: 2_000,
+  waitQueueTimeoutMS: 2_000,
+  // A server that accepts the connection and never responds must not block a request forever.
+  socketTimeoutMS: 5_000,
+  heartbeatFrequencyMS: 2_000,
+  maxPoolSize: 50,
+};
+
 export interface MongoConnection {
   db: Db;
-  /** Checks the connection. @throws within a few seconds if the database is unavailable */
+  /** Checks the connection. @throws within a few seconds if the database is unavailable or cannot accept writes */
   ping(): Promise<void>;
   close(): Promise<void>;
 }
@@ -16,22 +56,44 @@ export interface MongoConnection {
  * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
  * database is down or does not respond, each operation fails within 2 to 5 seconds. The driver reconnects automatically.
  * @param url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
- * @throws if the URL is malformed
+ * @throws ConfigurationError if the URL is malformed or asks for weaker guarantees
  */
 export function connectMongo({ url, logger }: { url: string; logger: Logger }): MongoConnection {
-  const client = new MongoClient(url, {
-    appName: 'curbcut',
-    serverSelectionTimeoutMS: 2_000,
-    connectTimeoutMS: 2_000,
-    waitQueueTimeoutMS: 2_000,
-    // A server that accepts the connection and never responds must not block a request forever.
-    socketTimeoutMS: 5_000,
-    heartbeatFrequencyMS: 2_000,
-    maxPoolSize: 50,
-    // Otherwise an undefined field would be stored as null.
-    ignoreUndefined: true,
-  });
+  const client = createClient(url);
+  logConnection(client, logger);
+  const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);
+  return {
+    db,
+    async ping() {
+      // `ping` succeeds on a secondary, to which a string with directConnection=true may lead.
+      const { isWritablePrimary, ismaster } = await db.command({ hello: 1 });
+      if (isWritablePrimary !== true && ismaster !== true)
+        throw new MongoServerError({ code: NOT_WRITABLE_PRIMARY, message: 'the server is not the primary of its replica set' });
+    },
+    async close() {
+      await client.close();
+    },
+  };
+}
+
+function createClient(url: string): MongoClient {
+  const problems = mongodbUrlProblems(url);
+  if (problems.length > 0) throw new ConfigurationError(problems);
+  const given = mongodbUrlOptions(url);
+  const defaults = Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !given.has(name.toLowerCase())));
+  try {
+    return new MongoClient(url, { ...defaults, ...GUARANTEES });
+  } catch (error) {
+    // The driver's messages about options do not contain the rest of the string. Those about hosts may contain a misplaced password.
+    const reason = error instanceof MongoRuntimeError ? 'a host is malformed' : errorMessage(error);
+    throw new ConfigurationError([`MONGODB_URL is (hidden); MongoDB's driver rejects it: ${reason}.`]);
+  }
+}
+
+/** Logs outages, and once that the server is not a replica set. */
+function logConnection(client: MongoClient, logger: Logger): void {
   let reachable = true;
+  let standalone = false;
   client.on('serverHeartbeatFailed', (event) => {
     if (reachable) logger.warn({ server: event.connectionId, err: event.failure }, 'database unavailable');
     reachable = false;
@@ -40,26 +102,29 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
     if (!reachable) logger.info({ server: event.connectionId }, 'database available again');
     reachable = true;
   });
-  const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);
-  return {
-    db,
-    async ping() {
-      await db.command({ ping: 1 });
-    },
-    async close() {
-      await client.close();
-    },
-  };
+  client.on('serverDescriptionChanged', ({ address, newDescription }) => {
+    if (standalone || newDescription.type !== 'Standalone') return;
+    standalone = true;
+    logger.info({ server: address }, 'database is a standalone server: no failover and no retryable writes');
+  });
 }
 
 /** Every index except `_id`: collection, key, options. TTL indexes only remove old documents; results do not depend on them. */
 const INDEXES: readonly [collection: string, key: IndexSpecification, options: CreateIndexesOptions][] = [
   ['scans', { submission: 1, createdAt: 1 }, {}],
   ['scans', { phase: 1, updatedAt: 1 }, {}],
-  ['scans', { phase: 1, finishedAt: 1 }, {}],
-  ['ledger', { organisation: 1, at: -1, operation: -1 }, {}],
+  // For retention: of many ended scans, few are due.
+  ['scans', { reportsRemoved: 1, finishedAt: 1 }, {}],
+  // For lists, and for lists of one phase: of many ended scans, few are live.
+  ['scans', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  ['scans', { organisation: 1, phase: 1, createdAt: -1, _id: -1 }, {}],
+  // For operations that are not in the ledger yet.
+  ['accounts', { 'ops.relayed': 1 }, {}],
+  ['ledger', { organisation: 1, sequence: -1 }, {}],
   ['keys', { hash: 1 }, { unique: true }],
-  ['keys', { organisation: 1, createdAt: -1 }, {}],
+  ['keys', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  // Sparse, because revoked keys do not have the field.
+  ['keys', { slot: 1 }, { unique: true, sparse: true }],
   // Sparse, because organisations without namespaces do not have the field.
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1 }, {}],

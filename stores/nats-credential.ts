@@ -3,8 +3,9 @@
  * scan's Secret synchronously, and `@nats-io/jwt` signs only asynchronously.
  */
 import { createHash } from 'node:crypto';
-import { createUser, fromSeed } from '@nats-io/nkeys';
+import { fromSeed, type KeyPair } from '@nats-io/nkeys';
 import { POD_MESSAGE_MAX_BYTES } from '../core/protocol/pod-messages.ts';
+import { createSigner, createUserKey } from './nkeys.ts';
 
 const base64url = (value: object | Uint8Array): string =>
   Buffer.from(value instanceof Uint8Array ? value : JSON.stringify(value)).toString('base64url');
@@ -28,11 +29,12 @@ export function accountOf(credentials: Uint8Array): string | null {
  * @throws if the seed is malformed or does not belong to an account
  */
 export function createScanSigner(signingSeed: string): ScanSigner {
-  const issuer = fromSeed(Buffer.from(signingSeed));
+  const issuer = fromSeed(Buffer.from(signingSeed)) as KeyPair & { getRawSeed(): Uint8Array };
   const issuerKey = issuer.getPublicKey();
   if (!issuerKey.startsWith('A')) throw new TypeError('the seed that signs scan credentials must be an account seed (SA…)');
+  const sign = createSigner(issuer.getRawSeed());
   return (subject, expiresAt, account) => {
-    const user = createUser();
+    const user = createUserKey();
     const claims = {
       aud: 'NATS',
       // In seconds, rounded up so that the credential does not expire before the deadline.
@@ -40,7 +42,7 @@ export function createScanSigner(signingSeed: string): ScanSigner {
       iat: Math.floor(Date.now() / 1000),
       iss: issuerKey,
       name: subject,
-      sub: user.getPublicKey(),
+      sub: user.publicKey,
       nats: {
         type: 'user',
         version: 2,
@@ -54,7 +56,7 @@ export function createScanSigner(signingSeed: string): ScanSigner {
     };
     const jti = createHash('sha256').update(JSON.stringify(claims)).digest('hex');
     const signed = `${base64url({ typ: 'JWT', alg: 'ed25519-nkey' })}.${base64url({ ...claims, jti })}`;
-    const signature = base64url(issuer.sign(Buffer.from(signed)));
-    return { jwt: `${signed}.${signature}`, seed: Buffer.from(user.getSeed()).toString() };
+    const signature = base64url(sign(Buffer.from(signed)));
+    return { jwt: `${signed}.${signature}`, seed: user.seed };
   };
 }

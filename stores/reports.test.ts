@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { createReports, incomingKeys, incomingPrefix, reportKeys } from './reports.ts';
 
@@ -15,13 +17,48 @@ describe('report objects', () => {
   const reports = createReports(configuration);
   after(() => reports.close());
 
+  it('stops reading and copying when the signal aborts, even in the middle of an object', async () => {
+    const requests: string[] = [];
+    const server = createServer((request, response) => {
+      requests.push(`${request.method} ${request.url}`);
+      if (request.method === 'GET') response.writeHead(200, { 'content-length': 1000 }).write('{');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const slow = createReports({ ...configuration, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    try {
+      for (const work of [
+        (signal: AbortSignal) => slow.read('incoming/one/0/0/report.json', 1000, signal),
+        (signal: AbortSignal) => slow.copy('from', 'to', { etag: 'x', contentType: 'application/json', signal }),
+      ]) {
+        const stop = new AbortController();
+        const before = requests.length;
+        const working = work(stop.signal).then(
+          () => 'ended',
+          () => 'aborted',
+        );
+        while (requests.length === before) await new Promise((resolve) => setTimeout(resolve, 5));
+        stop.abort(new Error('stopped'));
+        expect(await working).to.equal('aborted');
+        expect(requests).to.have.length(before + 1);
+      }
+    } finally {
+      slow.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('names the two objects of a scan', () => {
     expect(reportKeys('one')).to.deep.equal({ export: 'scans/one/report.json', pdf: 'scans/one/report.pdf' });
   });
 
   it('names the objects of each attempt and shard', () => {
     const keys = incomingKeys('one', { attempt: 2, shard: 0 });
-    expect(keys).to.deep.equal({ export: 'incoming/one/2/0/report.json', pdf: 'incoming/one/2/0/report.pdf' });
+    expect(keys).to.deep.equal({
+      export: 'incoming/one/2/0/report.json',
+      pdf: 'incoming/one/2/0/report.pdf',
+      result: 'incoming/one/2/0/result.json',
+    });
     for (const key of Object.values(keys)) expect(key.startsWith(incomingPrefix('one'))).to.equal(true);
   });
 

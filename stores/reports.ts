@@ -17,6 +17,8 @@ import { create as contentDisposition } from 'content-disposition';
 
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
+/** The pod's statement about the other two objects, which it uploads last. */
+export const RESULT_NAME = 'result.json';
 
 /** The keys of a scan's two objects. */
 export interface ReportKeys {
@@ -29,9 +31,10 @@ export function reportKeys(scanId: string): ReportKeys {
   return keysIn(`scans/${scanId}/`);
 }
 
-/** The keys to which the pod of one attempt and shard uploads its reports. */
-export function incomingKeys(scanId: string, { attempt, shard }: { attempt: number; shard: number }): ReportKeys {
-  return keysIn(`${incomingPrefix(scanId)}${attempt}/${shard}/`);
+/** The keys to which the pod of one attempt and shard uploads its reports, and the statement that they are complete. */
+export function incomingKeys(scanId: string, { attempt, shard }: { attempt: number; shard: number }): ReportKeys & { result: string } {
+  const folder = `${incomingPrefix(scanId)}${attempt}/${shard}/`;
+  return { ...keysIn(folder), result: folder + RESULT_NAME };
 }
 
 /** The common prefix of all keys to which a scan's pods upload. */
@@ -52,9 +55,9 @@ export interface Reports {
   /** Returns the size of an object in bytes, or null if it does not exist. */
   size(key: string): Promise<number | null>;
   /** Reads a whole object of at most `maxBytes`. */
-  read(key: string, maxBytes: number): Promise<ReadResult>;
+  read(key: string, maxBytes: number, signal?: AbortSignal): Promise<ReadResult>;
   /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
-  copy(from: string, to: string, options: { etag: string; contentType: string }): Promise<CopyResult>;
+  copy(from: string, to: string, options: { etag: string; contentType: string; signal?: AbortSignal }): Promise<CopyResult>;
   /** Deletes objects. Idempotent. */
   remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
@@ -129,10 +132,10 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       }
     },
 
-    async read(key, maxBytes) {
+    async read(key, maxBytes, signal) {
       let answer;
       try {
-        answer = await store.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+        answer = await store.send(new GetObjectCommand({ Bucket: bucket, Key: key }), { abortSignal: signal });
       } catch (error) {
         if (isMissing(error)) return { ok: false, reason: 'missing' };
         throw error;
@@ -141,6 +144,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       let bytes = 0;
       // Counts the bytes that arrive, because the announced length must not decide how much memory is used.
       for await (const chunk of answer.Body as AsyncIterable<Uint8Array>) {
+        signal?.throwIfAborted();
         bytes += chunk.byteLength;
         if (bytes > maxBytes) return { ok: false, reason: 'too_large' };
         chunks.push(chunk);
@@ -148,7 +152,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       return { ok: true, bytes: Buffer.concat(chunks), etag: answer.ETag ?? '' };
     },
 
-    async copy(from, to, { etag, contentType }) {
+    async copy(from, to, { etag, contentType, signal }) {
       const command = new CopyObjectCommand({
         Bucket: bucket,
         Key: to,
@@ -159,7 +163,7 @@ export function createReports(configuration: ReportsConfiguration): Reports {
         ContentType: contentType,
       });
       try {
-        await copier.send(command);
+        await copier.send(command, { abortSignal: signal });
         return { ok: true };
       } catch (error) {
         if (isMissing(error)) return { ok: false, reason: 'missing' };

@@ -5,7 +5,7 @@ import type { CreditMove } from './credits/credits.ts';
 export interface StoreMetrics {
   /** Credits moved. Each move is counted once, by the process whose call made it. */
   credits(move: CreditMove): void;
-  /** The result of a readiness probe. */
+  /** The result of a dependency's last check. */
   dependency(name: string, up: boolean): void;
 }
 
@@ -19,7 +19,7 @@ export function createStoreMetrics(registry: Registry, prefix: string): StoreMet
   });
   const up = new Gauge({
     name: `${prefix}dependency_up`,
-    help: '1 if the dependency answered the last readiness probe, else 0.',
+    help: '1 if the dependency answered its last check (every 5 s), else 0.',
     labelNames: ['dependency'],
     registers,
   });

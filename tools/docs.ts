@@ -102,8 +102,8 @@ loopback. Writes \`.curbcut/env\`, shell lines with \`CURBCUT_URL\`, \`CURBCUT_A
 `,
     'metrics.md': `# Metrics
 
-Scrape the API on port 8080 and the operator on port 9090, both at \`/metrics\`. The chart provides a ServiceMonitor
-(\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`; [runbooks](runbooks.md)) and a Grafana dashboard
+Scrape API and operator on port 9090 (\`METRICS_PORT\`) at \`/metrics\`. The API's public port does not serve it. The chart
+provides a ServiceMonitor (\`metrics.serviceMonitor.enabled\`), alerts (\`metrics.rules.enabled\`; [runbooks](runbooks.md)) and a Grafana dashboard
 (\`metrics.dashboard.enabled\`). Without the Prometheus operator and Grafana's sidecar, load \`helm/alerts/curbcut.yaml\` and
 \`helm/dashboards/curbcut.json\` directly.
 

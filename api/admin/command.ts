@@ -1,4 +1,7 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
+import { errorMessage } from '../../platform/errors.ts';
+import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import type { ApiKey } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';
 
@@ -22,6 +25,8 @@ export interface AdminContext {
   /** Returns an unguessable string for passwords and grant IDs. */
   randomToken(): string;
   now(): Date;
+  /** Prints a line to standard error before the command ends. */
+  warn(line: string): void;
 }
 
 /** The output of a command: `data` with --json, else `lines`. */
@@ -44,7 +49,19 @@ export interface Command {
 }
 
 /** The actor of audit log entries. */
-export const ACTOR = 'curbcut-admin';
+const ACTOR = 'curbcut-admin';
+
+/**
+ * Writes an entry of the audit log about a change that was made. A failure is only reported: the result of the command may be
+ * a secret that is never shown again, and repeating the command would repeat the change.
+ */
+export async function record(context: AdminContext, organisation: string, action: string, subject: string): Promise<void> {
+  try {
+    await context.stores.organisations.record({ organisation, actor: ACTOR, action, subject });
+  } catch (error) {
+    context.warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
+  }
+}
 
 /** Returns a positional argument. @throws CommandRefused if it is missing */
 export function argument({ positionals }: Arguments, index: number, what: string): string {
@@ -76,6 +93,24 @@ export async function findOrganisation(context: AdminContext, id: string) {
   const organisation = await context.stores.organisations.find(id);
   if (organisation === null) throw new CommandRefused(`Organisation ${id} does not exist; run "curbcut-admin organisation list".`);
   return organisation;
+}
+
+/** Issues a key and records it. @throws CommandRefused if the organisation has too many live keys */
+export async function issueKey(
+  context: AdminContext,
+  request: { organisation: string; name: string; expiresAt: Date | null },
+): Promise<{ key: ApiKey; secret: string }> {
+  const { organisation } = request;
+  const issued = await context.stores.keys.issue(request);
+  if (!issued.ok)
+    throw new CommandRefused(`organisation ${organisation} has ${LIVE_KEYS_MAX} live keys, which is the limit; revoke one first`);
+  await record(context, organisation, 'key.issue', issued.key.id);
+  return issued;
+}
+
+/** Returns the live keys of an organisation. There are at most `LIVE_KEYS_MAX`. */
+export function liveKeys({ stores }: AdminContext, organisation: string): Promise<ApiKey[]> {
+  return stores.keys.list(organisation, { status: 'live', limit: LIVE_KEYS_MAX });
 }
 
 /** Formats rows as aligned columns. */

@@ -1,5 +1,9 @@
 /** The settings of `curbcut-admin`, read from its environment. */
-import { Type } from '../../platform/configuration.ts';
-import { DatabaseSettings } from '../../platform/settings.ts';
+import { readConfiguration, Type } from '../../platform/configuration.ts';
+import { databaseProblems, DatabaseSettings } from '../../platform/settings.ts';
 
-export const Environment = Type.Object(DatabaseSettings);
+const Environment = Type.Object(DatabaseSettings);
+
+/** @throws ConfigurationError */
+export const readAdminConfiguration = (environment: Record<string, string | undefined>) =>
+  readConfiguration(Environment, environment, databaseProblems(environment));

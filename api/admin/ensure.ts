@@ -1,26 +1,38 @@
 /** `curbcut-admin organisation ensure`: the first organisation of an installation, for scripts that run more than once. */
-import { ACTOR, argument, organisationRefused, requiredOption, rejectExtra, option, type AdminContext, type Command } from './command.ts';
+import {
+  argument,
+  issueKey,
+  option,
+  organisationRefused,
+  record,
+  rejectExtra,
+  requiredOption,
+  type AdminContext,
+  type Command,
+} from './command.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
 const GRANT = 'welcome';
 
-async function ensureOrganisation({ stores }: AdminContext, organisation: Parameters<typeof stores.organisations.add>[0]): Promise<void> {
+async function ensureOrganisation(
+  context: AdminContext,
+  organisation: Parameters<typeof context.stores.organisations.add>[0],
+): Promise<void> {
+  const { stores } = context;
   const { id } = organisation;
   const added = await stores.organisations.add(organisation);
-  if (added.ok) await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
+  if (added.ok) await record(context, id, 'organisation.add', id);
   else if (added.reason !== 'already_exists') throw organisationRefused(id, added);
   await stores.credits.open(id);
 }
 
 /** Returns the key on standard input if it is live and belongs to the organisation, else a new one. */
 async function ensureKey(context: AdminContext, organisation: string, name: string, readInput: boolean): Promise<string> {
-  const { keys, organisations } = context.stores;
+  const { keys } = context.stores;
   const current = readInput ? (await context.readInput()).trim() : '';
-  if (current !== '' && (await keys.recognise(current))?.organisation === organisation) return current;
-  const { key, secret } = await keys.issue({ organisation, name, expiresAt: null });
-  await organisations.record({ organisation, actor: ACTOR, action: 'key.issue', subject: key.id });
-  return secret;
+  if (current !== '' && (await keys.recognise(current))?.organisation.id === organisation) return current;
+  return (await issueKey(context, { organisation, name, expiresAt: null })).secret;
 }
 
 export const ENSURE: Command = {
@@ -46,13 +58,7 @@ export const ENSURE: Command = {
       plan: option(given, 'plan') ?? 'standard',
       namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
     });
-    if (await stores.credits.grant(id, GRANT, pages))
-      await stores.organisations.record({
-        organisation: id,
-        actor: ACTOR,
-        action: 'organisation.grant',
-        subject: `${GRANT}: ${pages} pages`,
-      });
+    if (await stores.credits.grant(id, GRANT, pages)) await record(context, id, 'organisation.grant', `${GRANT}: ${pages} pages`);
     const key = await ensureKey(context, id, keyName, given.values['key-stdin'] === true);
     return { data: { organisation: id, key }, lines: [`Organisation: ${id}`, `Key: ${key}`] };
   },

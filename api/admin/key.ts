@@ -1,13 +1,16 @@
 /** `curbcut-admin key …`: issues, lists and revokes API keys. */
+import { readDateTime } from '../../core/date-time.ts';
 import {
-  ACTOR,
   CommandRefused,
   argument,
   columns,
   findOrganisation,
-  requiredOption,
-  rejectExtra,
+  issueKey,
+  liveKeys,
   option,
+  record,
+  rejectExtra,
+  requiredOption,
   type Command,
 } from './command.ts';
 
@@ -16,9 +19,8 @@ const NAME_MAX = 100;
 /** Parses a date, or a date and time with a time zone. @throws CommandRefused if it is invalid or in the past */
 function expiryOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
-  const date = new Date(text);
-  if (!/^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(date.getTime()))
-    throw new CommandRefused(`${text} is not a date; use a format such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
+  const date = readDateTime(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text);
+  if (date === null) throw new CommandRefused(`${text} is not a date; use a format such as 2027-01-31 or 2027-01-31T12:00:00Z.`);
   if (date <= now) throw new CommandRefused(`${text} is in the past.`);
   return date;
 }
@@ -33,12 +35,8 @@ export const KEY: Record<string, Command> = {
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const name = requiredOption(given, 'name');
       if (name.length > NAME_MAX) throw new CommandRefused(`The name has more than ${NAME_MAX} characters.`);
-      const { key, secret } = await context.stores.keys.issue({
-        organisation: id,
-        name,
-        expiresAt: expiryOf(option(given, 'expires'), context.now()),
-      });
-      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.issue', subject: key.id });
+      const expiresAt = expiryOf(option(given, 'expires'), context.now());
+      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt });
       return {
         data: { id: key.id, name: key.name, key: secret, last4: key.last4, createdAt: key.createdAt, expiresAt: key.expiresAt },
         lines: [
@@ -58,7 +56,7 @@ export const KEY: Record<string, Command> = {
     async run(given, context) {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
-      const keys = await context.stores.keys.list(id);
+      const keys = await liveKeys(context, id);
       const rows = keys.map((key) => [
         key.id,
         key.name,
@@ -85,7 +83,7 @@ export const KEY: Record<string, Command> = {
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       if (!(await context.stores.keys.revoke(id, keyId)))
         throw new CommandRefused(`${id} has no live key ${keyId}; run "curbcut-admin key list --organisation ${id}".`);
-      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'key.revoke', subject: keyId });
+      await record(context, id, 'key.revoke', keyId);
       return { data: { id: keyId, revoked: true }, lines: [`Revoked key ${keyId}.`] };
     },
   },

@@ -3,10 +3,10 @@
 import { randomBytes } from 'node:crypto';
 import { text as readText } from 'node:stream/consumers';
 import { MongoError } from 'mongodb';
-import { ConfigurationError, readConfiguration } from '../../platform/configuration.ts';
+import { ConfigurationError } from '../../platform/configuration.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { openDatabase, type Database } from '../../stores/database.ts';
-import { Environment } from './config.ts';
+import { readAdminConfiguration } from './config.ts';
 import { run } from './run.ts';
 
 /** Logs nothing, because the command prints its own errors. */
@@ -17,7 +17,7 @@ try {
     process.argv.slice(2),
     { out: (text) => void process.stdout.write(text), err: (text) => void process.stderr.write(text) },
     async () => {
-      database = openDatabase(readConfiguration(Environment, process.env), { logger: silent });
+      database = openDatabase(readAdminConfiguration(process.env), { logger: silent });
       // Creates the indexes, which make IDs, email addresses and namespaces unique.
       await database.prepare();
       return {

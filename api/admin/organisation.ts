@@ -1,11 +1,12 @@
 /** `curbcut-admin organisation …`: organisations, their credits and their namespaces. */
 import {
-  ACTOR,
   CommandRefused,
   argument,
   organisationRefused,
   columns,
   findOrganisation,
+  liveKeys,
+  record,
   rejectExtra,
   option,
   type Command,
@@ -22,7 +23,8 @@ export const ORGANISATION: Record<string, Command> = {
     usage: 'ID [--name TEXT] [--plan TEXT] [--namespaces A,B]',
     summary: 'adds an organisation; ID consists of a-z, 0-9 and -',
     options: { name: { type: 'string' }, plan: { type: 'string' }, namespaces: { type: 'string' } },
-    async run(given, { stores }) {
+    async run(given, context) {
+      const { stores } = context;
       const id = argument(given, 0, 'The ID');
       rejectExtra(given, 1);
       const added = await stores.organisations.add({
@@ -33,7 +35,7 @@ export const ORGANISATION: Record<string, Command> = {
       });
       if (!added.ok) throw organisationRefused(id, added);
       await stores.credits.open(id);
-      await stores.organisations.record({ organisation: id, actor: ACTOR, action: 'organisation.add', subject: id });
+      await record(context, id, 'organisation.add', id);
       return {
         data: added.organisation,
         lines: [`Added organisation ${id}. To add credits, run: curbcut-admin organisation grant ${id} PAGES`],
@@ -76,7 +78,7 @@ export const ORGANISATION: Record<string, Command> = {
       const { id } = organisation;
       const [balance, keys, users, audit] = await Promise.all([
         stores.credits.balance(id),
-        stores.keys.list(id),
+        liveKeys(context, id),
         stores.users.list(id),
         stores.organisations.audit(id, AUDIT_SHOWN),
       ]);
@@ -112,14 +114,11 @@ export const ORGANISATION: Record<string, Command> = {
       rejectExtra(given, 2);
       const pages = pagesOf(text);
       const grant = option(given, 'id') ?? context.randomToken();
+      // Before the credits are added: a caller that gets no answer repeats the command with this ID, which adds them once.
+      if (option(given, 'id') === undefined)
+        context.warn(`Grant ID: ${grant}. If this command fails, repeat it with --id ${grant}, so that the credits are added only once.`);
       const added = await stores.credits.grant(organisation.id, grant, pages);
-      if (added)
-        await stores.organisations.record({
-          organisation: organisation.id,
-          actor: ACTOR,
-          action: 'organisation.grant',
-          subject: `${grant}: ${pages} pages`,
-        });
+      if (added) await record(context, organisation.id, 'organisation.grant', `${grant}: ${pages} pages`);
       const { balance } = await stores.credits.balance(organisation.id);
       return {
         data: { organisation: organisation.id, grant, pages, added, balance },
@@ -149,12 +148,7 @@ export const ORGANISATION: Record<string, Command> = {
       }
       const changed = await stores.organisations.setNamespaces(organisation.id, names);
       if (!changed.ok) throw organisationRefused(organisation.id, changed);
-      await stores.organisations.record({
-        organisation: organisation.id,
-        actor: ACTOR,
-        action: 'organisation.namespaces',
-        subject: listed(names),
-      });
+      await record(context, organisation.id, 'organisation.namespaces', listed(names));
       return { data: { organisation: organisation.id, namespaces: names }, lines: [`Namespaces of ${organisation.id}: ${listed(names)}.`] };
     },
   },
@@ -168,8 +162,7 @@ function blocking(blocked: boolean, summary: string): Command {
       const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
       rejectExtra(given, 1);
       await context.stores.organisations.setBlocked(id, blocked);
-      const action = blocked ? 'organisation.block' : 'organisation.unblock';
-      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action, subject: id });
+      await record(context, id, blocked ? 'organisation.block' : 'organisation.unblock', id);
       return { data: { organisation: id, blocked }, lines: [`Organisation ${id} is ${blocked ? 'blocked' : 'open'}.`] };
     },
   };

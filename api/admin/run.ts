@@ -43,7 +43,7 @@ Exit codes: 0 done, 1 rejected or failed, 2 wrong arguments.
  * @returns the exit code
  * @throws errors that the caller cannot fix; the others are printed
  */
-export async function run(args: readonly string[], streams: Streams, open: () => Promise<AdminContext>): Promise<number> {
+export async function run(args: readonly string[], streams: Streams, open: () => Promise<Omit<AdminContext, 'warn'>>): Promise<number> {
   const [group, name, ...rest] = args;
   if (group === undefined || group === '--help' || group === '-h' || group === 'help') {
     streams[group === undefined ? 'err' : 'out'](helpText());
@@ -77,7 +77,8 @@ export async function run(args: readonly string[], streams: Streams, open: () =>
     return 0;
   }
   try {
-    const result = await command.run({ positionals: given.positionals, values }, await open());
+    const context = { ...(await open()), warn: (line: string) => streams.err(`${line}\n`) };
+    const result = await command.run({ positionals: given.positionals, values }, context);
     streams.out(values.json === true ? `${JSON.stringify(result.data, null, 2)}\n` : `${result.lines.join('\n')}\n`);
     return 0;
   } catch (error) {

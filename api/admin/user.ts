@@ -1,10 +1,10 @@
 /** `curbcut-admin user …`: the users of an organisation, who can sign in. */
 import {
-  ACTOR,
   CommandRefused,
   argument,
   columns,
   findOrganisation,
+  record,
   requiredOption,
   rejectExtra,
   type Arguments,
@@ -39,7 +39,7 @@ export const USER: Record<string, Command> = {
       const added = await context.stores.users.add({ email, organisation: id, password: secret.password });
       if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
       const { user } = added;
-      await context.stores.organisations.record({ organisation: id, actor: ACTOR, action: 'user.add', subject: user.email });
+      await record(context, id, 'user.add', user.email);
       return {
         data: { ...user, ...(secret.generated && { password: secret.password }) },
         lines: [`Added ${user.email} to ${id}.`, ...passwordLines(secret)],
@@ -58,12 +58,7 @@ export const USER: Record<string, Command> = {
       if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
       const secret = await passwordFor(given, context);
       await context.stores.users.resetPassword(user.email, secret.password);
-      await context.stores.organisations.record({
-        organisation: user.organisation,
-        actor: ACTOR,
-        action: 'user.reset-password',
-        subject: user.email,
-      });
+      await record(context, user.organisation, 'user.reset-password', user.email);
       return {
         data: { email: user.email, ...(secret.generated && { password: secret.password }) },
         lines: [`${user.email} has a new password.`, ...passwordLines(secret)],
@@ -79,12 +74,7 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 1);
       const user = await context.stores.users.remove(email);
       if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
-      await context.stores.organisations.record({
-        organisation: user.organisation,
-        actor: ACTOR,
-        action: 'user.remove',
-        subject: user.email,
-      });
+      await record(context, user.organisation, 'user.remove', user.email);
       return { data: user, lines: [`Removed ${user.email} from ${user.organisation}.`] };
     },
   },

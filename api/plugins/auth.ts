@@ -4,6 +4,8 @@ import fp from 'fastify-plugin';
 import type { Caller } from '../../core/organisation.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
+import { createKeyCheck } from '../key-check.ts';
+import { rateLimited } from './denials.ts';
 import { annotate } from './request-log.ts';
 
 declare module 'fastify' {
@@ -19,14 +21,16 @@ export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
   return request.caller;
 }
 
-const auth: FastifyPluginAsync<Pick<ApiStores, 'keys' | 'organisations'>> = async (scope, { keys, organisations }) => {
+const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }) => {
+  const { check } = createKeyCheck({ keys });
   scope.decorateRequest('caller', null);
   // Looked up on every request, so that a revocation takes effect immediately.
-  scope.addHook('onRequest', async (request) => {
+  scope.addHook('onRequest', async (request, reply) => {
     const secret = request.headers['x-api-key'];
-    const key = typeof secret === 'string' ? await keys.recognise(secret) : null;
-    const organisation = key && (await organisations.find(key.organisation));
-    if (!key || !organisation) throw new ApiError('invalid_api_key');
+    if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
+    const checked = await check(secret, request.ip);
+    if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
+    const { key, organisation } = checked.holder;
     request.caller = { organisation, keyId: key.id };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');

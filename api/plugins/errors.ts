@@ -1,4 +1,5 @@
 /** Converts every error to a response of the contract. Details of unexpected errors are only logged. */
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
@@ -49,8 +50,6 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     .send(JSON.stringify(bodyOf(refusal)));
 }
 
-const REASONS: Readonly<Record<number, string>> = { 400: 'Bad Request', 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
-
 /** Answers malformed HTTP on the socket, because there is no request object yet. */
 export function refuseClient(error: Error & { code?: string }, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -63,12 +62,17 @@ export function refuseClient(error: Error & { code?: string }, socket: Socket, r
       : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
         ? 'request_timeout'
         : 'bad_request';
+  answerOnSocket(socket, code, { 'X-Request-Id': requestId });
+}
+
+/** Writes the response of an error to a socket without a request object, and closes the connection. */
+export function answerOnSocket(socket: Socket, code: ErrorCode, headers: Readonly<Record<string, string>>): void {
   const { status } = ERRORS[code];
   const body = JSON.stringify(bodyOf(new ApiError(code)));
   socket.end(
     [
-      `HTTP/1.1 ${status} ${REASONS[status]}`,
-      `X-Request-Id: ${requestId}`,
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
@@ -83,7 +87,10 @@ const errors: FastifyPluginAsync = async (app) => {
   app.addHook('onRequest', async (request) => {
     // Before the body is parsed: an unknown path is 404 even if the body is invalid.
     if (request.is404) throw new ApiError('not_found');
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new ApiError('bad_request');
   });
+  // Node would answer 417 without a body. HTTP allows a server to ignore expectations that it does not know.
+  app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => app.routing(request, response));
   app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
 };
 

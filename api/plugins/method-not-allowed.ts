@@ -1,8 +1,11 @@
 /** Answers 405 with `Allow` if a path exists but not for this method. Fastify would answer 404. */
+import { randomUUID } from 'node:crypto';
+import { METHODS, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { ApiError } from '../errors.ts';
-import { refuse } from './errors.ts';
+import { answerOnSocket, refuse } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -11,9 +14,18 @@ declare module 'fastify' {
   }
 }
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
+/** Every method that Node parses. CONNECT has no path: Node emits an event for it. */
+const ROUTED = METHODS.filter((method) => method !== 'CONNECT');
 
 const methodNotAllowed: FastifyPluginAsync = async (app) => {
+  for (const method of ROUTED) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  // Without a listener, Node closes the connection without a response.
+  app.server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    // Node removes its own listener before this event, and an error without a listener ends the process.
+    socket.on('error', () => socket.destroy());
+    answerOnSocket(socket, 'method_not_allowed', { 'X-Request-Id': randomUUID(), Allow: '' });
+    socket.destroySoon();
+  });
   const allowed = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (schema?.hide) return;
@@ -23,7 +35,7 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
   });
   app.decorate('refuseOtherMethods', () => {
     for (const [url, methods] of allowed) {
-      const others = METHODS.filter((method) => !methods.has(method));
+      const others = ROUTED.filter((method) => !methods.has(method));
       if (others.length === 0) continue;
       app.route({
         url,

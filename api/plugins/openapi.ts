@@ -16,7 +16,9 @@ const DESCRIPTION = `Scans web sites for accessibility and returns a score, viol
 
 **Limits.** Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. All windows are sliding windows. The \`RateLimit\` header reports the remaining requests; after a 429, wait for \`Retry-After\` seconds.
 
-**Errors.** Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.`;
+**Errors.** Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.
+
+**Changes.** Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
 
 interface OpenApiOptions {
   publicBaseUrl: string;
@@ -45,7 +47,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
         { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
         { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
         { name: 'Account', description: 'Credits and API keys.' },
-        { name: 'Service', description: 'Documents, health and metrics.' },
+        { name: 'Service', description: 'Documents and health.' },
       ],
       components: {
         securitySchemes: {
@@ -53,7 +55,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
         },
       },
     },
-    transformObject: (document) => liftRequiredHeaders((document as { openapiObject: Document }).openapiObject) as never,
+    transformObject: (document) => nameBodies(liftRequiredHeaders((document as { openapiObject: Document }).openapiObject)) as never,
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -68,18 +70,36 @@ interface Header {
   required?: boolean;
   schema: { required?: unknown };
 }
-interface Document {
-  paths?: Record<string, Record<string, { responses?: Record<string, { headers?: Record<string, Header> }> }>>;
+interface Operation {
+  requestBody?: { content?: Record<string, { schema: { title?: string } }> };
+  responses?: Record<string, { headers?: Record<string, Header> }>;
 }
+interface Document {
+  components?: { schemas?: Record<string, object> };
+  paths?: Record<string, Record<string, Operation>>;
+}
+
+const operationsOf = (document: Document): Operation[] => Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
 
 /** Moves `required` of each header from its schema to the header object, where @fastify/swagger cannot put it. */
 function liftRequiredHeaders(document: Document): Document {
-  const operations = Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
-  const responses = operations.flatMap((operation) => Object.values(operation.responses ?? {}));
+  const responses = operationsOf(document).flatMap((operation) => Object.values(operation.responses ?? {}));
   for (const header of responses.flatMap((response) => Object.values(response.headers ?? {}))) {
     if (header.schema.required !== true) continue;
     delete header.schema.required;
     header.required = true;
+  }
+  return document;
+}
+
+/** Moves each request body's schema that has a title to `components`, under its title. Fastify needs it inline to validate requests. */
+function nameBodies(document: Document): Document {
+  const schemas = ((document.components ??= {}).schemas ??= {});
+  for (const body of operationsOf(document).flatMap(({ requestBody }) => Object.values(requestBody?.content ?? {}))) {
+    const { title } = body.schema;
+    if (title === undefined) continue;
+    schemas[title] = body.schema;
+    body.schema = { $ref: `#/components/schemas/${title}` } as never;
   }
   return document;
 }

@@ -1,11 +1,11 @@
-/** Enforces the rate limits and reports them in response headers. Requires `auth` in the same scope. */
+/** Enforces the rate limits and reports them in response headers. Requires `denials` and `auth` in the same scope. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/organisation.ts';
-import type { RateLimitRule, RateLimits, RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
-import { ApiError } from '../errors.ts';
+import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { LimitName, LimitSize } from '../rate-limits.ts';
 import { callerOf } from './auth.ts';
+import { rateLimited, rateLimitHeaders } from './denials.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,30 +23,18 @@ export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: Li
   return rules;
 }
 
-/**
- * `RateLimit-Policy` and `RateLimit` as structured fields (draft-ietf-httpapi-ratelimit-headers). `r` is the number of
- * remaining requests. `t` is the length of the sliding window, or, if `r` is 0, the seconds until the next request is
- * accepted.
- */
-export function rateLimitHeaders(states: readonly RateLimitState[]): Record<string, string> {
-  return {
-    'RateLimit-Policy': states.map(({ policy, limit, windowSeconds }) => `"${policy}";q=${limit};w=${windowSeconds}`).join(', '),
-    RateLimit: states
-      .map(
-        ({ policy, remaining, resetSeconds, windowSeconds }) =>
-          `"${policy}";r=${remaining};t=${remaining > 0 ? windowSeconds : resetSeconds}`,
-      )
-      .join(', '),
-  };
-}
-
 const rateLimits: FastifyPluginAsync<{ rateLimits: RateLimits; sizes: LimitSizes }> = async (scope, deps) => {
   scope.addHook('onRequest', async (request, reply) => {
     const rules = rulesFor(callerOf(request), request.routeOptions.config.limit, deps.sizes);
+    const remembered = scope.denials.ofRules(rules);
+    if (remembered !== null) throw rateLimited(reply, remembered);
     const decision = await deps.rateLimits.admit(rules);
+    if (!decision.ok) {
+      scope.denials.remember(request, rules, decision);
+      throw rateLimited(reply, decision);
+    }
     reply.headers(rateLimitHeaders(decision.states));
-    if (!decision.ok) throw new ApiError('rate_limit_exceeded', { retryAfterSeconds: decision.retryAfterSeconds });
   });
 };
 
-export default fp(rateLimits, { name: 'rate-limits', dependencies: ['auth'] });
+export default fp(rateLimits, { name: 'rate-limits', dependencies: ['auth', 'denials'] });

@@ -1,20 +1,24 @@
 /** Routes that issue, list and revoke API keys. */
 import { Type, type Static } from 'typebox';
 import type { Logger } from '../../platform/logger.ts';
-import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
+import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import { KEY_STATUSES, statusOf, type ApiKey, type Keys } from '../../stores/accounts/keys.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
 import { callerOf } from '../plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, ValidationFailure } from '../errors.ts';
-import { nullable } from '../../core/schemas.ts';
-import { answer, emptyAnswer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { nullable, oneOf } from '../../core/schemas.ts';
+import { readDateTime } from '../../core/date-time.ts';
+import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
+import { EXAMPLES } from '../examples.ts';
+import { answer, emptyAnswer, growing, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 
 const NewKey = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'The purpose of the key.' }),
     expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
   },
-  { additionalProperties: false },
+  { title: 'NewKey', additionalProperties: false, examples: [{ name: 'Pipeline', expires_at: '2030-01-31T12:00:00Z' }] },
 );
 
 const shared = {
@@ -30,37 +34,47 @@ export const IssuedKey = Type.Object(
     ...shared,
     key: Type.String({ pattern: '^svc_live_[0-9A-Za-z]{38}$', description: 'The full key. It is shown only in this response.' }),
   },
-  { $id: 'IssuedKey', additionalProperties: false },
+  { $id: 'IssuedKey' },
 );
 
 export const ListedKey = Type.Object(
-  { ...shared, last_used_at: nullable(Type.String({ format: 'date-time', description: 'Accurate to the minute.' })) },
-  { $id: 'ListedKey', additionalProperties: false },
+  {
+    ...shared,
+    status: growing(KEY_STATUSES),
+    last_used_at: nullable(Type.String({ format: 'date-time', description: 'Accurate to the minute.' })),
+  },
+  { $id: 'ListedKey' },
 );
 
-const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)) }, { additionalProperties: false });
+const KeyList = Type.Object({ data: Type.Array(reference(ListedKey)), next_cursor: NEXT_CURSOR });
 
 const ISSUE_KEY = {
   operationId: 'issueKey',
   tags: ['Account'],
   summary: 'Create an API key',
-  description: 'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one.',
+  description:
+    'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
+    `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
   security: [{ apiKey: [] }],
   body: NewKey,
   response: {
-    201: answer('The new key.', reference(IssuedKey), LIMITED),
-    ...refusals([...KEYED, 'bad_request', 'payload_too_large', 'unsupported_media_type'], { limited: true, validated: true }),
+    201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
+    ...refusals([...KEYED, 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
+      limited: true,
+      validated: true,
+    }),
   },
 };
 
 const LIST_KEYS = {
   operationId: 'listKeys',
   tags: ['Account'],
-  summary: 'List the live API keys',
+  summary: 'List the API keys',
   security: [{ apiKey: [] }],
+  querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
-    200: answer('The live keys, newest first, without their secrets.', KeyList, LIMITED),
-    ...refusals(KEYED, { limited: true }),
+    200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
+    ...refusals(KEYED, { limited: true, validated: true }),
   },
 };
 
@@ -99,12 +113,13 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
     },
     async (request, reply) => {
       const caller = callerOf(request);
-      const expiresAt = request.body.expires_at == null ? null : new Date(request.body.expires_at);
+      const expiresAt = request.body.expires_at == null ? null : readDateTime(request.body.expires_at);
       if (expiresAt !== null && expiresAt <= clock())
         throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
-      const { key, secret } = await keys.issue({ organisation: caller.organisation.id, name: request.body.name.trim(), expiresAt });
-      await record(request.id, caller, 'key.issue', key.id);
-      return reply.code(201).send({ ...toShared(key), key: secret });
+      const issued = await keys.issue({ organisation: caller.organisation.id, name: request.body.name.trim(), expiresAt });
+      if (!issued.ok) throw new ApiError(issued.reason);
+      await record(request.id, caller, 'key.issue', issued.key.id);
+      return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );
 
@@ -113,7 +128,12 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
     {
       schema: LIST_KEYS,
     },
-    async (request) => ({ data: (await keys.list(callerOf(request).organisation.id)).map(toListed) }),
+    async (request) => {
+      const { limit, cursor, status } = request.query;
+      const found = await keys.list(callerOf(request).organisation.id, { status, after: decodeCursor(cursor), limit: limit + 1 });
+      const { items, nextCursor } = pageOf(found, limit, (key) => ({ at: key.createdAt, id: key.id }));
+      return { data: items.map((key) => toListed(key, clock())), next_cursor: nextCursor };
+    },
   );
 
   scope.delete(
@@ -139,4 +159,8 @@ const toShared = (key: ApiKey) => ({
   expires_at: key.expiresAt?.toISOString() ?? null,
 });
 
-const toListed = (key: ApiKey): Static<typeof ListedKey> => ({ ...toShared(key), last_used_at: key.lastUsedAt?.toISOString() ?? null });
+const toListed = (key: ApiKey, now: Date): Static<typeof ListedKey> => ({
+  ...toShared(key),
+  status: statusOf(key, now),
+  last_used_at: key.lastUsedAt?.toISOString() ?? null,
+});

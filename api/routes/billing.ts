@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { callerOf } from '../plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import { EXAMPLES } from '../examples.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 
 export const CreditBalance = Type.Object(
@@ -11,7 +12,7 @@ export const CreditBalance = Type.Object(
     plan: Type.String(),
     setup_complete: Type.Boolean({ description: 'Whether the organisation has a live key and has ever been granted credits.' }),
   },
-  { $id: 'CreditBalance', additionalProperties: false },
+  { $id: 'CreditBalance' },
 );
 
 export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, 'balance'> }> = async (scope, { credits }) => {
@@ -23,7 +24,10 @@ export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, '
         tags: ['Account'],
         summary: 'Get the credit balance',
         security: [{ apiKey: [] }],
-        response: { 200: answer('The balance.', reference(CreditBalance), LIMITED), ...refusals(KEYED, { limited: true }) },
+        response: {
+          200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
+          ...refusals(KEYED, { limited: true }),
+        },
       },
     },
     async (request) => {

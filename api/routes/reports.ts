@@ -7,6 +7,7 @@ import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, type ErrorCode } from '../errors.ts';
+import { EXAMPLES } from '../examples.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
@@ -18,7 +19,7 @@ export const ReportLink = Type.Object(
     url: Type.String({ format: 'uri', description: 'Downloads the report without an API key.' }),
     expires_in: Type.Integer({ minimum: 1, maximum: LINK_SECONDS, description: 'Seconds until the URL expires.' }),
   },
-  { $id: 'ReportLink', additionalProperties: false },
+  { $id: 'ReportLink' },
 );
 
 export interface ReportRouteDeps {
@@ -69,7 +70,7 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
           security: [{ apiKey: [] }],
           params: ScanPath,
           response: {
-            200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED),
+            200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
             ...refusals(codes, { limited: true, validated: true }),
           },
         },

@@ -4,26 +4,31 @@ import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
 import type { MessageBus } from '../../stores/nats.ts';
+import type { Keys } from '../../stores/accounts/keys.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ApiError } from '../errors.ts';
+import { ApiError, STREAMS_PER_KEY } from '../errors.ts';
 import { lastEventIdOf, openStream, type StreamTimings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
+import { createOpenStreams, type StreamLimit } from '../open-streams.ts';
+import { createFollowers } from '../scan-followers.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
-import { KEYED, LIMITED, refusals, textAnswer } from '../responses.ts';
+import { EXAMPLES } from '../examples.ts';
+import { growing, KEYED, LIMITED, reference, refusals, textAnswer } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
 export const ProgressEvent = Type.Object(
   {
     event: oneOf(['progress']),
-    status: oneOf(LIVE_PHASES),
+    status: growing(LIVE_PHASES),
     scan_id: Type.String({ format: 'uuid' }),
     pages_scanned: Type.Integer({ minimum: 0 }),
     pages_total: Type.Integer({ minimum: 0, description: 'Pages found so far. The number may grow during the crawl.' }),
   },
-  { $id: 'ProgressEvent', additionalProperties: false },
+  { $id: 'ProgressEvent' },
 );
 
 const count = nullable(Type.Integer({ minimum: 0 }));
@@ -32,7 +37,7 @@ export const CompleteEvent = Type.Object(
   {
     event: oneOf(['complete']),
     scan_id: Type.String({ format: 'uuid' }),
-    status: oneOf(TERMINAL_PHASES),
+    status: growing(TERMINAL_PHASES),
     score: nullable(Type.Number({ minimum: 0, maximum: 100 })),
     violations_count: count,
     violations_critical: count,
@@ -42,8 +47,10 @@ export const CompleteEvent = Type.Object(
     passed: nullable(Type.Boolean()),
     message: nullable(Type.String()),
   },
-  { $id: 'CompleteEvent', additionalProperties: false },
+  { $id: 'CompleteEvent' },
 );
+
+const ANY_EVENT = Type.Unsafe({ anyOf: [reference(ProgressEvent), reference(CompleteEvent)] });
 
 const FOLLOW_SCAN = {
   operationId: 'followScan',
@@ -51,32 +58,48 @@ const FOLLOW_SCAN = {
   summary: 'Follow a scan',
   description:
     'Sends the current state immediately, a `progress` event for each change, and one `complete` event, after which the stream ends. ' +
-    'Each `data:` line is a ProgressEvent or a CompleteEvent. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
-    'A `: keepalive` comment is sent every 15 seconds.',
+    'Each `data:` line is a ProgressEvent or a CompleteEvent; ignore events of other kinds. `id:` increases with every change; send it as `Last-Event-ID` to resume. ' +
+    'A `: keepalive` comment is sent every 15 seconds. A slow client gets the newest state and misses those before it. ' +
+    'The stream ends within seconds when its key is revoked or expires, or its organisation is blocked. ' +
+    `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,
   security: [{ apiKey: [] }],
   params: ScanPath,
   headers: Type.Object({
     'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
   }),
   response: {
-    200: textAnswer('The stream.', 'text/event-stream', LIMITED),
-    ...refusals([...KEYED, 'scan_not_found'], { limited: true, validated: true }),
+    200: textAnswer('The stream. The schema is that of one event.', 'text/event-stream', LIMITED, ANY_EVENT, EXAMPLES.events),
+    ...refusals([...KEYED, 'scan_not_found', 'too_many_streams', 'streams_full'], { limited: true, validated: true }),
   },
 };
 
+const TOO_MANY: Readonly<Record<Exclude<StreamLimit, 'replica'>, string>> = {
+  key: `This key has ${STREAMS_PER_KEY} open event streams, which is the limit; close one, or poll the scan.`,
+  organisation: 'The organisation has as many open event streams as it may have on this replica; close one, or poll the scan.',
+};
+
+function tooManyStreams(limit: StreamLimit): ApiError {
+  if (limit === 'replica') return new ApiError('streams_full', { fields: { limit } });
+  return new ApiError('too_many_streams', { fields: { message: TOO_MANY[limit], limit } });
+}
+
 export interface ScanEventRouteDeps {
   scans: Pick<Scans, 'find'>;
+  keys: Pick<Keys, 'usable'>;
   bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   metrics: Metrics;
+  logger: Logger;
   timings: StreamTimings;
+  /** The maximum number of open streams. */
+  maxStreams: number;
 }
 
 export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, deps) => {
-  const open = new Set<AbortController>();
+  const { scans, keys, bus, metrics, logger, timings } = deps;
+  const followers = createFollowers({ read: scans.find, bus, timings });
+  const streams = createOpenStreams({ keys, max: deps.maxStreams, checkMs: timings.checkMs, logger, onChange: metrics.stream });
   // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
-  scope.addHook('preClose', async () => {
-    for (const stream of open) stream.abort();
-  });
+  scope.addHook('preClose', async () => streams.end());
 
   scope.get(
     '/v1/ci/scans/:scan_id/events',
@@ -87,31 +110,29 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
     },
     async (request, reply) => {
       const scanId = request.params.scan_id.toLowerCase();
-      const organisation = callerOf(request).organisation.id;
+      const { organisation, keyId } = callerOf(request);
       annotate(request, { scan: scanId });
-      const ending = new AbortController();
+      const place = streams.open({ keyId, organisation: organisation.id }, () => reply.raw.destroy());
+      if (!place.ok) throw tooManyStreams(place.reason);
+      // At the end of the response, also of an error, and as soon as the client disconnects.
+      reply.raw.once('close', place.close);
+      if (reply.raw.destroyed) place.close();
       const stream = await openStream({
-        read: () => deps.scans.find(scanId, organisation),
-        bus: deps.bus,
-        organisation,
+        followers,
+        organisation: organisation.id,
         scanId,
         lastEventId: lastEventIdOf(request.headers['last-event-id']),
-        timings: deps.timings,
-        signal: ending.signal,
+        keepaliveMs: timings.keepaliveMs,
+        signal: place.signal,
       });
       if (stream.row === null) {
         stream.close();
         throw new ApiError('scan_not_found');
       }
-      open.add(ending);
-      deps.metrics.stream(1);
-      const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 16 * 1024 });
-      text.once('close', () => {
-        ending.abort();
-        stream.close();
-        open.delete(ending);
-        deps.metrics.stream(-1);
-      });
+      // One byte: text that waits in a buffer would be outdated when a slow client reads it.
+      const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 1 });
+      // A text that is never read does not end by itself.
+      text.once('close', stream.close);
       // nginx buffers responses without this header.
       reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
       return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);

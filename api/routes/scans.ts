@@ -1,11 +1,9 @@
 /** Routes that submit and poll a scan. */
-import { createHash } from 'node:crypto';
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
-import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
@@ -13,13 +11,15 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
 import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
-import { answer, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
+import { EXAMPLES } from '../examples.ts';
+import { answer, growing, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import { errorOf } from '../submission/refusals.ts';
-import type { Submissions } from '../submission/submission.ts';
+import { fingerprintOf } from '../submission/fingerprint.ts';
+import type { AcceptedAnswer, Submissions } from '../submission/submission.ts';
 import type { Logger } from '../../platform/logger.ts';
 
 /** Seconds between two polls (contract: 5 to 10). */
-const POLL_AGAIN_SECONDS = 5;
+export const POLL_AGAIN_SECONDS = 5;
 
 export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) });
 
@@ -56,6 +56,7 @@ export const scanSubmission = (maxPagesLimit: number) =>
       }),
     },
     {
+      title: 'ScanSubmission',
       additionalProperties: false,
       required: ['url'],
       examples: [{ url: 'https://example.com/', min_score: 90, fail_on_severity: 'serious', max_pages: 5 }],
@@ -72,7 +73,7 @@ export const ScanAccepted = Type.Object(
     pages_requested: Type.Integer({ minimum: 1 }),
     pages_reserved: Type.Integer({ minimum: 1, description: 'Reserved credits: fewer than `pages_requested` if the balance was too low.' }),
   },
-  { $id: 'ScanAccepted', additionalProperties: false },
+  { $id: 'ScanAccepted' },
 );
 export type ScanAccepted = Static<typeof ScanAccepted>;
 
@@ -81,7 +82,7 @@ const count = (what: string) => nullable(Type.Integer({ minimum: 0, description:
 export const ScanResult = Type.Object(
   {
     scan_id: Type.String({ format: 'uuid' }),
-    status: oneOf(PHASES),
+    status: growing(PHASES, { description: 'Treat an unknown status as not terminal.' }),
     score: nullable(Type.Number({ minimum: 0, maximum: 100, description: 'Null while in progress.' })),
     violations_count: count('Violations on all pages: failing elements, counted once per rule and page.'),
     violations_critical: count('Critical violations.'),
@@ -90,9 +91,13 @@ export const ScanResult = Type.Object(
     violations_minor: count('Minor violations.'),
     passed: nullable(Type.Boolean({ description: 'Whether the scan met every threshold. Null without thresholds and while in progress.' })),
     report_url: nullable(Type.String({ description: 'The address that returns a link to the PDF report, relative to the base address.' })),
-    message: nullable(Type.String({ description: 'Why the scan did not pass, failed or was canceled.' })),
+    message: nullable(
+      Type.String({
+        description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
+      }),
+    ),
   },
-  { $id: 'ScanResult', additionalProperties: false },
+  { $id: 'ScanResult' },
 );
 export type ScanResult = Static<typeof ScanResult>;
 
@@ -126,13 +131,17 @@ const submitScanSchema = (maxPagesLimit: number) => ({
       Type.String({
         minLength: 1,
         maxLength: 255,
-        description: 'For 24 hours, a request with the same key and body returns the first response and charges nothing.',
+        description:
+          'For 24 hours, a request with the same key and body returns the first response and charges nothing. Bodies are compared as they ' +
+          'were sent: an explicit default differs from an absent field, null equals absent, and the order of the fields does not matter.',
       }),
     ),
   }),
   body: scanSubmission(maxPagesLimit),
   response: {
-    202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed']),
+    202: answer('The scan is queued.', reference(ScanAccepted), [...LIMITED, 'Location', 'Retry-After', 'Idempotent-Replayed'], {
+      accepted: EXAMPLES.accepted,
+    }),
     ...refusals(SUBMISSION_REFUSALS, { limited: true, validated: true }),
   },
 });
@@ -147,22 +156,35 @@ const GET_SCAN = {
   params: ScanPath,
   response: {
     ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
-    200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED),
-    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After']),
+    200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED, { passed: EXAMPLES.result.passed }),
+    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After'], { scanning: EXAMPLES.result.scanning }),
     422: answer(
       'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
       Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
       LIMITED,
+      { missed: EXAMPLES.result.missed, failed: EXAMPLES.result.failed, validation: EXAMPLES.validation },
     ),
   },
 };
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Of the body as it was sent; null without an Idempotency-Key. */
+    fingerprint: string | null;
+  }
+}
+
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope, deps) => {
+  scope.decorateRequest('fingerprint', null);
   scope.post(
     '/v1/ci/scans',
     {
       config: { limit: 'submissions' },
       schema: submitScanSchema(deps.maxPagesLimit),
+      // Before the validation, which adds the server's defaults to the body.
+      preValidation: async (request) => {
+        if (request.headers['idempotency-key'] !== undefined) request.fingerprint = fingerprintOf(request.body);
+      },
     },
     async (request, reply) => {
       const { body } = request;
@@ -173,7 +195,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
           organisation: callerOf(request).organisation.id,
           options: toScanOptions(body),
           partial: !body.fail_on_truncation,
-          idempotency: key === undefined ? null : { key, fingerprint: bodyFingerprint(body) },
+          idempotency: key === undefined ? null : { key, fingerprint: request.fingerprint! },
           origin: { requestId: request.id, traceparent: request.span?.traceparent },
         },
         deps.logger.child({ request: request.id }),
@@ -223,7 +245,7 @@ export function toResult(row: ScanRow): ScanResult {
 }
 
 /** The response to an accepted submission. */
-export function acceptedAnswer(row: ScanRow): StoredAnswer {
+export function acceptedAnswer(row: ScanRow): AcceptedAnswer {
   const path = `/v1/ci/scans/${row.id}`;
   const partial = row.pagesReserved < row.pagesRequested;
   const body: ScanAccepted = {
@@ -236,16 +258,10 @@ export function acceptedAnswer(row: ScanRow): StoredAnswer {
     pages_requested: row.pagesRequested,
     pages_reserved: row.pagesReserved,
   };
-  return { status: 202, headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
+  return { headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
 }
 
 function toScanOptions(body: ScanSubmission): ScanOptions {
   const stated = fromSnakeKeys(body, HTTP_OPTIONS);
   return withDefaults({ ...stated, url: body.url, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
-}
-
-/** A digest that does not depend on the order of the fields. */
-function bodyFingerprint(body: ScanSubmission): string {
-  const sorted = Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1));
-  return createHash('sha256').update(JSON.stringify(sorted)).digest('hex');
 }

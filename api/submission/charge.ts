@@ -1,63 +1,73 @@
 /**
- * Charges one submission: creates its row, reserves its credits and writes its custom resource, in this order. If a step
- * fails, the earlier steps are undone.
+ * Charges one submission: creates its row, reserves its credits, writes its custom resource and accepts the row, in this
+ * order. If a step fails, the row is abandoned and its credits are returned.
  *
- * The order makes a crash safe. The row exists before its credits are held, and the custom resource is written last. After
- * a crash, the operator's sweeper finds `pending` rows older than a minute, and accepts or discards each depending on
- * whether its resource exists. Every step is identified by the scan ID and can be repeated. The deadline of the
- * reservation prevents a stalled step from charging for a discarded scan.
+ * `row.submission` decides what becomes of the scan, because several processes race: this request, a repeated request that
+ * took over its idempotency key, the operator, and the sweeper. Each may accept or abandon the row, the first one wins, and
+ * the others follow it. So a scan never runs without its credits, and credits are never charged for a scan that does not run.
+ * Every step is identified by the scan ID and can be repeated.
  */
 import { resourceNameOf } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inSpan } from '../../platform/tracing.ts';
 
-import { ScanGivenUp, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
+import type { ReservationRequest } from '../../stores/credits/credits.ts';
+import { RowRemoved, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { DependencyDown } from '../dependency-outages.ts';
 import { bestEffort } from './best-effort.ts';
 import type { SubmissionRefusal } from './refusals.ts';
-import { NeverWritten, writeResource } from './resource-writer.ts';
-import { LEASE_SECONDS, type SubmissionDeps, type SubmissionRequest } from './submission.ts';
+import { ResourceRejected, writeResource } from './resource-writer.ts';
+import type { SubmissionDeps, SubmissionRequest } from './submission.ts';
 
-/** A reservation is rejected if it arrives later than this: well before the lease of the idempotency key ends. */
+/** A reservation is rejected if it arrives later than this. */
 const RESERVE_WITHIN_MS = 30_000;
 
 /** A submission in progress. */
 export interface Attempt {
   request: SubmissionRequest;
   scanId: string;
+  /** An earlier request with the same idempotency key may be submitting the same scan, or may have ended it. */
+  resumed: boolean;
+  /** The pending row of the earlier request, if it exists. */
+  row: ScanRow | null;
   startedAt: Date;
   /** Carries the ids of request, scan and organisation. */
   logger: Logger;
 }
 
-export type Charge = (attempt: Attempt) => Promise<{ ok: true; row: ScanRow } | SubmissionRefusal>;
+/** `replayed`: an earlier request with the same idempotency key submitted the scan. */
+export type Charge = (attempt: Attempt) => Promise<{ ok: true; row: ScanRow; replayed: boolean } | SubmissionRefusal>;
 
+/** @returns the accepted row, or a refusal. @throws DependencyDown if the outcome is a retry; nothing is charged then */
 export function createCharge(deps: SubmissionDeps): Charge {
   const { credits, scans, scanResources } = deps.stores;
 
   return async function charge(attempt) {
     const { request, scanId, logger } = attempt;
-    const created = await step(deps, 'create row', request, () => scans.create(newRow(deps, attempt))).catch((error: unknown) => {
-      throw asOutage(error);
-    });
-    // An earlier holder of this idempotency key crashed after it accepted the scan and before it stored the response.
-    if (created.submission === 'accepted') return { ok: true, row: created };
+    const created = attempt.row ?? (await createRow(deps, attempt));
+    if (created.submission === 'accepted') return { ok: true, row: created, replayed: true };
     try {
-      const reservation = await step(deps, 'reserve credits', request, () => credits.reserve(reservationOf(attempt)));
+      const reservation = await step(deps, 'reserve credits', request, () =>
+        credits.reserve(reservationOf(attempt, created, deps.maxLiveScansPerOrganisation)),
+      );
       if (!reservation.ok && reservation.reason === 'deadline_passed')
-        throw new NeverWritten(new Error('the deadline of the reservation passed'), 'mongodb');
+        throw new DependencyDown('mongodb', new Error('the deadline of the reservation passed'));
       if (!reservation.ok) {
         await bestEffort('the row of a submission without credits remains for the sweeper', logger, () => scans.discard(scanId));
+        if (reservation.reason === 'too_many_live') return { ok: false, reason: 'organisation_full' };
         return { ok: false, reason: 'insufficient_credits', balance: reservation.balance };
       }
-      const mirrored = await scans.mirror(scanId, { pagesReserved: reservation.reserved });
-      if (mirrored === null) throw new DependencyDown('mongodb', new Error(`the row of scan ${scanId} was removed`));
-      await step(deps, 'write resource', request, () => writeResource(scanResources, mirrored.row, request.origin));
-      await step(deps, 'accept', request, () => accept(scans, attempt));
-      return { ok: true, row: mirrored.row };
+      const row = { ...created, pagesReserved: reservation.reserved };
+      await step(deps, 'write resource', request, () => writeResource(scanResources, row, request.origin));
+      return { ok: true, row: await step(deps, 'accept', request, () => accept(scans, row, logger)), replayed: false };
     } catch (error) {
-      await undo(deps, attempt, error);
-      throw asOutage(error);
+      const accepted = await abandon(deps, attempt);
+      if (accepted !== null) return { ok: true, row: accepted, replayed: false };
+      if (error instanceof ResourceRejected) {
+        logger.error({ err: error }, error.message);
+        return { ok: false, reason: 'resource_rejected' };
+      }
+      throw error;
     }
   };
 }
@@ -68,39 +78,56 @@ export function step<T>(deps: SubmissionDeps, name: string, { origin }: Submissi
   return inSpan(deps.tracer, name, { parent: origin.traceparent, kind: 'client' }, work);
 }
 
-function reservationOf({ request: { organisation, options, partial }, scanId, startedAt }: Attempt) {
-  const deadline = new Date(startedAt.getTime() + RESERVE_WITHIN_MS);
-  return { organisation, scanId, pages: options.maxPages, partial, deadline };
+/** @throws DependencyDown if another process abandons or removes the row at the same time */
+async function createRow(deps: SubmissionDeps, attempt: Attempt): Promise<ScanRow> {
+  try {
+    const row = await step(deps, 'create row', attempt.request, () => deps.stores.scans.create(newRow(deps, attempt)));
+    if (row.submission !== 'abandoned') return row;
+  } catch (error) {
+    if (!(error instanceof RowRemoved)) throw error;
+  }
+  throw new DependencyDown('mongodb', new Error(`scan ${attempt.scanId} was abandoned at the same time`));
 }
 
-/** Marks the row as accepted. If that fails, the sweeper does it later: the scan runs anyway. @throws ScanGivenUp if the sweeper discarded the row */
-async function accept(scans: Pick<Scans, 'accept'>, { scanId, logger }: Attempt): Promise<void> {
+function reservationOf({ request, resumed, startedAt }: Attempt, row: ScanRow, maxLive: number): ReservationRequest {
+  return {
+    organisation: row.organisation,
+    scanId: row.id,
+    pages: row.pagesRequested,
+    partial: request.partial,
+    deadline: new Date(startedAt.getTime() + RESERVE_WITHIN_MS),
+    maxLive,
+    fresh: !resumed,
+  };
+}
+
+/** Accepts a row whose resource exists. @throws DependencyDown if the sweeper abandoned it, so that the operator will end the resource */
+async function accept(scans: Pick<Scans, 'accept'>, row: ScanRow, logger: Logger): Promise<ScanRow> {
+  const decide = (): ReturnType<Scans['accept']> => scans.accept(row.id, { pagesReserved: row.pagesReserved });
   try {
-    await scans.accept(scanId);
+    // Again if the answer was lost: it may have been that the scan was abandoned.
+    const accepted = await decide().catch(decide);
+    if (accepted.ok) return accepted.row;
   } catch (error) {
-    if (error instanceof ScanGivenUp) throw error;
-    logger.warn({ err: error }, 'the row stays pending until the sweeper accepts it');
+    // The scan runs, because its resource exists: the operator accepts it.
+    logger.warn({ err: error }, 'the row stays pending until the operator accepts it');
+    return row;
   }
+  throw new DependencyDown('mongodb', new Error(`scan ${row.id} was abandoned because its submission took too long`));
 }
 
 /**
- * Releases the credits, then removes the row. The row is removed only if it is certain that its resource does not exist and
- * that no reservation can arrive later. Otherwise it stays pending for the sweeper.
+ * Abandons a failed submission and returns its credits.
+ * @returns the row if the operator accepted it first: the failed step took effect, and the scan runs
  */
-async function undo(deps: SubmissionDeps, { request, scanId, startedAt, logger }: Attempt, cause: unknown): Promise<void> {
-  const { credits, scans } = deps.stores;
-  // After half the lease, another request may own the key and may have completed the same scan.
-  const late = deps.clock().getTime() - startedAt.getTime() > (LEASE_SECONDS * 1000) / 2;
-  if (late && request.idempotency) return;
-  await bestEffort('the credits of a failed submission stay held until the sweeper releases them', logger, async () => {
-    await credits.settle(request.organisation, scanId, 0);
-    if (cause instanceof NeverWritten) await scans.discard(scanId);
+async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request, scanId, logger }: Attempt): Promise<ScanRow | null> {
+  let accepted: ScanRow | null = null;
+  await bestEffort('a failed submission or its credits remain for the sweeper', logger, async () => {
+    const abandoned = await scans.abandon(scanId);
+    if (!abandoned.ok) accepted = abandoned.reason === 'accepted' ? abandoned.row : null;
+    else if (abandoned.won) await credits.settle(request.organisation, scanId, 0);
   });
-}
-
-/** Reports an expired deadline or a discarded row as an outage: nothing was charged, and the caller may retry. */
-function asOutage(error: unknown): unknown {
-  return error instanceof ScanGivenUp ? new DependencyDown('mongodb', error) : error;
+  return accepted;
 }
 
 function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<Scans['create']>[0] {

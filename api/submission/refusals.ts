@@ -1,16 +1,25 @@
 /** Why a submission is rejected, and the error response for each reason. */
-import type { ScanUrlJudgement, ScanUrlRefusal } from '../../core/scan/targets.ts';
-import { ApiError, ValidationFailure, type ValidationType } from '../errors.ts';
+import type { ScanUrlRefusal } from '../../core/scan/targets.ts';
+import { ApiError, ValidationFailure, type QueueLimit, type ValidationType } from '../errors.ts';
+
+type RefusalOfTarget = Exclude<ScanUrlRefusal, 'dns_unavailable'>;
 
 export type SubmissionRefusal =
-  | { ok: false; reason: 'target_refused'; target: Extract<ScanUrlJudgement, { ok: false }> }
+  | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
+  /** The name servers did not answer for the target's host. */
+  | { ok: false; reason: 'dns_unavailable' }
   | { ok: false; reason: 'queue_paused' }
+  /** The installation has too many live scans. */
   | { ok: false; reason: 'queue_full' }
+  /** The organisation has too many live scans. */
+  | { ok: false; reason: 'organisation_full' }
   | { ok: false; reason: 'insufficient_credits'; balance: number }
-  | { ok: false; reason: 'idempotency_conflict' }
+  /** The Kubernetes API rejects the scan's resource. The caller can do nothing about it. */
+  | { ok: false; reason: 'resource_rejected' }
+  | { ok: false; reason: 'idempotency_conflict'; retryAfterSeconds: number }
   | { ok: false; reason: 'idempotency_reused' };
 
-const TARGET_TYPES: Readonly<Record<ScanUrlRefusal, ValidationType>> = {
+const TARGET_TYPES: Readonly<Record<RefusalOfTarget, ValidationType>> = {
   not_a_url: 'string.uri',
   too_long: 'string.max_length',
   scheme: 'url.scheme',
@@ -18,8 +27,17 @@ const TARGET_TYPES: Readonly<Record<ScanUrlRefusal, ValidationType>> = {
   port: 'url.port',
   private_address: 'url.private_address',
   unresolvable: 'url.unresolvable',
-  dns_unavailable: 'url.unresolvable',
 };
+
+const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
+  organisation:
+    "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
+  installation:
+    'Too many scans of all organisations are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
+};
+
+const DNS_UNAVAILABLE =
+  'The name servers did not answer for the host of the URL and nothing was charged; retry after the number of seconds in Retry-After.';
 
 /** Converts a refusal to an error. @param pagesRequested for the body of `insufficient_credits` */
 export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): ApiError | ValidationFailure {
@@ -38,9 +56,21 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       ]);
     case 'insufficient_credits':
       return new ApiError('insufficient_credits', { fields: { balance: refusal.balance, pages_requested: pagesRequested } });
+    case 'dns_unavailable':
+      return new ApiError('service_unavailable', { fields: { message: DNS_UNAVAILABLE } });
     case 'idempotency_conflict':
+      return new ApiError('idempotency_conflict', { retryAfterSeconds: refusal.retryAfterSeconds });
+    case 'resource_rejected':
+      return new ApiError('internal_error');
     case 'queue_paused':
+      return new ApiError('queue_paused');
     case 'queue_full':
-      return new ApiError(refusal.reason);
+      return queueFull('installation');
+    case 'organisation_full':
+      return queueFull('organisation');
   }
+}
+
+function queueFull(limit: QueueLimit): ApiError {
+  return new ApiError('queue_full', { fields: { message: QUEUE_FULL[limit], limit } });
 }

@@ -4,13 +4,22 @@ import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Tracer } from '../../platform/tracing.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import type { StoredAnswer } from '../../stores/submissions/idempotency.ts';
 import type { Origin } from '../../stores/submissions/scan-resources.ts';
 import type { ApiStores } from '../dependencies.ts';
+import type { QueueGate } from './queue-gate.ts';
 import type { SubmissionRefusal } from './refusals.ts';
 
-/** How long one request owns its idempotency key. After that, a repeated request takes over the same scan. */
-export const LEASE_SECONDS = 60;
+/**
+ * How long one request owns its idempotency key. After that, a repeated request takes over the same scan. Short, because a
+ * caller waits for it after a crash. A request that is slower shares its scan with the repeated one, and both end alike.
+ */
+export const LEASE_SECONDS = 15;
+
+/** The response to an accepted submission. */
+export interface AcceptedAnswer {
+  headers: Record<string, string>;
+  body: unknown;
+}
 
 export interface SubmissionRequest {
   organisation: string;
@@ -25,23 +34,24 @@ export interface SubmissionRequest {
 }
 
 export type SubmissionOutcome =
-  /** `replayed`: this is the stored response to the first request with this key, and nothing was charged. */
-  { ok: true; answer: StoredAnswer; replayed: boolean } | SubmissionRefusal;
+  /** `replayed`: this is the response to an earlier request with this key, and nothing was charged. */
+  { ok: true; answer: AcceptedAnswer; replayed: boolean } | SubmissionRefusal;
 
 export interface Submissions {
-  /** @throws DependencyDown if a dependency is down. Nothing is charged then, and nothing will be charged later. */
+  /** @throws DependencyDown if a dependency is down. Nothing is charged then, except if the database fails before it can abandon the scan */
   submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome>;
 }
 
 export interface SubmissionDeps {
-  stores: Pick<ApiStores, 'credits' | 'scans' | 'idempotency' | 'queueStates' | 'scanResources'>;
+  stores: Pick<ApiStores, 'credits' | 'scans' | 'idempotency' | 'scanResources'>;
   resolver: Resolver;
   clock: () => Date;
   tracer: Tracer;
   newId: () => string;
   namespace: string;
   targets: TargetRules;
-  maxLiveScans: number;
-  /** Builds the response for an accepted row. It is stored for repeated requests. */
-  answerFor: (row: ScanRow) => StoredAnswer;
+  queueGate: QueueGate;
+  maxLiveScansPerOrganisation: number;
+  /** Builds the response for an accepted row, also for repeated requests: it may use only fields that do not change. */
+  answerFor: (row: ScanRow) => AcceptedAnswer;
 }

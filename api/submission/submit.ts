@@ -1,83 +1,99 @@
-/** Submits a scan: claims the idempotency key, checks target and queue, charges, and stores the response. */
+/** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
 import { judgeScanUrl } from '../../core/scan/targets.ts';
-import type { Logger } from '../../platform/logger.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { OwnedClaim } from '../../stores/submissions/idempotency.ts';
 import { bestEffort } from './best-effort.ts';
 import { createCharge, step, type Attempt, type Charge } from './charge.ts';
 import type { SubmissionRefusal } from './refusals.ts';
 import { LEASE_SECONDS, type SubmissionDeps, type SubmissionOutcome, type SubmissionRequest, type Submissions } from './submission.ts';
 
-/** An idempotency key that this submission owns. */
-interface OwnedKey {
-  key: string;
-  holder: string;
+/** An idempotency key that this request owns. */
+interface Claimed {
+  claim: OwnedClaim;
+  /** An earlier request may be submitting the same scan. */
+  resumed: boolean;
+  /** The row that the earlier request created. */
+  row: ScanRow | null;
 }
 
 export function createSubmissions(deps: SubmissionDeps): Submissions {
   const charge = createCharge(deps);
+
   return {
     async submit(request, requestLogger) {
-      const claim = await claimKey(deps, request);
-      if (!claim.ok) return claim;
-      if ('answer' in claim) return { ok: true, answer: claim.answer, replayed: true };
-      const logger = requestLogger.child({ scan: claim.scanId, organisation: request.organisation });
-      return submitOwned(deps, charge, { request, scanId: claim.scanId, startedAt: claim.startedAt, logger }, claim.owned);
+      const attemptOf = (scanId: string, resumed: boolean, row: ScanRow | null): Attempt => {
+        const logger = requestLogger.child({ scan: scanId, organisation: request.organisation });
+        return { request, scanId, resumed, row, startedAt: deps.clock(), logger };
+      };
+      if (request.idempotency === null) return submitOnce(deps, charge, attemptOf(deps.newId(), false, null));
+      const claimed = await claimKey(deps, request, request.idempotency);
+      if ('ok' in claimed) return claimed;
+      const { claim, resumed, row } = claimed;
+      return submitClaimed(deps, charge, attemptOf(claim.scanId, resumed, row), claim);
     },
   };
 }
 
-type KeyClaim =
-  | { ok: true; scanId: string; startedAt: Date; owned: OwnedKey | null }
-  | { ok: true; answer: Extract<SubmissionOutcome, { ok: true }>['answer'] }
-  | SubmissionRefusal;
-
-/** Claims the request's idempotency key, if any, so that only one of several equal requests submits. */
-async function claimKey(deps: SubmissionDeps, request: SubmissionRequest): Promise<KeyClaim> {
-  const startedAt = deps.clock();
-  const scanId = deps.newId();
-  const { organisation, idempotency } = request;
-  if (idempotency === null) return { ok: true, scanId, startedAt, owned: null };
-  const claim = await step(deps, 'claim idempotency key', request, () =>
-    deps.stores.idempotency.claim({ organisation, ...idempotency, scanId, leaseSeconds: LEASE_SECONDS }),
+/**
+ * Claims the request's idempotency key, so that only one of several equal requests submits. The row of the scan that the key
+ * names comes first: once it is accepted, its response is the answer, whatever the queue, the target or the lease say now.
+ */
+async function claimKey(
+  deps: SubmissionDeps,
+  request: SubmissionRequest,
+  idempotency: NonNullable<SubmissionRequest['idempotency']>,
+): Promise<Claimed | SubmissionOutcome> {
+  const { idempotency: keys, scans } = deps.stores;
+  const { organisation } = request;
+  const claimed = await step(deps, 'claim idempotency key', request, () =>
+    keys.claim({ organisation, ...idempotency, scanId: deps.newId(), leaseSeconds: LEASE_SECONDS }),
   );
-  if (claim.ok) return { ok: true, scanId: claim.scanId, startedAt, owned: { key: idempotency.key, holder: claim.holder } };
-  if (claim.reason === 'answered') return { ok: true, answer: claim.answer };
-  return { ok: false, reason: claim.reason === 'in_progress' ? 'idempotency_conflict' : 'idempotency_reused' };
+  if (claimed.ok && !claimed.claim.takenOver) return { claim: claimed.claim, resumed: false, row: null };
+  if (!claimed.ok && claimed.reason === 'reused') return { ok: false, reason: 'idempotency_reused' };
+  const row = await scans.find(claimed.ok ? claimed.claim.scanId : claimed.scanId);
+  if (row?.submission === 'accepted') return { ok: true, answer: deps.answerFor(row), replayed: true };
+  if (!claimed.ok) return conflict(claimed.leaseMs);
+  if (row?.submission !== 'abandoned') return { claim: claimed.claim, resumed: true, row };
+  // That scan will never run, so this request submits another one.
+  const restarted = await keys.restart(claimed.claim, deps.newId());
+  return restarted === null ? conflict(LEASE_SECONDS * 1000) : { claim: restarted, resumed: false, row: null };
 }
 
-/** Submits the scan, then stores the response under the owned key, or releases the key if the scan was not accepted. */
-async function submitOwned(deps: SubmissionDeps, charge: Charge, attempt: Attempt, owned: OwnedKey | null): Promise<SubmissionOutcome> {
-  const { request, logger } = attempt;
-  let charged: Awaited<ReturnType<Charge>>;
+function conflict(leaseMs: number): SubmissionRefusal {
+  return { ok: false, reason: 'idempotency_conflict', retryAfterSeconds: Math.max(1, Math.ceil(leaseMs / 1000)) };
+}
+
+/** Submits under a claimed key, which can be claimed again at once if the scan is not accepted. */
+async function submitClaimed(deps: SubmissionDeps, charge: Charge, attempt: Attempt, claim: OwnedClaim): Promise<SubmissionOutcome> {
+  const { idempotency } = deps.stores;
+  const { logger } = attempt;
+  const free = (end: () => Promise<void>) => bestEffort('an idempotency key stays claimed until its lease ends', logger, end);
   try {
-    charged = (await step(deps, 'judge target and queue', request, () => refusalBeforeCharge(deps, request))) ?? (await charge(attempt));
+    const outcome = await submitOnce(deps, charge, attempt);
+    if (!outcome.ok) await free(() => idempotency.remove(claim));
+    return outcome;
   } catch (error) {
-    await release(deps, request, owned, logger);
+    // The scan may still be accepted, so the key keeps naming it.
+    await free(() => idempotency.release(claim));
     throw error;
   }
-  if (!charged.ok) {
-    await release(deps, request, owned, logger);
-    return charged;
-  }
-  const answer = deps.answerFor(charged.row);
-  // The scan runs even if its response cannot be stored. A repeated request then finds the row by its scan ID.
-  await bestEffort('the response of an idempotency key was not stored', logger, async () => {
-    if (owned) await deps.stores.idempotency.complete(request.organisation, owned.key, answer, owned.holder);
-  });
-  return { ok: true, answer, replayed: false };
+}
+
+async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt): Promise<SubmissionOutcome> {
+  const { request } = attempt;
+  const refusal = await step(deps, 'judge target and queue', request, () => refusalBeforeCharge(deps, request));
+  if (refusal !== null) return refusal;
+  const charged = await charge(attempt);
+  return charged.ok ? { ok: true, answer: deps.answerFor(charged.row), replayed: charged.replayed } : charged;
 }
 
 /** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
   const target = await judgeScanUrl(request.options.url, deps.targets, deps.resolver);
-  if (!target.ok) return { ok: false, reason: 'target_refused', target };
-  const queue = await deps.stores.queueStates.read();
-  if (queue.paused) return { ok: false, reason: 'queue_paused' };
-  if (queue.live >= deps.maxLiveScans) return { ok: false, reason: 'queue_full' };
-  return null;
-}
-
-async function release(deps: SubmissionDeps, request: SubmissionRequest, owned: OwnedKey | null, logger: Logger): Promise<void> {
-  await bestEffort('an idempotency key was not released and stays claimed until its lease ends', logger, async () => {
-    if (owned) await deps.stores.idempotency.release(request.organisation, owned.key, owned.holder);
-  });
+  if (!target.ok) {
+    const { reason, message } = target;
+    return reason === 'dns_unavailable' ? { ok: false, reason } : { ok: false, reason: 'target_refused', target: { reason, message } };
+  }
+  const reason = await deps.queueGate();
+  return reason === null ? null : { ok: false, reason };
 }

@@ -1,22 +1,26 @@
 /** The texts of --help. */
 
+import { PHASES } from '../../core/scan/phases.ts';
 import { SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../options.ts';
 
 const rows = (options: readonly OptionHelp[]): string =>
   options.map(({ option, meaning }) => `  ${option.padEnd(20)} ${meaning}`).join('\n');
+
+const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
+                       it does not limit the scan itself`;
 
 const OUTPUT = `Output:
   --pdf FILE           save the PDF report
   --export FILE        save the JSON export
   --json               print the result as JSON, and no progress
   --quiet              print only errors
-  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300)`;
+${MAX_WAIT}`;
 
 const EXITS = `Exit codes:
   0    passed, or done without thresholds
   1    did not pass
   2    no verdict could be determined: invalid arguments, no network, no credits, a scan that failed without thresholds, …
-  130  interrupted (143: terminated); the scan continues, and curbcut follow resumes`;
+  130  interrupted (143: terminated); the scan continues: curbcut follow resumes, curbcut cancel ends it`;
 
 const ENVIRONMENT = `Environment:
   CURBCUT_URL          the address of the service
@@ -28,6 +32,8 @@ export const HELP = `curbcut: tests the accessibility of web sites with a Curbcu
 Usage:
   curbcut scan URL [options]    submit a scan and wait for its verdict
   curbcut follow ID [options]   follow a scan that was submitted earlier
+  curbcut cancel ID [options]   cancel a scan
+  curbcut list [options]        list the scans of your organisation
   curbcut --version
   curbcut COMMAND --help        show all options
 
@@ -60,6 +66,41 @@ Follows a scan to its end. The result of a completed scan is printed at once.
 ${OUTPUT}
 
 ${EXITS}
+
+${ENVIRONMENT}
+`;
+
+export const CANCEL_HELP = `Usage: curbcut cancel ID [options]
+
+Cancels a scan. Its tested pages are charged, the other credits are released. The scan ends within seconds; curbcut follow
+waits for its end.
+
+Options:
+  --json               print the state of the scan as JSON
+  --quiet              print only errors
+${MAX_WAIT}
+
+Exit codes:
+  0    the scan is being canceled, or was canceled before
+  1    the scan has already ended otherwise
+  2    the scan could not be canceled: an unknown ID, invalid arguments, no network, …
+
+${ENVIRONMENT}
+`;
+
+export const LIST_HELP = `Usage: curbcut list [options]
+
+Lists the scans of your organisation, newest first.
+
+Options:
+  --status STATUS      only scans in this phase: ${PHASES.join(', ')}
+  --limit N            the maximum number of scans (1 to 1000, default 20)
+  --json               print the scans as JSON; next_cursor is null if there are no more
+${MAX_WAIT}
+
+Exit codes:
+  0    the scans were listed, even if the list is empty
+  2    the scans could not be listed: invalid arguments, a rejected key, no network, …
 
 ${ENVIRONMENT}
 `;

@@ -1,22 +1,25 @@
-/** The options that every command shares, and the output at the end of a scan. */
+/** What the commands share: options, the connection to the service, and the output at the end of a scan. */
 import { parseArgs } from 'node:util';
-import type { Client } from '../client.ts';
+import { createClient, type Client } from '../service/client.ts';
+import { readEnvironment } from '../config.ts';
 import { CliError, errorMessage, UsageError } from '../errors.ts';
-import { followScan } from '../follow.ts';
-import type { ScanResult } from '../messages.ts';
+import { followScan } from '../service/follow.ts';
+import type { ScanResult } from '../service/messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
-import { saveReports, type Files } from '../reports.ts';
+import { saveReports, type Files } from '../service/reports.ts';
 import { exitCodeOf, renderSummary } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
-export const OUTPUT_OPTIONS = {
-  pdf: { type: 'string' },
-  export: { type: 'string' },
+/** The options of every command. */
+export const COMMON_OPTIONS = {
   json: { type: 'boolean', default: false },
   quiet: { type: 'boolean', default: false },
   'max-wait': { type: 'string', default: '300' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
+
+/** The options of the commands that follow a scan. */
+export const OUTPUT_OPTIONS = { pdf: { type: 'string' }, export: { type: 'string' }, ...COMMON_OPTIONS } as const;
 
 /** What a command needs of its process. */
 export interface CliContext {
@@ -27,14 +30,29 @@ export interface CliContext {
   /** Aborted on SIGINT or SIGTERM; the reason is the signal's name. */
   signal: AbortSignal;
   sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** A monotonic clock in milliseconds. */
+  now(): number;
   newId(): string;
 }
 
-/** Identifies the scan of an interrupted command, so that the caller can resume it. */
-export interface ScanReference {
-  scanId: string | null;
-  /** Sent with the submission. */
-  idempotencyKey: string | null;
+/** What an interrupted command leaves behind, so that the caller can go on. */
+export interface Aftermath {
+  /** What to do next, in lines. Empty: nothing was changed. */
+  hint: string[];
+  /** Whether a scan certainly runs. Otherwise the hint applies only if a request was not answered. */
+  submitted: boolean;
+}
+
+/** The aftermath of a command that follows a scan. */
+export function scanContinues(aftermath: Aftermath, scanId: string): void {
+  aftermath.submitted = true;
+  aftermath.hint = ['The scan continues.', `To follow it again: curbcut follow ${scanId}`, `To cancel it: curbcut cancel ${scanId}`];
+}
+
+/** Connects to the service that the environment names. @throws CliError that names every variable to set */
+export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<Output, 'maxWaitSeconds' | 'progress'>): Client {
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
+  return createClient({ ...context, baseUrl, apiKey, maxWaitSeconds, onWait: waitNote(progress) });
 }
 
 export interface Output {
@@ -64,6 +82,19 @@ export function numberOf(command: string, option: string, text: string | undefin
   if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
     throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of at least 0.`, command);
   return number;
+}
+
+/** The only argument of a command. @throws UsageError */
+export function onlyArgument(command: string, name: string, positionals: readonly string[]): string {
+  const [argument, ...others] = positionals;
+  if (argument === undefined) throw new UsageError(`The ${name} is missing.`, command);
+  noMoreArguments(command, others);
+  return argument;
+}
+
+/** @throws UsageError */
+export function noMoreArguments(command: string, others: readonly string[]): void {
+  if (others.length > 0) throw new UsageError(`Too many arguments: ${others.join(' ')}`, command);
 }
 
 /** Interprets the shared options. */

@@ -1,11 +1,20 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
-import { createClient, type Submission } from '../client.ts';
-import { UsageError } from '../errors.ts';
-import { THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../options.ts';
-import { checkFiles } from '../reports.ts';
-import { readEnvironment } from '../config.ts';
+import type { Submission } from '../service/client.ts';
+import { idempotencyKeyOf, THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../options.ts';
+import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, numberOf, outputOf, parse, followAndReport, waitNote, type ScanReference, type CliContext } from './output.ts';
+import {
+  OUTPUT_OPTIONS,
+  connect,
+  followAndReport,
+  numberOf,
+  onlyArgument,
+  outputOf,
+  parse,
+  scanContinues,
+  type Aftermath,
+  type CliContext,
+} from './output.ts';
 
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
@@ -17,15 +26,13 @@ const OPTIONS = {
 } as const;
 
 /** Runs the command. @returns its exit code @throws CliError */
-export async function scan(args: readonly string[], context: CliContext, reference: ScanReference): Promise<number> {
+export async function scan(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
   const { values, positionals } = parse('scan', args, OPTIONS);
   if (values.help) {
     context.stdout.write(SCAN_HELP);
     return 0;
   }
-  const [url, ...others] = positionals;
-  if (url === undefined) throw new UsageError('The URL is missing.', 'scan');
-  if (others.length > 0) throw new UsageError(`Too many arguments: ${others.join(' ')}`, 'scan');
+  const url = onlyArgument('scan', 'URL', positionals);
   const submission: Submission = {
     url,
     thresholds: thresholdsFrom(values),
@@ -33,15 +40,16 @@ export async function scan(args: readonly string[], context: CliContext, referen
     ...wcagOf(values.wcag),
     partial: values.partial,
   };
+  const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);
-  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
+  const client = connect(context, output);
   await checkFiles(output.files);
-  const client = createClient({ ...context, baseUrl, apiKey, maxWaitSeconds: output.maxWaitSeconds, onWait: waitNote(output.progress) });
-  const idempotencyKey = values['idempotency-key'] ?? context.newId();
-  reference.idempotencyKey = idempotencyKey;
+  aftermath.hint = [
+    `It is unknown whether a scan was submitted. To find out without being charged twice, run the same command with --idempotency-key ${idempotencyKey}`,
+  ];
   try {
     const accepted = await client.submit(submission, idempotencyKey);
-    reference.scanId = accepted.scan_id;
+    scanContinues(aftermath, accepted.scan_id);
     output.progress.note(`Scan ${accepted.scan_id}`);
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);

@@ -20,10 +20,12 @@ export const REQUEST_ID = /^[A-Za-z0-9][A-Za-z0-9._:~+/=@-]{0,127}$/;
 export const TRACEPARENT_ANNOTATION = 'curbcut.dev/traceparent';
 /** On Jobs, pods and Secrets: the ID of their scan. */
 export const SCAN_ID_LABEL = 'curbcut.dev/scan-id';
-/** On scans and the objects that they own: the organisation that is charged. */
+/** On scans and the objects that they own: the organisation that is charged, for people. Authors can change it. */
 export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
 /** Delays the deletion of a scan until its credits are settled and its end is stored in MongoDB. */
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
+/** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */
+export const DEFAULT_CLASS = 'curbcut';
 /** The name of the only queue. */
 export const DEFAULT_QUEUE = 'default';
 
@@ -59,6 +61,8 @@ export interface Condition {
 }
 
 export interface AccessibilityScanSpec extends GivenOptions {
+  /** The operator class: only operators of this class act on the scan. Immutable. */
+  class?: string;
   /** A Secret in the scan's namespace with the site's credentials. The pod mounts it; the operator never reads it. */
   auth?: { secretRef: { name: string } };
   cancel?: boolean;
@@ -78,6 +82,8 @@ export interface AccessibilityScanSpec extends GivenOptions {
 
 export interface AccessibilityScanStatus extends OutcomeStatus {
   phase?: Phase;
+  /** The organisation that is charged. Set once, when the scan is vetted. Decisions read this field, never the label. */
+  organisation?: string;
   conditions?: Condition[];
   observedGeneration?: number;
   startTime?: string;
@@ -89,6 +95,8 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   jobName?: string;
   /** The pod of the last attempt. */
   podName?: string;
+  /** The uid of a Job that succeeded without results and was replaced. A scan's Job is replaced at most once. */
+  replacedJob?: string;
   /** The API paths that return the report links, relative to its base address, and the stored objects that were verified. */
   reports?: {
     pdf: string;
@@ -103,8 +111,14 @@ export interface AccessibilityScan extends KubernetesObject {
 }
 
 export interface ScanQueue extends KubernetesObject {
-  spec: { paused?: boolean; maxRunning?: number };
-  status?: { queued: number; running: number; oldestWaitSeconds: number; observedGeneration?: number };
+  spec: { paused?: boolean; maxRunning?: number; maxRunningPerOrganisation?: number; maxStartingPerOrganisation?: number };
+  status?: {
+    queued: number;
+    running: number;
+    oldestWaitSeconds: number;
+    observedGeneration?: number;
+    conditions?: Condition[];
+  };
 }
 
 /**
@@ -116,6 +130,11 @@ export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string 
   if (given !== undefined && scan.metadata.namespace === apiNamespace) return given;
   if (scan.metadata.uid === undefined) throw new TypeError('a scan that was read from the API server has a uid');
   return scan.metadata.uid;
+}
+
+/** Returns the scan's operator class. The custom resource definition sets the default, except on objects older than the field. */
+export function classOf(scan: AccessibilityScan): string {
+  return scan.spec.class ?? DEFAULT_CLASS;
 }
 
 /** Returns the ID of the request that submitted the scan, or undefined if it is missing or unsafe: any user can write annotations. */
@@ -138,9 +157,4 @@ export function resourceNameOf(scanId: string): string {
 /** The name of a scan's Job. Each scan has one Job. */
 export function jobNameOf(scanId: string): string {
   return `scan-${scanId}`;
-}
-
-/** The name of the Secret that holds the input of a scan's pod. */
-export function secretNameOf(scanId: string): string {
-  return `scan-${scanId}-input`;
 }

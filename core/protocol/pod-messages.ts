@@ -41,8 +41,11 @@ export function podIdentity(counts: Record<keyof typeof POD_IDENTITY_ANNOTATIONS
   return { attempt: counts.JOB_INDEX_FAILURE_COUNT + counts.JOB_INDEX_IGNORED_FAILURE_COUNT, shard: counts.JOB_COMPLETION_INDEX };
 }
 
-/** Presigned PUT URLs for the objects of one attempt at one shard. */
-const UploadSlot = Type.Object({ ...identity, export: Type.String(), pdf: Type.String() });
+/**
+ * Presigned PUT URLs for the objects of one attempt at one shard. `result` is for the pod's last upload: its message
+ * `stored`, by which the operator finds the results if it missed the message.
+ */
+const UploadSlot = Type.Object({ ...identity, export: Type.String(), pdf: Type.String(), result: Type.String() });
 
 /**
  * Returns the upload slot of a pod: its own attempt's, or the last one for an attempt beyond it. Attempts that share a slot
@@ -70,8 +73,10 @@ export const PodInput = Type.Object({
   uploads: Type.Array(UploadSlot, { minItems: 1, maxItems: 1000 }),
   /** Access to the message bus. Absent if the bus cannot restrict a user to one scan; the pod then sends no progress. */
   messages: Type.Optional(Type.Object({ url: Type.String(), subject: Type.String(), jwt: Type.String(), seed: Type.String() })),
-  /** The time by which the pod must end, RFC 3339. */
+  /** The time by which the pod must have tested its pages, RFC 3339. */
   deadline: Type.String(),
+  /** The time by which the pod must have stored its results, RFC 3339. Later than `deadline`, for outages of the object store. */
+  uploadDeadline: Type.String(),
   /** CIDRs, host names or `address:port` that are exempt from the address rule. */
   allowTargets: Type.Array(Type.String()),
   /** CIDRs that are refused although their addresses are public, such as the cluster's own. */
@@ -104,7 +109,10 @@ export const PodProgress = Type.Object(
 );
 export type PodProgress = Static<typeof PodProgress>;
 
-/** The pod stored its results. This is the last message of a successful scan, and its termination message. */
+/**
+ * The pod stored its results. This is the last message of a successful scan, its termination message, and the content of the
+ * last object that it uploads.
+ */
 export const PodStored = Type.Object(
   {
     kind: Type.Literal('stored'),

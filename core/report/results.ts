@@ -1,6 +1,7 @@
 /** The parts of a report that are derived from its pages. The operator derives them again to verify the scanner's. */
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
+import { countPages } from './coverage.ts';
 import { groupViolations } from './root-causes.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
 import { SCORE_VERSION, countViolations, scanScore, sumCounts } from './score.ts';
@@ -27,11 +28,7 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
     tested.map((page) => page.rules),
     violations.total,
   );
-  const outcome: Outcome = {
-    score: value,
-    violations,
-    pages: { scanned: tested.length, failed: pages.length - tested.length, total: pages.length },
-  };
+  const outcome: Outcome = { score: value, violations, pages: countPages(pages) };
   return {
     outcome,
     verdict: judge(thresholds, outcome),
@@ -39,6 +36,7 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
       value,
       score_version: SCORE_VERSION,
       pages_tested: tested.length,
+      pages_attempted: outcome.pages.total,
       pages_found: pages.length,
       needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
     },
@@ -48,6 +46,6 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
 
 /** Returns the outcome of a report. */
 export function outcomeOf({ score, counts }: Pick<Report, 'score' | 'counts'>): Outcome {
-  const { value, pages_tested: scanned, pages_found: total } = score;
+  const { value, pages_tested: scanned, pages_attempted: total } = score;
   return { score: value, violations: counts, pages: { scanned, failed: total - scanned, total } };
 }

@@ -44,7 +44,7 @@ export const ReportViolation = Type.Object(
 );
 export type ReportViolation = Static<typeof ReportViolation>;
 
-/** Why a page was found but not tested. */
+/** Why a page was found but not tested. `coverage.ts` says which of them count as attempted. */
 export const PAGE_FAILURES = [
   'navigation_failed',
   'timeout',
@@ -53,6 +53,7 @@ export const PAGE_FAILURES = [
   'crashed',
   'refused',
   'redirected_away',
+  'robots_disallowed',
   'sign_in_page',
   'bot_wall',
   'download',
@@ -82,7 +83,7 @@ export const TestedPage = Type.Object(
 );
 export type TestedPage = Static<typeof TestedPage>;
 
-/** A page that could not be tested. It is not charged and does not affect the score. */
+/** A page that was not tested. It is not charged and does not affect the score. */
 export const UntestedPage = Type.Object(
   {
     url: Type.String(),
@@ -143,6 +144,9 @@ export const Report = Type.Object(
         value: Type.Number({ minimum: 0, maximum: 100 }),
         score_version: Type.Integer(),
         pages_tested: Type.Integer({ minimum: 1 }),
+        /** Tested pages, and pages that were tried and could not be tested. The coverage is computed from them. */
+        pages_attempted: Type.Integer({ minimum: 1 }),
+        /** All pages in `pages`. */
         pages_found: Type.Integer({ minimum: 1 }),
         /** Elements that a person must check. They do not affect the score. */
         needs_review: Count,

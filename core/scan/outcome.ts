@@ -5,7 +5,7 @@ export interface Outcome {
   /** 0 to 100, one decimal. */
   score: number;
   violations: Counts;
-  /** At the end of a scan `total` is `scanned` plus `failed`. */
+  /** At the end of a scan `total` is the number of attempted pages: `scanned` plus `failed`. */
   pages: PageProgress;
 }
 

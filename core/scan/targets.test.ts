@@ -79,8 +79,13 @@ describe('judgeTarget', () => {
     ['a name without a dot', 'http://intranet/', 'private_address', /private name/],
     ['a private address', 'http://10.0.0.1/', 'private_address', /^10\.0\.0\.1 is a private, loopback/],
     ['the metadata service of Azure', 'http://168.63.129.16/', 'private_address', /reserved/],
-    ['a name with one private address', 'http://mixed.example/', 'private_address', /^mixed\.example resolves to 10\.1\.2\.3, a private/],
-    ['a name that resolves to an invalid address', 'http://odd.example/', 'unresolvable', /odd\.example resolves to none/],
+    [
+      'a name with one private address',
+      'http://mixed.example/',
+      'private_address',
+      /^mixed\.example resolves to a private, loopback or otherwise reserved address; only/,
+    ],
+    ['a name that resolves to an invalid address', 'http://odd.example/', 'unresolvable', /^odd\.example cannot be resolved\.$/],
     ['a name without addresses', 'http://empty.example/', 'unresolvable', /^empty\.example cannot be resolved\.$/],
     ['a name that does not exist', 'http://nowhere.example/', 'unresolvable', /cannot be resolved/],
   ];

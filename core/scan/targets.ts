@@ -27,8 +27,8 @@ export type Resolution = { ok: true; addresses: string[] } | { ok: false; reason
 export interface Resolver {
   /**
    * Resolves a host name to all its addresses, within a bounded time. Never rejects.
-   * @param options.configured the installation's configuration names this host, so it may be in a hosts file or need the
-   * search domains of the system, such as a Service name. Other names are absolute
+   * @param options.configured the installation's configuration names this host, so it may need the search domains of the
+   * system, such as a Service name. Other names are absolute
    */
   resolve(hostname: string, options?: { configured: boolean }): Promise<Resolution>;
 }
@@ -104,13 +104,15 @@ export async function judgeTarget(url: URL, rules: TargetRules, resolver: Resolv
   const resolution = await resolver.resolve(url.hostname, { configured });
   const addresses = resolution.ok ? resolution.addresses : [];
   if (configured) return { ok: true, addresses };
+  // The messages name no address, so that callers cannot map a private network.
+  const unresolvable = `${url.hostname} cannot be resolved.`;
   if (addresses.length === 0) {
     const reason = !resolution.ok && resolution.reason === 'unavailable' ? 'dns_unavailable' : 'unresolvable';
-    return refuse(reason, `${url.hostname} cannot be resolved.`);
+    return refuse(reason, unresolvable);
   }
   for (const address of addresses) {
     const one = judgeAddress(address, portOf(url), rules);
-    if (!one.ok) return refuse(one.reason, `${url.hostname} resolves to ${address}, ${RESERVED}`);
+    if (!one.ok) return refuse(one.reason, one.reason === 'unresolvable' ? unresolvable : `${url.hostname} resolves to ${RESERVED}`);
   }
   return { ok: true, addresses };
 }

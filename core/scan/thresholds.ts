@@ -1,6 +1,7 @@
 /** Thresholds: one table, from which the schemas, the command line's options, the verdict and the PDF's table are derived. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { oneOf } from '../schemas.ts';
+import { coverageOf } from './counts.ts';
 import { IMPACTS, impactsFrom, type Impact } from './impacts.ts';
 import type { Outcome } from './outcome.ts';
 
@@ -12,8 +13,11 @@ interface ThresholdDefinition<Schema extends TSchema, Measured> {
   measure(outcome: Outcome, allowed: Static<Schema>): Measured;
   isMet(measured: Measured, allowed: Static<Schema>): boolean;
   /** One sentence with the measured and the allowed value. */
-  missed(measured: Measured, allowed: Static<Schema>): string;
+  missed(measured: Measured, allowed: Static<Schema>, outcome: Outcome): string;
 }
+
+/** The minimum coverage of a scan that has another threshold: a gate must not pass on a few of its pages. */
+export const DEFAULT_MIN_COVERAGE = 50;
 
 const define = <Schema extends TSchema, Measured extends number | Partial<Record<Impact, number>>>(
   definition: ThresholdDefinition<Schema, Measured>,
@@ -50,7 +54,22 @@ export const THRESHOLDS = {
         .map(([impact, count]) => `${count} ${impact}`)
         .join(', ')}.`,
   }),
+  minCoverage: define({
+    schema: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: `The minimum coverage (tested ÷ attempted pages) in percent; ${DEFAULT_MIN_COVERAGE} if only other thresholds are set.`,
+    }),
+    flag: ['min-coverage', 'N'],
+    measure: ({ pages }) => coverageOf(pages),
+    isMet: (measured, allowed) => measured >= allowed,
+    missed: (measured, allowed, { pages }) => `The coverage is ${measured}%, below the minimum of ${allowed}%: ${testedOf(pages)}.`,
+  }),
 };
+
+/** Attempted, not found: pages that were never tried say nothing about the site. */
+const testedOf = ({ scanned, failed }: Outcome['pages']): string =>
+  `${scanned} of ${scanned + failed} ${scanned + failed === 1 ? 'page' : 'pages'} could be tested`;
 
 type Table = typeof THRESHOLDS;
 export type ThresholdName = keyof Table;
@@ -70,7 +89,10 @@ export type ThresholdCheck = {
   [K in ThresholdName]: { name: K; allowed: NonNullable<Thresholds[K]>; measured: ReturnType<Table[K]['measure']>; met: boolean };
 }[ThresholdName];
 
-/** `passed` is null without thresholds. `message` describes each missed threshold, and is null if all were met. */
+/**
+ * `passed` is null without thresholds. `message` has a sentence for each missed threshold, and states the coverage if it is
+ * below 100 %, whatever the verdict; otherwise it is null.
+ */
 export interface Verdict {
   passed: boolean | null;
   message: string | null;
@@ -81,10 +103,16 @@ export function hasThresholds(thresholds: Thresholds): boolean {
   return THRESHOLD_NAMES.some((name) => thresholds[name] !== undefined);
 }
 
-/** Measures every threshold that was set, in the table's order. */
+/** Adds the default of the coverage. Stored options and exports keep what the caller sent, so that only the verdict has it. */
+function withDefaultCoverage(thresholds: Thresholds): Thresholds {
+  return hasThresholds(thresholds) ? { ...thresholds, minCoverage: thresholds.minCoverage ?? DEFAULT_MIN_COVERAGE } : {};
+}
+
+/** Measures every threshold that applies, in the table's order: those that were set, and the default of the coverage. */
 export function checkThresholds(thresholds: Thresholds, outcome: Outcome): ThresholdCheck[] {
+  const applied = withDefaultCoverage(thresholds);
   return THRESHOLD_NAMES.flatMap((name) => {
-    const allowed = thresholds[name];
+    const allowed = applied[name];
     if (allowed === undefined) return [];
     const { measure, isMet } = THRESHOLDS[name] as AnyDefinition;
     const measured = measure(outcome, allowed);
@@ -94,14 +122,19 @@ export function checkThresholds(thresholds: Thresholds, outcome: Outcome): Thres
 
 /** The verdict over a finished scan (decisions, "Scan results"). */
 export function judge(thresholds: Thresholds, outcome: Outcome): Verdict {
-  if (!hasThresholds(thresholds)) return { passed: null, message: null };
   const missed = checkThresholds(thresholds, outcome).filter(({ met }) => !met);
-  if (missed.length === 0) return { passed: true, message: null };
+  const sentences = missed.map(({ name, measured, allowed }) => (THRESHOLDS[name] as AnyDefinition).missed(measured, allowed, outcome));
+  const coverage = coverageOf(outcome.pages);
+  if (coverage < 100 && !missed.some(({ name }) => name === 'minCoverage'))
+    sentences.push(`${COVERAGE_NOTE} ${coverage}% (${testedOf(outcome.pages)}).`);
   return {
-    passed: false,
-    message: missed.map(({ name, measured, allowed }) => (THRESHOLDS[name] as AnyDefinition).missed(measured, allowed)).join(' '),
+    passed: hasThresholds(thresholds) ? missed.length === 0 : null,
+    message: sentences.length === 0 ? null : sentences.join(' '),
   };
 }
+
+/** The start of the sentence that states a coverage below 100 % that is sufficient. */
+export const COVERAGE_NOTE = 'Coverage:';
 
 /** `passed` of a scan that ended without a result. With thresholds it is false: a build must not pass because its scan failed. */
 export function judgeWithoutResult(thresholds: Thresholds): boolean | null {

@@ -1,4 +1,4 @@
-// `helm test`: waits until the API is ready, then scans one page and follows it to its verdict.
+// `helm test`: waits until the API responds, then scans one page and follows it to its verdict.
 const { API_URL, API_KEY, TARGET } = process.env;
 const until = Date.now() + 240_000;
 const pause = (ms = 500) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -9,12 +9,12 @@ function fail(message) {
 }
 
 for (;;) {
-  const problem = await fetch(`${API_URL}/readyz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
+  const problem = await fetch(`${API_URL}/healthz`).then((answer) => (answer.ok ? '' : answer.text()), (error) => String(error.cause ?? error));
   if (problem === '') break;
-  if (Date.now() > until) fail(`The API is not ready: ${problem}`);
+  if (Date.now() > until) fail(`The API does not respond: ${problem}`);
   await pause();
 }
-console.log('The API is ready.');
+console.log('The API responds.');
 if (!API_KEY || !TARGET) {
   console.log('No key (test.apiKeySecret) or no URL (test.url) is set: nothing is scanned.');
   process.exit(0);
@@ -22,8 +22,8 @@ if (!API_KEY || !TARGET) {
 
 const submit = () => ask('/v1/ci/scans', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ url: TARGET, max_pages: 1 }) });
 let submitted = await submit();
-// Other clients may use the same key, which has a rate limit.
-while (submitted.status === 429 && Date.now() < until) {
+// Other clients may use the same key, which has a rate limit; the object store or the Kubernetes API may still be starting.
+while ([429, 503].includes(submitted.status) && Date.now() < until) {
   await pause(1000 * Number(submitted.headers.get('retry-after')));
   submitted = await submit();
 }

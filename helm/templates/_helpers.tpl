@@ -88,6 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- $own := include "curbcut.connectionsName" . }}
 - { name: HOST, value: 0.0.0.0 }
 - { name: CURBCUT_NAMESPACE, value: {{ include "curbcut.scansNamespace" . | quote }} }
+- { name: CURBCUT_CLASS, value: {{ .Values.scans.class | quote }} }
 {{- if $evaluation }}
 - { name: MONGODB_URL, value: {{ include "curbcut.mongodbUrl" . | quote }} }
 {{- else if .Values.mongodb.existingSecret.name }}
@@ -117,6 +118,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 - { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
 - { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
 - { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }
+- { name: MAX_LIVE_SCANS, value: {{ .Values.scans.maxLive | int64 | quote }} }
+{{- with .Values.scans.maxLivePerOrganisation }}
+- { name: MAX_LIVE_SCANS_PER_ORGANISATION, value: {{ . | int64 | quote }} }
+{{- end }}
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 {{- with $.Values.tracing.headersSecret }}

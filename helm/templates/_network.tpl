@@ -1,45 +1,64 @@
 {{/*
-One egress rule for an address: (dict "url" … "port" default "conf" .Values.networkPolicy.x "closed" true).
-A host in the cluster allows the pods of its namespace, an IPv4 address allows itself, any other name allows any address. If
-"closed" is true, any other name allows nothing; the rule for the public internet then applies to it.
+One egress rule for an address: (dict "root" . "url" … "port" default "conf" .Values.networkPolicy.x "name" "x" "closed" true).
+A Service (mongodb.data.svc), one of its pods (mongodb-0.mongodb.data.svc) or a name without dots allows the pods of its
+namespace, and an IP address allows itself. Every other name needs networkPolicy.NAME.to: the chart must not open any address
+silently. If "closed" is true, such a name allows nothing; the rule for the public internet then applies to it.
 */}}
 {{- define "curbcut.egressTo" -}}
 {{- $hosts := regexReplaceAll "^[^:]+://([^@/]*@)?([^/?]*).*$" .url "${2}" | splitList "," | compact }}
 {{- $peers := list }}
 {{- $ports := list }}
-{{- $any := not $hosts }}
+{{- $unknown := $hosts | empty | ternary (list "an address in a Secret") list }}
 {{- range $hosts }}
-{{- $host := regexReplaceAll ":[0-9]+$" . "" }}
+{{- $host := regexReplaceAll ":[0-9]+$" . "" | trimPrefix "[" | trimSuffix "]" }}
 {{- $ports = append $ports (regexMatch ":[0-9]+$" . | ternary (regexFind "[0-9]+$" . | int) ($.port | int)) }}
-{{- if regexMatch "^[^.]+\\.[^.]+\\.svc(\\.|$)" $host }}
-{{- $peers = append $peers (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" (index (splitList "." $host) 1)))) }}
+{{- if regexMatch "^([^.]+\\.){2,3}svc(\\.|$)" $host }}
+{{- $namespace := regexReplaceAll "^.*?([^.]+)\\.svc(\\..*)?$" $host "${1}" }}
+{{- $peers = append $peers (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $namespace))) }}
 {{- else if regexMatch "^[0-9]+(\\.[0-9]+){3}$" $host }}
 {{- $peers = append $peers (dict "ipBlock" (dict "cidr" (print $host "/32"))) }}
+{{- else if contains ":" $host }}
+{{- $peers = append $peers (dict "ipBlock" (dict "cidr" (print $host "/128"))) }}
+{{- else if not (contains "." $host) }}
+{{- $peers = append $peers (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $.root.Release.Namespace))) }}
 {{- else }}
-{{- $any = true }}
+{{- $unknown = append $unknown $host }}
 {{- end }}
 {{- end }}
-{{- with .conf.to }}{{ $peers = . }}{{ $any = false }}{{ end }}
-{{- $ports = .conf.ports | default ($ports | default (list (.port | int))) | uniq }}
-{{- if or (not $any) (and $peers $.closed) (not $.closed) }}
-- {{ if not $any }}to: {{ $peers | uniq | toJson }}
-  {{ else if $.closed }}to: {{ $peers | uniq | toJson }}
-  {{ end }}ports:
-    {{- range $ports }}
+{{- with .conf.to }}{{ $peers = . }}{{ $unknown = list }}{{ end }}
+{{- if and $unknown (not .closed) }}
+{{- fail (printf "\n\nnetworkPolicy.%s.to is not set: the chart cannot derive the network of %s. List its addresses, such as [{ipBlock: {cidr: 203.0.113.0/24}}], or allow any address: [{ipBlock: {cidr: 0.0.0.0/0}}]" .name (join ", " $unknown)) }}
+{{- end }}
+{{- with $peers | uniq }}
+- to: {{ toJson . }}
+  ports:
+    {{- range $.conf.ports | default ($ports | default (list ($.port | int))) | uniq }}
     - { protocol: TCP, port: {{ . }} }
     {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* DNS. Without the usual Service, name servers may have any address except that of the metadata service. */}}
+{{/* DNS. Rendered offline too (helm template, Argo CD), so it must not depend on what a cluster contains. */}}
 {{- define "curbcut.egressDns" -}}
-{{- $usual := lookup "v1" "Service" "kube-system" "kube-dns" }}
-{{- $inCluster := list (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" "kube-system"))) (dict "ipBlock" (dict "cidr" "169.254.20.10/32")) }}
-{{- $anywhere := list (dict "ipBlock" (dict "cidr" "0.0.0.0/0" "except" (list "169.254.169.254/32"))) (dict "ipBlock" (dict "cidr" "::/0")) }}
-- to: {{ .Values.networkPolicy.dns.to | default (ternary $inCluster $anywhere (not (empty $usual))) | toJson }}
+{{- $dns := .Values.networkPolicy.dns }}
+{{- $servers := dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" $dns.namespace)) }}
+{{- with $dns.podLabels }}{{ $_ := set $servers "podSelector" (dict "matchLabels" .) }}{{ end }}
+{{- $nodeLocal := dict "ipBlock" (dict "cidr" "169.254.20.10/32") }}
+- to: {{ $dns.to | default (list $servers $nodeLocal) | toJson }}
   ports:
-    - { protocol: UDP, port: 53 }
-    - { protocol: TCP, port: 53 }
+    {{- range $dns.ports }}
+    - { protocol: UDP, port: {{ . }} }
+    - { protocol: TCP, port: {{ . }} }
+    {{- end }}
+{{- end }}
+
+{{/* Probes and metrics. Kubernetes always allows the kubelet of the pod's node. */}}
+{{- define "curbcut.ingressMetrics" -}}
+{{- with .Values.networkPolicy.metricsFrom }}
+- from: {{ toJson . }}
+  ports:
+    - { protocol: TCP, port: 9090 }
+{{- end }}
 {{- end }}
 
 {{- define "curbcut.egressKubernetes" -}}

@@ -4,10 +4,11 @@ import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import type { Organisations } from '../../stores/accounts/organisations.ts';
 import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
-import { sweep } from './sweep.ts';
+import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
+import { createIsolation, type Isolation } from './isolation.ts';
+import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
 import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
@@ -18,7 +19,6 @@ export interface SweeperDeps {
   scanClient: Pick<ScanClient, 'get'>;
   scans: Scans;
   credits: Credits;
-  organisations: Organisations;
   reports: Pick<Reports, 'remove' | 'removeAll'>;
   mirror: Pick<Mirror, 'change'>;
   /** Reconciles a scan again and rewrites its row. */
@@ -26,7 +26,9 @@ export interface SweeperDeps {
   apiNamespace: string;
   /** Days to keep the reports of an ended scan. */
   retentionDays: number;
-  /** The age at which a pending row counts as abandoned, in milliseconds. */
+  /** Days to keep the row of an ended scan, which has its verdict. Never shorter than its reports. */
+  verdictDays: number;
+  /** The age at which the sweeper decides a pending row, in milliseconds. */
   pendingForMs: number;
   /** The time without a change after which a live row is compared with its resource, in milliseconds. */
   staleForMs: number;
@@ -35,86 +37,123 @@ export interface SweeperDeps {
 }
 
 /** The number of repairs of one sweep. */
-export interface SweepResult {
-  accepted: number;
-  discarded: number;
-  settled: number;
-  relayed: number;
+export interface SweepResult extends Swept {
   /** Live rows whose resource is gone. */
   orphaned: number;
-  /** Ended scans whose retention has expired. */
+  /** Ended scans whose reports were removed. */
   expired: number;
+  /** Rows of ended scans that were removed. */
+  forgotten: number;
+  /** Abandoned rows that were removed. */
+  removed: number;
+  /** Repairs that failed. The next sweep retries them. */
+  failed: number;
+  /** Rows whose namespace the operator may not read. */
+  unreadable: number;
 }
 
 /** Higher than the limit of live scans, so that rows that wait for admission do not hide other rows. */
 const STALE_MAX = 10_000;
 const BATCH = 200;
+/** Longer than an idempotency record, because a repeated request must find the row that its record names. */
+const ABANDONED_KEPT_MS = KEY_KEPT_MS + 3_600_000;
 
-/** Returns a function that sweeps once. It throws the first error of a store; earlier repairs remain. */
-export function createSweeper(deps: SweeperDeps): () => Promise<SweepResult> {
-  const { scanClient, connection, scans, credits, mirror, now } = deps;
+/** One sweep. Its parts share the result, the isolation and the signal. */
+interface Run {
+  result: Omit<SweepResult, 'failed' | 'unreadable'>;
+  isolation: Isolation;
+  signal: AbortSignal;
+}
 
-  const isOf = (row: ScanRow) => (scan: AccessibilityScan | undefined) =>
-    scan !== undefined && scanIdOf(scan, deps.apiNamespace) === row.id;
-
-  async function resourceOf(row: ScanRow): Promise<AccessibilityScan | null> {
-    const { namespace, name } = row.resource;
-    const known = scanClient.get(namespace, name);
-    if (known !== undefined && isOf(row)(known)) return known;
-    try {
-      const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name));
-      return isOf(row)(scan) ? scan : null;
-    } catch (error) {
-      // Check the reason and the name: a missing custom resource definition also causes a 404.
-      if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
-      throw error;
+/**
+ * Returns a function that sweeps once. A row that fails does not stop the others, and a part that fails does not stop the
+ * other parts. After the signal aborts, it starts no more writes and throws. It throws the first error of a whole part.
+ */
+export function createSweeper(deps: SweeperDeps): (signal: AbortSignal) => Promise<SweepResult> {
+  return async (signal) => {
+    const isolation = createIsolation(deps.logger, signal);
+    const run: Run = {
+      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0 },
+      isolation,
+      signal,
+    };
+    const errors: unknown[] = [];
+    for (const part of [leftovers, orphans, expire]) {
+      signal.throwIfAborted();
+      await part(deps, run).catch((error: unknown) => errors.push(error));
     }
-  }
-
-  /** Compares live rows with the resources that exist. */
-  async function orphans(): Promise<number> {
-    let orphaned = 0;
-    for (const row of await scans.stale(new Date(now().getTime() - deps.staleForMs), STALE_MAX)) {
-      const scan = await resourceOf(row);
-      if (scan !== null) {
-        deps.reconcileAgain(scan);
-        continue;
-      }
-      // Someone removed the finalizer by force, or the cluster was lost.
-      await credits.settle(row.organisation, row.id, 0);
-      await mirror.change(row.id, {
-        phase: 'failed',
-        passed: judgeWithoutResult(row.options.thresholds),
-        message: RESOURCE_GONE,
-        finishedAt: now(),
-      });
-      orphaned += 1;
-    }
-    return orphaned;
-  }
-
-  async function expire(): Promise<number> {
-    const before = new Date(now().getTime() - deps.retentionDays * 86_400_000);
-    let expired = 0;
-    for (let rows = await scans.expired(before, BATCH); rows.length > 0; rows = await scans.expired(before, BATCH)) {
-      for (const row of rows) {
-        // Objects first: without the row they could not be found again.
-        await deps.reports.remove(Object.values(reportKeys(row.id)));
-        // An upload may have finished after its scan ended.
-        await deps.reports.removeAll(incomingPrefix(row.id));
-        await scans.forget(row.id);
-        expired += 1;
-      }
-    }
-    return expired;
-  }
-
-  return async () => {
-    const pendingBefore = new Date(now().getTime() - deps.pendingForMs);
-    const exists = async (row: ScanRow) => (await resourceOf(row)) !== null;
-    const swept = await sweep({ scans, credits, organisations: deps.organisations, exists, pendingBefore, limit: BATCH });
-    const result = { ...swept, orphaned: await orphans(), expired: await expire() };
-    if (result.discarded + result.settled + result.orphaned + result.expired > 0) deps.logger.info(result, 'swept');
+    signal.throwIfAborted();
+    const { failed, unreadable } = isolation;
+    const { relayed, accepted, ...repaired } = run.result;
+    const result = { ...repaired, relayed, accepted, failed, unreadable };
+    if (Object.values(repaired).some((count) => count > 0)) deps.logger.info(result, 'swept');
+    if (errors.length > 0) throw errors[0];
     return result;
   };
+}
+
+/** Repairs pending rows and holds, and relays operations to the ledger. */
+async function leftovers(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
+  const { scans, credits, now } = deps;
+  const pendingBefore = new Date(now().getTime() - deps.pendingForMs);
+  const exists = async (row: ScanRow) => (await resourceOf(deps, row, signal)) !== null;
+  Object.assign(result, await sweep({ scans, credits, exists, pendingBefore, limit: BATCH, isolation, signal }));
+}
+
+/** Compares live rows with the resources that exist. */
+async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
+  const { scans, credits, mirror, now } = deps;
+  const stale = await scans.stale(new Date(now().getTime() - deps.staleForMs), STALE_MAX);
+  await isolation.each(stale, fieldsOfRow, async (row) => {
+    const scan = await resourceOf(deps, row, signal);
+    signal.throwIfAborted();
+    if (scan !== null) return deps.reconcileAgain(scan);
+    // Someone removed the finalizer by force, or the cluster was lost.
+    await credits.settle(row.organisation, row.id, 0);
+    await mirror.change(row.id, {
+      phase: 'failed',
+      passed: judgeWithoutResult(row.options.thresholds),
+      message: RESOURCE_GONE,
+      finishedAt: now(),
+    });
+    result.orphaned += 1;
+  });
+}
+
+/** Deletes the reports of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */
+async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<void> {
+  const { scans, reports, now } = deps;
+  const daysAgo = (days: number) => new Date(now().getTime() - days * 86_400_000);
+  const before = daysAgo(deps.retentionDays);
+  for (let progress = true; progress;) {
+    const already = result.expired;
+    await isolation.each(await scans.expired(before, BATCH), fieldsOfRow, async (row) => {
+      // Objects first: a row without reports is not looked at again.
+      await reports.remove(Object.values(reportKeys(row.id)));
+      // An upload may have finished after its scan ended.
+      await reports.removeAll(incomingPrefix(row.id));
+      await scans.reportsRemoved(row.id);
+      result.expired += 1;
+    });
+    progress = result.expired > already;
+  }
+  result.forgotten = await scans.forget(daysAgo(deps.verdictDays));
+  result.removed = await scans.removeAbandoned(new Date(now().getTime() - ABANDONED_KEPT_MS));
+}
+
+/** @throws if it is unknown whether the row's resource exists */
+async function resourceOf(deps: SweeperDeps, row: ScanRow, signal: AbortSignal): Promise<AccessibilityScan | null> {
+  const { scanClient, connection, apiNamespace } = deps;
+  const { namespace, name } = row.resource;
+  const isOfRow = (scan: AccessibilityScan | undefined) => scan !== undefined && scanIdOf(scan, apiNamespace) === row.id;
+  const known = scanClient.get(namespace, name);
+  if (known !== undefined && isOfRow(known)) return known;
+  try {
+    const scan = await connection.request<AccessibilityScan>('GET', connection.path(SCANS, namespace, name), { signal });
+    return isOfRow(scan) ? scan : null;
+  } catch (error) {
+    // Check the reason and the name: a missing custom resource definition also causes a 404.
+    if (error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(name)) return null;
+    throw error;
+  }
 }

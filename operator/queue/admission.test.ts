@@ -1,18 +1,19 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, AccessibilityScanStatus, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { decideAdmission } from './admission.ts';
+import { decideAdmission, limitsOf } from './admission.ts';
 
-const waiting = (name: string, seconds: number, spec: object = {}): AccessibilityScan =>
+const waiting = (name: string, seconds: number, organisation = 'acme', spec: object = {}): AccessibilityScan =>
   scanWith(
-    { phase: 'queued', conditions: [condition('Admitted', 'False', 'Queued')] },
+    { phase: 'queued', organisation, conditions: [condition('Admitted', 'False', 'Queued')] },
     { spec, metadata: { name, uid: name, creationTimestamp: ago(seconds) } },
   );
-const running = (name: string): AccessibilityScan =>
-  scanWith({ phase: 'queued', conditions: [condition('Admitted', 'True', 'Admitted')] }, { metadata: { name, uid: name } });
-const over = (name: string): AccessibilityScan =>
-  scanWith({ phase: 'done', conditions: [condition('Admitted', 'True', 'Admitted')] }, { metadata: { name, uid: name } });
+const admitted = (name: string, organisation: string, more: AccessibilityScanStatus): AccessibilityScan =>
+  scanWith({ organisation, conditions: [condition('Admitted', 'True', 'Admitted')], ...more }, { metadata: { name, uid: name } });
+const running = (name: string, organisation = 'acme') => admitted(name, organisation, { phase: 'crawling', startTime: ago(5) });
+const starting = (name: string, organisation = 'acme') => admitted(name, organisation, { phase: 'queued' });
+const over = (name: string) => admitted(name, 'acme', { phase: 'done', startTime: ago(5) });
 const fresh = (name: string): AccessibilityScan => scanWith(undefined, { metadata: { name, uid: name } });
 const queue = (spec: ScanQueue['spec']): ScanQueue => ({
   apiVersion: 'curbcut.dev/v1',
@@ -21,22 +22,26 @@ const queue = (spec: ScanQueue['spec']): ScanQueue => ({
   spec,
 });
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
+const admittedAgo = ({ metadata: { name }, status }: AccessibilityScan, seconds: number) =>
+  admitted(name, status!.organisation!, {
+    phase: 'crawling',
+    startTime: ago(seconds),
+    conditions: [condition('Admitted', 'True', 'Admitted', seconds)],
+  });
+const many = (count: number, name: string, organisation: string, seconds: number) =>
+  Array.from({ length: count }, (_, index) => waiting(`${name}${index}`, seconds - index, organisation));
 
 describe('admission', () => {
-  it('admits the oldest scans up to the free capacity', () => {
+  it('admits the oldest scans of an organisation up to the free capacity', () => {
     const look = decideAdmission([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
     expect(names(look.admit)).to.deep.equal(['a']);
-    expect(look.waiting.map(({ scan, message }) => [scan.metadata.name, message])).to.deep.equal([
-      ['b', 'Next in line; waiting for a running scan to end.'],
-      ['c', '1 scan is ahead of it.'],
-    ]);
+    expect(names(look.waiting)).to.deep.equal(['b', 'c']);
     expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, live: 5, paused: false });
   });
 
-  it('admits no scan and reports the reason while the queue is paused', () => {
+  it('admits no scan while the queue is paused', () => {
     const look = decideAdmission([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
     expect(look.admit).to.deep.equal([]);
-    expect(look.waiting[0]).to.include({ reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' });
     expect(look).to.include({ queued: 1, running: 1, paused: true });
   });
 
@@ -48,44 +53,143 @@ describe('admission', () => {
   it('skips scans that are canceled, being deleted or not vetted yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
-    const look = decideAdmission([waiting('a', 9, { cancel: true }), deleted, fresh('c')], null, 5, NOW);
+    const look = decideAdmission([waiting('a', 9, 'acme', { cancel: true }), deleted, fresh('c')], null, 5, NOW);
     expect(look).to.deep.include({ admit: [], waiting: [], queued: 0, live: 3 });
   });
 
-  it('rounds the position of scans far back in the queue, so that one admission does not rewrite every status', () => {
-    const line = Array.from({ length: 250 }, (_, index) => waiting(`s${String(index).padStart(3, '0')}`, 1000 - index));
-    const before = decideAdmission([running('x'), ...line], null, 1, NOW).waiting;
-    const after = decideAdmission([running('x'), ...line.slice(1)], null, 1, NOW).waiting;
-    const changed = after.filter(({ message }, index) => message !== before[index + 1]!.message);
-    expect(changed.length).to.be.at.most(22);
-    expect(before[150]!.message).to.equal('More than 100 scans are ahead of it.');
+  it('does not count scans that wait without credits, so that one organisation cannot fill the installation with manifests', () => {
+    const heldBack = scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, { metadata: { name: 'h', uid: 'h' } });
+    const look = decideAdmission([heldBack, waiting('a', 9), fresh('c')], null, 5, NOW);
+    expect(names(look.admit)).to.deep.equal(['a']);
+    expect(look).to.include({ queued: 0, live: 2 });
   });
 
-  it('fills all capacity, never exceeds it, and keeps the order', () => {
-    const one = fc.tuple(fc.nat(500), fc.constantFrom('waiting', 'running', 'over', 'fresh'));
+  it('counts a deleted scan until it is settled, not until foreign finalizers release it', () => {
+    const settled = running('b');
+    settled.metadata.deletionTimestamp = ago(1);
+    expect(decideAdmission([settled], null, 1, NOW)).to.include({ running: 1, live: 1 });
+    settled.metadata.finalizers = ['example.com/keep'];
+    expect(decideAdmission([settled], null, 1, NOW)).to.include({ running: 0, live: 0 });
+  });
+
+  it('counts a scan whose admission is being written', () => {
+    const look = decideAdmission([fresh('x'), waiting('a', 5)], null, 1, NOW, new Map([['x', 'acme']]));
+    expect(look).to.deep.include({ admit: [], running: 1 });
+  });
+
+  describe('between organisations', () => {
+    it('gives a free place to the organisation with the fewest running scans, not to the oldest scan', () => {
+      const scans = [running('x'), running('y'), ...many(50, 'a', 'acme', 900), waiting('b', 5, 'bolt')];
+      expect(names(decideAdmission(scans, null, 3, NOW).admit)).to.deep.equal(['b']);
+    });
+
+    it('shares the places equally if all organisations have enough scans', () => {
+      const look = decideAdmission(
+        [...many(50, 'a', 'acme', 900), ...many(50, 'b', 'bolt', 90), ...many(50, 'c', 'corp', 60)],
+        null,
+        9,
+        NOW,
+      );
+      expect(names(look.admit)).to.deep.equal(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
+    });
+
+    it('gives every place to one organisation if no other waits', () => {
+      const spec = { maxStartingPerOrganisation: 9 };
+      expect(decideAdmission(many(20, 'a', 'acme', 900), queue(spec), 9, NOW).admit).to.have.length(9);
+    });
+
+    it('never gives one organisation more than maxRunningPerOrganisation', () => {
+      const look = decideAdmission([running('x'), ...many(9, 'a', 'acme', 90)], queue({ maxRunningPerOrganisation: 3 }), 9, NOW);
+      expect(look).to.include({ running: 3, queued: 7 });
+    });
+
+    it('leaves places to others if the scans of one organisation cannot start', () => {
+      const stuck = Array.from({ length: 5 }, (_, index) => starting(`x${index}`));
+      const look = decideAdmission([...stuck, ...many(9, 'a', 'acme', 90), waiting('b', 5, 'bolt')], null, 10, NOW);
+      expect(names(look.admit)).to.deep.equal(['b']);
+    });
+
+    it('ignores the label, which authors can change', () => {
+      const forged = waiting('a', 90);
+      forged.metadata.labels = { 'curbcut.dev/organisation': 'bolt' };
+      expect(names(decideAdmission([running('x'), forged, waiting('b', 5, 'bolt')], null, 2, NOW).admit)).to.deep.equal(['b']);
+    });
+  });
+
+  const KINDS = { waiting, running: (name: string, _: number, of: string) => running(name, of), starting: (name: string, _: number, of: string) => starting(name, of), over, fresh }; // prettier-ignore
+  const scan = fc.tuple(
+    fc.nat(500),
+    fc.constantFrom(...(Object.keys(KINDS) as (keyof typeof KINDS)[])),
+    fc.constantFrom('a', 'b', 'c', 'd'),
+  );
+  const spec = fc.record(
+    {
+      paused: fc.boolean(),
+      maxRunning: fc.integer({ min: 1, max: 12 }),
+      maxRunningPerOrganisation: fc.integer({ min: 1, max: 12 }),
+      maxStartingPerOrganisation: fc.integer({ min: 1, max: 12 }),
+    },
+    { requiredKeys: [] },
+  );
+
+  it('fills all capacity, never exceeds a limit, and keeps the order of each organisation', () => {
     fc.assert(
-      fc.property(fc.array(one, { maxLength: 40 }), fc.integer({ min: 1, max: 12 }), fc.boolean(), (kinds, places, paused) => {
-        const scans = kinds.map(([seconds, kind], index) =>
-          kind === 'waiting'
-            ? waiting(`s${index}`, seconds)
-            : kind === 'running'
-              ? running(`s${index}`)
-              : kind === 'over'
-                ? over(`s${index}`)
-                : fresh(`s${index}`),
-        );
-        const look = decideAdmission(scans, queue({ maxRunning: places, paused }), 1, NOW);
-        const had = kinds.filter(([, kind]) => kind === 'running').length;
-        const line = kinds.filter(([, kind]) => kind === 'waiting').length;
-        const expected = paused ? 0 : Math.min(line, Math.max(0, places - had));
-        const order = [...look.admit, ...look.waiting.map(({ scan }) => scan)].map(({ metadata }) => metadata.creationTimestamp!);
-        return (
-          look.admit.length === expected &&
-          look.queued === line - expected &&
-          look.running === had + expected &&
-          order.join() === order.toSorted().join()
-        );
+      fc.property(fc.array(scan, { maxLength: 40 }), spec, (kinds, limits) => {
+        const scans = kinds.map(([seconds, kind, organisation], index) => KINDS[kind](`s${index}`, seconds, organisation));
+        const look = decideAdmission(scans, queue(limits), 6, NOW);
+        const { maxRunning, maxRunningPerOrganisation, maxStartingPerOrganisation } = limitsOf(queue(limits), 6);
+        const count = (kind: string, of?: string) => kinds.filter(([, is, org]) => is === kind && (of ?? org) === org).length;
+        const given = (of: string) => look.admit.filter(({ status }) => status!.organisation === of);
+        expect(look.admit.length + look.queued).to.equal(count('waiting'));
+        if (look.admit.length > 0) expect(look.running).to.be.at.most(maxRunning);
+        for (const name of ['a', 'b', 'c', 'd']) {
+          const [runs, starts] = [
+            count('running', name) + count('starting', name) + given(name).length,
+            count('starting', name) + given(name).length,
+          ];
+          const left = look.waiting.filter(({ status }) => status!.organisation === name);
+          if (given(name).length > 0) {
+            expect(runs).to.be.at.most(maxRunningPerOrganisation);
+            expect(starts).to.be.at.most(maxStartingPerOrganisation);
+          }
+          // Each waiting organisation is stopped by a limit.
+          if (left.length > 0)
+            expect(look.running >= maxRunning || runs >= maxRunningPerOrganisation || starts >= maxStartingPerOrganisation).to.equal(true);
+          const order = [...given(name), ...left].map(({ metadata }) => metadata.creationTimestamp!);
+          expect(order).to.deep.equal(order.toSorted());
+        }
       }),
+    );
+  });
+
+  it('starves no organisation: each other organisation goes first at most once, however many scans it has submitted', () => {
+    const places = fc.integer({ min: 1, max: 6 });
+    fc.assert(
+      fc.property(
+        places,
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(fc.nat(), { minLength: 60, maxLength: 60 }),
+        (capacity, others, ends) => {
+          const late = waiting('late', 0, 'late');
+          let scans: AccessibilityScan[] = Array.from({ length: others }, (_, of) => many(100, `o${of}-`, `o${of}`, 9_000)).flat();
+          const spec = { maxStartingPerOrganisation: capacity };
+          let time = 1000;
+          const runAdmitted = () => {
+            time -= 1;
+            const chosen = new Set(names(decideAdmission(scans, queue(spec), capacity, NOW).admit));
+            scans = scans.map((one) => (chosen.has(one.metadata.name) ? admittedAgo(one, time) : one));
+            return chosen;
+          };
+          runAdmitted();
+          scans.push(late);
+          for (const [round, end] of ends.entries()) {
+            const runs = scans.filter(({ status }) => status?.phase === 'crawling');
+            scans = scans.map((one) => (one === runs[end % runs.length] ? { ...one, status: { ...one.status, phase: 'done' } } : one));
+            if (runAdmitted().has('late')) return round < others;
+          }
+          return false;
+        },
+      ),
     );
   });
 });

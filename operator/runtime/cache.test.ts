@@ -69,6 +69,8 @@ describe('cache', () => {
         queueWaited() {},
         listed() {},
         leading() {},
+        namespaceReadable() {},
+        eventDropped() {},
         watchRestarted: (_, reason) => void restarts.push(reason),
       },
       ...options,

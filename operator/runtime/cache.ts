@@ -30,6 +30,8 @@ export interface Cache<T extends KubernetesObject> {
 export interface CacheOptions<T extends KubernetesObject> extends ReflectorOptions {
   /** Transforms each object before it is stored (client-go's TransformFunc). Keep name, namespace, uid and resourceVersion. */
   keep?: (object: T) => T;
+  /** Leaves out the objects for which it returns false, as if they did not exist. It must depend on immutable fields only. */
+  accepts?: (object: T) => boolean;
   /** Functions that compute an object's values for each index of `byIndex`. */
   indexes?: Record<string, (object: T) => string[]>;
   /** The interval at which every object is emitted again as `modified`. Default: never. */
@@ -37,7 +39,7 @@ export interface CacheOptions<T extends KubernetesObject> extends ReflectorOptio
 }
 
 export function createCache<T extends KubernetesObject>(options: CacheOptions<T>): Cache<T> {
-  const { clock, resource, keep = (object: T) => object } = options;
+  const { clock, resource, keep = (object: T) => object, accepts = () => true } = options;
   const logger = options.logger.child({ resource: resource.plural });
   const store = createIndexer<T>(options.indexes);
   const listeners = new Set<(event: CacheEvent<T>) => void>();
@@ -62,11 +64,11 @@ export function createCache<T extends KubernetesObject>(options: CacheOptions<T>
   const sink = {
     keep,
     replace(objects: T[]) {
-      emit(store.replace(objects));
+      emit(store.replace(objects.filter(accepts)));
       synced.resolve();
     },
-    put: (object: T) => emit(store.put(keep(object))),
-    remove: (object: T) => emit(store.remove(keep(object))),
+    put: (object: T) => accepts(object) && emit(store.put(keep(object))),
+    remove: (object: T) => accepts(object) && emit(store.remove(keep(object))),
   };
 
   function resync(signal: AbortSignal) {

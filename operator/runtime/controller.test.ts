@@ -4,6 +4,7 @@ import { createFakeLogger } from '../../test/support/fake-logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { startController, type Controller, type Reconcile } from './controller.ts';
 import type { ReconcileResult } from './metrics.ts';
+import { ObjectGone } from './resource-client.ts';
 import { createWorkqueue } from './workqueue.ts';
 
 describe('controller', () => {
@@ -24,6 +25,8 @@ describe('controller', () => {
       watchRestarted() {},
       listed() {},
       leading() {},
+      namespaceReadable() {},
+      eventDropped() {},
     };
     const controller = startController({ name: 'test', queue, workers: 1, reconcile, logger, clock, metrics, ...options });
     running.push(controller);
@@ -57,6 +60,17 @@ describe('controller', () => {
     expect(results).to.deep.equal(['conflict', 'conflict', 'success']);
     expect(problems(logger)).to.deep.equal([]);
     expect(queue.failures('a')).to.equal(0);
+  });
+
+  it('re-queues a write to an object that is gone without logging an error', async () => {
+    let tries = 0;
+    const { clock, queue, results, logger } = setUp(async () => {
+      if (++tries === 1) throw new ObjectGone(new KubernetesError(404, 'NotFound', 'widgets "a" not found'));
+    });
+    queue.add('a');
+    await clock.advance(1000);
+    expect(results).to.deep.equal(['conflict', 'success']);
+    expect(problems(logger)).to.deep.equal([]);
   });
 
   it('backs off after errors and logs each error and each recovery once', async () => {

@@ -3,15 +3,18 @@
  *
  * Follows controller-runtime's `internal/controller` (v0.24): success forgets the key's back-off, `requeueAfterMs`
  * schedules it, an error backs off, and a thrown value never ends a worker. Differences:
- * - a conflict (409) is re-queued without an error in the log, because it only means that the cache lagged behind
+ * - a conflict (409) and a write to an object that is gone are re-queued without an error in the log, because they only mean
+ *   that the cache lagged behind
  * - an error is logged when it first appears and when it is resolved, not at each attempt
  * - a stop lets running reconciles finish and skips queued keys, because the next leader lists everything anyway
- * - a reconcile that exceeds its time limit is aborted, because a hung one would block its key forever
+ * - a reconcile that exceeds its time limit is aborted, because a hung one would block its key forever. Requests to Kubernetes
+ *   and S3 and the verification of exports take the signal; MongoDB's socket time-out bounds its own commands
  */
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { ReconcileResult, RuntimeMetrics } from './metrics.ts';
+import { ObjectGone } from './resource-client.ts';
 import type { WorkQueue } from './workqueue.ts';
 
 /**
@@ -80,7 +83,7 @@ export function startController(options: ControllerOptions): Controller {
 
   function onFailure(key: string, error: unknown): ReconcileResult {
     if (aborted.signal.aborted) return 'aborted';
-    if (error instanceof KubernetesError && error.code === 409) {
+    if (error instanceof ObjectGone || (error instanceof KubernetesError && error.code === 409)) {
       logger.debug({ key, reason: error.reason }, 'write conflict, retrying');
       queue.addRateLimited(key);
       return 'conflict';

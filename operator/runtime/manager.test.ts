@@ -1,43 +1,7 @@
 import { expect } from 'chai';
-import type { Condition, KubernetesObject } from '../../core/protocol/custom-resources.ts';
-import { createFakeApi } from '../../test/support/fake-api.ts';
-import { createFakeClock, settle } from '../../test/support/fake-clock.ts';
-import { createFakeLogger } from '../../test/support/fake-logger.ts';
-import { conditionOf, withConditions } from './conditions.ts';
-import { fromKey, keyOf } from './key.ts';
-import { createManager, watch, type ControllerDefinition } from './manager.ts';
-import { createResourceClient } from './resource-client.ts';
-
-interface Widget extends KubernetesObject {
-  spec: { size: number };
-  status?: { size?: number; conditions?: Condition[] };
-}
-interface Part extends KubernetesObject {
-  widget: string;
-}
-
-const WIDGETS = { group: 'example.test', version: 'v1', plural: 'widgets' };
-const PARTS = { group: 'example.test', version: 'v1', plural: 'parts' };
-
-const widget = (name: string, size: number, namespace = 'one'): Widget => ({
-  apiVersion: 'example.test/v1',
-  kind: 'Widget',
-  metadata: { name, namespace, generation: 1 },
-  spec: { size },
-});
-const part = (name: string, of: string): Part => ({
-  apiVersion: 'example.test/v1',
-  kind: 'Part',
-  metadata: { name, namespace: 'one' },
-  widget: of,
-});
-
-interface Facts {
-  widget: Widget;
-  parts: number;
-  now: Date;
-}
-type Action = { do: 'grow'; to: number } | { do: 'report' };
+import { settle } from '../../test/support/fake-clock.ts';
+import { createWidgetManager, PARTS, part, WIDGETS, widget } from '../../test/support/widget-manager.ts';
+import { conditionOf } from './conditions.ts';
 
 describe('manager', () => {
   const closers: (() => Promise<void>)[] = [];
@@ -45,70 +9,10 @@ describe('manager', () => {
     for (const close of closers.splice(0)) await close();
   });
 
-  /** A manager with a controller that grows the size in a widget's status step by step, up to `spec.size`, then reports it ready. */
-  function setUp(more: Partial<ControllerDefinition<Facts, Action>> = {}, namespaces = ['one', 'two']) {
-    const api = createFakeApi();
-    const clock = createFakeClock();
-    const logger = createFakeLogger();
-    const manager = createManager({ connection: api.connection, logger, clock });
-    const widgets = createResourceClient<Widget>({
-      connection: api.connection,
-      resource: WIDGETS,
-      cache: manager.watch<Widget>({ resource: WIDGETS, namespaces }),
-    });
-    const parts = manager.watch<Part>({ resource: PARTS, namespaces, indexes: { widget: (object) => [object.widget] } });
-    const planned: string[] = [];
-    const enqueue = manager.add<Facts, Action>({
-      name: 'widget',
-      workers: 2,
-      sources: [watch(widgets, ({ object }) => [keyOf(object)]), watch(parts, ({ object }) => [`one/${object.widget}`])],
-      async gather(key) {
-        const { namespace, name } = fromKey(key);
-        const found = widgets.get(namespace, name);
-        return found === undefined ? null : { widget: found, parts: parts.byIndex('widget', name).length, now: new Date(clock.now()) };
-      },
-      plan({ widget: { metadata, spec, status }, parts: count }) {
-        const size = status?.size ?? 0;
-        planned.push(`${metadata.name} ${size}/${spec.size} parts ${count}`);
-        if (size < spec.size) return { actions: [{ do: 'grow', to: size + 1 }], wakeAfterMs: null };
-        const ready = conditionOf(status?.conditions, 'Ready')?.status === 'True';
-        return { actions: ready ? [] : [{ do: 'report' }], wakeAfterMs: 60_000 };
-      },
-      async execute({ actions }, { widget: current, now }, signal) {
-        for (const action of actions) {
-          const ready = { type: 'Ready', status: 'True', reason: 'Grown', message: 'It is as large as wanted.' } as const;
-          const status = action.do === 'grow' ? { size: action.to } : { conditions: withConditions(current, [ready], now) };
-          await widgets.patchStatus(current, status, signal);
-        }
-        return 'again';
-      },
-      ...more,
-    });
-    const [stop, lost] = [new AbortController(), new AbortController()];
-    let running: Promise<void> | null = null;
-    const finish = async () => {
-      stop.abort();
-      await clock.advance(20_000);
-      await running;
-    };
-    closers.push(finish);
-    return {
-      api,
-      clock,
-      logger,
-      manager,
-      enqueue,
-      planned,
-      stop,
-      lost,
-      finish,
-      widgets,
-      async run() {
-        running = manager.run(stop.signal, lost.signal);
-        await settle();
-      },
-      statusOf: (name: string) => (api.get(WIDGETS, 'one', name) as Widget).status,
-    };
+  function setUp(...parameters: Parameters<typeof createWidgetManager>) {
+    const created = createWidgetManager(...parameters);
+    closers.push(created.finish);
+    return created;
   }
 
   it('starts the caches, waits until they are synced, and reconciles every object', async () => {
@@ -116,7 +20,7 @@ describe('manager', () => {
     api.put(WIDGETS, widget('a', 2));
     api.put(WIDGETS, widget('b', 0));
     await run();
-    expect(logger.lines.find(({ message }) => message === 'caches synced')?.fields).to.deep.equal({ objects: 2 });
+    expect(logger.lines.find(({ message }) => message === 'caches synced')?.fields).to.deep.equal({ objects: 2, unreadable: [] });
     expect(statusOf('a')).to.include({ size: 2 });
     expect(conditionOf(statusOf('a')?.conditions, 'Ready')).to.include({ status: 'True', observedGeneration: 1 });
     expect(conditionOf(statusOf('b')?.conditions, 'Ready')?.status).to.equal('True');
@@ -241,13 +145,34 @@ describe('manager', () => {
     expect(aborted).to.equal(true);
   });
 
-  it('returns without reconciling if stopped before the caches are synced', async () => {
-    const { api, run, finish, planned, logger } = setUp();
-    api.forbidden.add('two');
-    api.put(WIDGETS, widget('a', 1));
+  it('stops a periodic task and its controllers before the caches end', async () => {
+    const { api, manager, run, stop, finish } = setUp();
+    let watchesAtAbort = -1;
+    manager.addTask({
+      name: 'sweep',
+      everyMs: 1_000,
+      run: (signal) =>
+        new Promise((resolve) =>
+          signal.addEventListener('abort', () => {
+            watchesAtAbort = api.watches;
+            resolve();
+          }),
+        ),
+    });
     await run();
+    stop.abort();
     await finish();
-    expect(planned).to.deep.equal([]);
-    expect(logger.lines.map(({ message }) => message)).not.to.include('caches synced');
+    expect(watchesAtAbort).to.equal(4);
+    expect(api.watches).to.equal(0);
+  });
+
+  it('reconciles cluster-scoped objects as well, and does not cache managed fields', async () => {
+    const { api, run, planned, widgets } = setUp({}, []);
+    const { namespace: _, ...metadata } = widget('a', 1).metadata;
+    api.put(WIDGETS, { ...widget('a', 1), metadata: { ...metadata, managedFields: [{ manager: 'kubectl' }] } as typeof metadata });
+    await run();
+    expect(planned.slice(0, 2)).to.deep.equal(['a 0/1 parts 0', 'a 1/1 parts 0']);
+    expect(api.writes).to.deep.equal(['PATCH widgets/a/status', 'PATCH widgets/a/status']);
+    expect(widgets.list()[0]?.metadata).to.not.have.property('managedFields');
   });
 });

@@ -1,4 +1,5 @@
 /** Hooks for the runtime's metrics. The operator connects them to Prometheus; tests count calls. */
+import type { DropReason } from './event-sender.ts';
 
 /** `conflict` is a write that lost a race and is retried, not an error. `aborted` was aborted by a stop. */
 export type ReconcileResult = 'success' | 'requeue' | 'conflict' | 'error' | 'aborted';
@@ -13,5 +14,9 @@ export interface RuntimeMetrics {
   queueWaited(queue: string, seconds: number): void;
   watchRestarted(resource: string, reason: WatchRestart): void;
   listed(resource: string, objects: number, seconds: number): void;
+  /** Whether the objects of a watched namespace can be listed. An empty namespace stands for all namespaces. */
+  namespaceReadable(namespace: string, readable: boolean): void;
+  /** Called for each Kubernetes Event that was not recorded. */
+  eventDropped(reason: DropReason): void;
   leading(lease: string, leads: boolean): void;
 }

@@ -4,13 +4,21 @@ import { createCache, type Cache, type CacheOptions } from './cache.ts';
 
 export type Watched<T extends KubernetesObject> = Omit<Cache<T>, 'start'> & { start(signal: AbortSignal): void };
 
+export interface WatchOptions<T extends KubernetesObject> extends Omit<CacheOptions<T>, 'namespace' | 'onListed'> {
+  /** As that of a reflector, with the namespace, which is empty for all namespaces. */
+  onListed?: (namespace: string, error: unknown, failures: number) => void;
+}
+
 /** @param namespaces empty for all namespaces */
 export function watchNamespaces<T extends KubernetesObject>(
-  options: Omit<CacheOptions<T>, 'namespace'>,
+  { onListed, ...options }: WatchOptions<T>,
   namespaces: readonly string[],
 ): Watched<T> {
-  if (namespaces.length === 0) return createCache<T>(options);
-  const caches = new Map([...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace })]));
+  const listed = (namespace: string) => (error: unknown, failures: number) => onListed?.(namespace, error, failures);
+  if (namespaces.length === 0) return createCache<T>({ ...options, onListed: listed('') });
+  const caches = new Map(
+    [...new Set(namespaces)].map((namespace) => [namespace, createCache<T>({ ...options, namespace, onListed: listed(namespace) })]),
+  );
   const all = [...caches.values()];
   const together = (promises: Promise<void>[]): Promise<void> => {
     const every = Promise.all(promises).then(() => undefined);

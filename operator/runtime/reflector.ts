@@ -37,6 +37,8 @@ export interface ReflectorOptions {
   /** The first and the maximum back-off after a failure, in milliseconds. Default 800 and 5,000. */
   backOff?: { baseMs: number; maxMs: number };
   random?: () => number;
+  /** Called after each list: with null if it succeeded, else with the error and the number of failures in a row. */
+  onListed?: (error: unknown, failures: number) => void;
 }
 
 /** Receives the objects. */
@@ -164,7 +166,10 @@ export async function runReflector<T extends KubernetesObject>(
     while (!signal.aborted) {
       let problem: unknown;
       try {
-        version ??= await list();
+        if (version === null) {
+          version = await list();
+          options.onListed?.(null, 0);
+        }
         const end: End & { version: string } = await watch(version);
         if (signal.aborted) break;
         version = end.relist ? null : end.version;
@@ -174,8 +179,10 @@ export async function runReflector<T extends KubernetesObject>(
         problem = end.error;
       } catch (error) {
         if (signal.aborted) break;
+        // Only `list` throws.
         failures += 1;
         problem = error;
+        options.onListed?.(error, failures);
       }
       if (failures > 0) {
         // A single failure is normal. A persistent one is logged once.

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type RequestOptions } from '../../platform/kubernetes/kubernetes.ts';
 import type { CacheEvent } from './cache.ts';
-import { createResourceClient } from './resource-client.ts';
+import { createResourceClient, ObjectGone } from './resource-client.ts';
 
 interface Widget extends KubernetesObject {
   spec: { size: number };
@@ -70,7 +70,7 @@ function lagging() {
       cached = server;
       listener({ type: 'added', object: server });
     },
-    fail: (code: number) => void (failure = new KubernetesError(code, 'Failed', 'failed')),
+    fail: (code: number, reason = 'Failed', message = 'failed') => void (failure = new KubernetesError(code, reason, message)),
   };
 }
 
@@ -123,6 +123,19 @@ describe('resource client', () => {
         body: { propagationPolicy: 'Background', preconditions: { uid: 'uid-1' } },
       });
     }
+  });
+
+  it('says that the object to patch is gone, but not if its definition is missing', async () => {
+    const { client, fail } = lagging();
+    const patch = () => client.patchMetadata(client.get('ns', 'w')!, { finalizers: [] }).catch((thrown: unknown) => thrown);
+    fail(404, 'NotFound', 'widgets.example.test "w" not found');
+    expect(await patch())
+      .to.be.instanceOf(ObjectGone)
+      .and.have.property('code', 404);
+    fail(404, 'NotFound', 'the server could not find the requested resource');
+    expect(await patch())
+      .to.be.instanceOf(KubernetesError)
+      .and.not.instanceOf(ObjectGone);
   });
 
   it('rejects if removal fails for another reason', async () => {

@@ -4,6 +4,14 @@ import { KubernetesError, type KubernetesConnection, type ResourceType } from '.
 import type { Cache } from './cache.ts';
 import { createOwnWrites } from './own-writes.ts';
 
+/** The object to write does not exist any more. The cache will deliver its deletion. */
+export class ObjectGone extends KubernetesError {
+  constructor({ code, reason, message }: KubernetesError) {
+    super(code, reason, message);
+    this.name = 'ObjectGone';
+  }
+}
+
 export type CustomResource = KubernetesObject & { status?: object };
 
 /** A merge patch of an object: null removes a field. */
@@ -15,9 +23,9 @@ export type MetadataPatch = Pick<ObjectMeta, 'finalizers' | 'labels' | 'annotati
 export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>, 'get' | 'list' | 'byIndex' | 'onChange'> {
   /** @throws KubernetesError 409 if an object of this name exists */
   create(object: T, signal?: AbortSignal): Promise<T>;
-  /** Merges a patch into the status. @throws KubernetesError 409 if the object has changed since it was read */
+  /** Merges a patch into the status. @throws ObjectGone; KubernetesError 409 if the object has changed since it was read */
   patchStatus(object: T, status: MergePatch<NonNullable<T['status']>>, signal?: AbortSignal): Promise<T>;
-  /** @throws KubernetesError 409 if the object has changed since it was read */
+  /** @throws ObjectGone; KubernetesError 409 if the object has changed since it was read */
   patchMetadata(object: T, metadata: MetadataPatch, signal?: AbortSignal): Promise<T>;
   /** Deletes the object; garbage collection deletes its children. No error if it is gone. */
   remove(object: T, signal?: AbortSignal): Promise<void>;
@@ -38,7 +46,13 @@ export function createResourceClient<T extends CustomResource>({ connection, res
 
   async function patch(path: string, object: T, body: object, signal?: AbortSignal): Promise<T> {
     const options = { contentType: 'application/merge-patch+json', body, signal };
-    return ownWrites.record(object, await connection.request<T>('PATCH', path, options));
+    try {
+      return ownWrites.record(object, await connection.request<T>('PATCH', path, options));
+    } catch (error) {
+      // Check the name too: a missing custom resource definition or namespace also causes a 404.
+      const gone = error instanceof KubernetesError && error.reason === 'NotFound' && error.message.includes(`"${object.metadata.name}"`);
+      throw gone ? new ObjectGone(error) : error;
+    }
   }
 
   return {

@@ -1,21 +1,31 @@
 /** Executes the actions of a plan in order. Each action is idempotent, because the operator may crash at any point. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { uploadSlotOf, type PodStored } from '../../core/protocol/pod-messages.ts';
+import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
-import { withDefaults } from '../../core/scan/options.ts';
 import type { Recorder } from '../runtime/recorder.ts';
+import { ObjectGone } from '../runtime/resource-client.ts';
+import type { AdmissionGate } from '../queue/gate.ts';
+import type { Job } from './kube-types.ts';
 import type { Children } from './launch/children.ts';
 import type { Launcher } from './launch/launch.ts';
 import type { Preflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
-import type { EndReason } from './policy/condition-reasons.ts';
-import type { Action, Facts } from './policy/plan.ts';
-import { identityKey, uploadSlots } from './policy/pod-identity.ts';
+import { STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
+import type { Action, Facts } from './policy/facts.ts';
+import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
 import { attemptsSoFar } from './policy/progress.ts';
-import { reservedPages } from './policy/run-time.ts';
-import { doneStatus, endedStatus, queuedStatus, type StatusPatch } from './policy/status.ts';
-import type { ReconcileStates } from './reconcile-state.ts';
-import type { Ingestion } from './results/ingest.ts';
+import {
+  doneStatus,
+  endedStatus,
+  heldBackStatus,
+  outageStatus,
+  replacedStatus,
+  vettedStatus,
+  withStatus,
+  type StatusPatch,
+  type VerifiedResult,
+} from './policy/status.ts';
+import type { ReconcileState, ResultTask } from './reconcile-state.ts';
 import type { ScanClient } from './scan-client.ts';
 import type { ScanTraces } from './traces.ts';
 
@@ -23,10 +33,11 @@ export interface ActionDeps {
   scanClient: ScanClient;
   children: Pick<Children, 'failLostPod' | 'removeJob'>;
   preflight: Preflight;
+  gate: Pick<AdmissionGate, 'take' | 'settled'>;
   launch: Launcher;
-  ingestion: Ingestion;
+  /** Starts work on the results of a scan that has none in progress. */
+  startTask: (scan: AccessibilityScan, state: ReconcileState, task: ResultTask) => void;
   mirror: Mirror;
-  states: ReconcileStates;
   reports: Pick<Reports, 'removeAll'>;
   recorder: Recorder;
   /** The number of retries after crashes. */
@@ -41,6 +52,8 @@ export type RunActions = (actions: readonly Action[], facts: Facts, signal: Abor
 /** The input of an action. `scan` includes the writes of the previous actions. */
 interface Step {
   facts: Facts;
+  /** That of the facts. Not read again by uid, because it is forgotten when the scan's deletion arrives during a write. */
+  state: ReconcileState;
   scan: AccessibilityScan;
   signal: AbortSignal;
 }
@@ -57,9 +70,17 @@ export function createActions(deps: ActionDeps): RunActions {
     let { scan } = facts;
     for (const action of actions) {
       signal.throwIfAborted();
-      scan = await execute(action, { facts, scan, signal });
+      // A new plan settles it. Nothing is admitted or launched any more.
+      if (isLeaving(deps.scanClient, facts.scan)) return;
+      scan = await execute(action, { facts, state: facts.state, scan, signal });
     }
   };
+}
+
+/** Returns whether the scan was deleted after its facts were gathered. */
+function isLeaving(scanClient: ActionDeps['scanClient'], { metadata }: AccessibilityScan): boolean {
+  const newest = scanClient.get(metadata.namespace!, metadata.name);
+  return metadata.deletionTimestamp === undefined && newest?.metadata.deletionTimestamp !== undefined;
 }
 
 /** The attempts and the Job name, which may not be in the status yet when a scan ends. */
@@ -84,48 +105,87 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 
 /** Handlers for a scan before its Job runs. */
 function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch'> {
-  const { scanClient, preflight, states } = deps;
+  const { scanClient, preflight, gate, recorder } = deps;
   return {
     async claim(_, { facts, scan, signal }) {
       return scanClient.patchMetadata(scan, await preflight.claim(scan, facts.scanId), signal);
     },
     async vet(_, step) {
-      const { facts, scan } = step;
-      const vetted = await preflight.vet(scan, facts.scanId);
-      if (!vetted.ok) return writeEnd(deps, vetted.end, step);
-      const pages = { requested: vetted.row.pagesRequested, reserved: vetted.row.pagesReserved };
-      return scanClient.patchStatus(scan, queuedStatus(scan, pages, facts.now));
+      const { facts, state, scan, signal } = step;
+      const waits = state.vettedAt !== null;
+      // If the vetting fails, it may have reserved credits.
+      state.vettedAt = null;
+      const vetted = await preflight.vet(scan, facts.scanId, waits);
+      if ('end' in vetted) return writeEnd(deps, vetted.end, step);
+      if ('wait' in vetted) {
+        state.vettedAt = facts.now;
+        const status = heldBackStatus(scan, vetted.wait, facts.now);
+        return status === null ? scan : scanClient.patchStatus(scan, status, signal);
+      }
+      if (isLeaving(scanClient, scan)) return scan;
+      const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
+      const uid = scan.metadata.uid!;
+      const admitted = gate.take(uid, organisation);
+      try {
+        return await scanClient.patchStatus(
+          scan,
+          vettedStatus(scan, { organisation, pages: { requested, reserved } }, admitted, facts.now),
+          signal,
+        );
+      } finally {
+        gate.settled(uid);
+      }
     },
     async launch(_, step) {
-      const { facts, scan, signal } = step;
-      const launched = await deps.launch(scan, facts.scanId, facts.now, signal);
+      const { facts, state, scan, signal } = step;
+      const launched = await deps.launch(scan, facts.scanId, state, facts.now, signal);
       if (!launched.ok) return writeEnd(deps, launched.end, step);
-      states.of(scan.metadata.uid!).job = launched.job;
+      const { name } = launched.job.metadata;
+      Object.assign(state, { job: launched.job, launched: true, statusAt: facts.now });
+      recorder.event(scan, 'Normal', 'Launched', `Created Job ${name}.`);
       return scan;
     },
   };
 }
 
 /** Handlers for a running scan. */
-function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'ingest' | 'failLostPod'> {
-  const { scanClient, children, mirror, states, recorder, traces } = deps;
+function runHandlers(
+  deps: ActionDeps,
+): Pick<Handlers, 'observe' | 'mirror' | 'search' | 'ingest' | 'reportOutage' | 'complete' | 'replaceJob' | 'failLostPod'> {
+  const { scanClient, children, mirror, recorder } = deps;
   return {
-    async observe(action, { facts, scan, signal }) {
+    async observe(action, { facts, state, scan, signal }) {
       const written = await scanClient.patchStatus(scan, action.status, signal);
-      states.of(scan.metadata.uid!).statusAt = facts.now;
-      // Recorded here because the response to the creation of the Job may be lost.
-      if (scan.status?.jobName === undefined) recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
+      state.statusAt = facts.now;
+      // The response to the creation of the Job was lost.
+      if (scan.status?.jobName === undefined && !state.launched)
+        recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
       return written;
     },
-    async mirror(action, { facts, scan }) {
+    async mirror(action, { facts, state, scan }) {
       await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages });
-      const state = states.of(scan.metadata.uid!);
       state.mirrored = { phase: action.phase, pages: action.pages };
       state.mirroredAt = facts.now;
       return scan;
     },
-    ingest(action, step) {
-      return traces.during('ingest', step.scan, step.facts.scanId, () => ingest(deps, action.stored, step));
+    async search(_, { facts, state, scan }) {
+      deps.startTask(scan, state, { do: 'search', job: facts.job, slots: slotsOf(deps, facts.job) });
+      return scan;
+    },
+    async ingest({ result: { stored, slot } }, { facts, state, scan }) {
+      deps.startTask(scan, state, { do: 'verify', stored, slot: slot ?? uploadSlotOf(slotsOf(deps, facts.job), stored)! });
+      return scan;
+    },
+    async reportOutage(_, { facts, scan, signal }) {
+      recorder.event(scan, 'Warning', STORE_UNAVAILABLE, 'The object store is unavailable; waiting to read the results.');
+      return scanClient.patchStatus(scan, outageStatus(scan, facts.job?.metadata.name, facts.now), signal);
+    },
+    complete: (action, step) => complete(deps, action.result, step),
+    async replaceJob(_, { facts, state, scan, signal }) {
+      const written = await scanClient.patchStatus(scan, replacedStatus(scan, facts.job!.metadata.uid!, facts.now), signal);
+      Object.assign(state, { launched: false, search: null, noPodSince: null, refused: new Map() });
+      recorder.event(scan, 'Warning', 'Retrying', 'The Job succeeded without results; creating it again.');
+      return written;
     },
     async failLostPod(action, { facts, scan, signal }) {
       await children.failLostPod(action.pod, facts.now, signal);
@@ -134,23 +194,13 @@ function runHandlers(deps: ActionDeps): Pick<Handlers, 'observe' | 'mirror' | 'i
   };
 }
 
-async function ingest(deps: ActionDeps, stored: PodStored, step: Step): Promise<AccessibilityScan> {
+/** The upload slots of a scan. Uses the retries of the Job, because the setting may have changed since the launch. */
+function slotsOf(deps: ActionDeps, job: Job | null): PodIdentity[] {
+  return uploadSlots(job === null ? RETRIES_MAX : (job.spec?.backoffLimitPerIndex ?? deps.retries));
+}
+
+async function complete(deps: ActionDeps, result: VerifiedResult, step: Step): Promise<AccessibilityScan> {
   const { facts, scan, signal } = step;
-  const options = withDefaults(scan.spec);
-  // Use the retries of the Job: the setting may have changed since the launch.
-  const slots = uploadSlots(facts.job?.spec?.backoffLimitPerIndex ?? deps.retries);
-  const ingested = await deps.ingestion.ingest(stored, uploadSlotOf(slots, stored)!, {
-    scanId: facts.scanId,
-    options,
-    reserved: reservedPages(scan),
-    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
-    announced: { scanned: stored.pages.scanned, failed: stored.pages.failed },
-  });
-  if (!ingested.ok) {
-    deps.states.of(scan.metadata.uid!).refused.set(identityKey(stored), ingested.reason);
-    return scan;
-  }
-  const { result } = ingested;
   const status = { ...doneStatus(scan, facts.scanId, result, facts.now), ...workSoFar(step) };
   const written = await deps.scanClient.patchStatus(scan, status, signal);
   const { score, violations, pages } = result.outcome;
@@ -162,28 +212,37 @@ async function ingest(deps: ActionDeps, stored: PodStored, step: Step): Promise<
 
 /** Handlers for the end of a scan and afterwards. */
 function endHandlers(deps: ActionDeps): Pick<Handlers, 'end' | 'removeJob' | 'finish' | 'release' | 'expire'> {
-  const { scanClient, children, mirror, states, traces, reports } = deps;
+  const { scanClient, children, mirror, traces, reports } = deps;
   return {
     end: (action, step) => writeEnd(deps, action.end, step),
-    async removeJob(_, { facts, scan, signal }) {
+    async removeJob(_, { facts, state, scan, signal }) {
       await children.removeJob(facts.job!, signal);
-      states.of(scan.metadata.uid!).removedJob = facts.job!.metadata.uid!;
+      state.removedJob = facts.job!.metadata.uid!;
       return scan;
     },
-    async finish(_, { facts, scan }) {
-      await traces.during('settle', scan, facts.scanId, () => mirror.finish(scan, facts.scanId));
+    async finish({ end }, step) {
+      const { facts, scan } = step;
+      const ended = end === undefined ? scan : withStatus(scan, { ...endedStatus(scan, end, facts.now), ...workSoFar(step) });
+      await traces.during('settle', scan, facts.scanId, () => mirror.finish(ended, facts.scanId));
+      if (end !== undefined) reportEnd(deps, ended, facts.scanId, end.reason);
       return scan;
     },
     async release(_, { facts, scan, signal }) {
       const finalizers = (scan.metadata.finalizers ?? []).filter((name) => name !== SETTLE_FINALIZER);
-      const released = await scanClient.patchMetadata(scan, { finalizers }, signal);
+      const released = await scanClient.patchMetadata(scan, { finalizers }, signal).catch((error: unknown) => {
+        // Someone else removed the finalizer, and the scan is gone.
+        if (error instanceof ObjectGone) return scan;
+        throw error;
+      });
       // Only now, because an operator that restarts before the end is written verifies the uploads again. If the removal fails,
       // the uploads stay until the scan's reports expire. A scan without a Job may have claimed a foreign ID.
-      if (scan.status?.jobName !== undefined) void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
+      if (facts.job !== null || scan.status?.jobName !== undefined || scan.status?.replacedJob !== undefined)
+        void reports.removeAll(incomingPrefix(facts.scanId)).catch(() => undefined);
       return released;
     },
-    async expire(_, { scan, signal }) {
+    async expire(_, { state, scan, signal }) {
       await scanClient.remove(scan, signal);
+      state.expired = true;
       return scan;
     },
   };

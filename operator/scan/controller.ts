@@ -12,14 +12,16 @@ import type { Clock } from '../runtime/clock.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
 import type { Watched } from '../runtime/multi-namespace-cache.ts';
+import type { AdmissionGate } from '../queue/gate.ts';
 import type { Recorder } from '../runtime/recorder.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { createActions, type RunActions } from './actions.ts';
+import { createActions, type ActionDeps, type RunActions } from './actions.ts';
 import { createBusUptime } from './bus-uptime.ts';
 import { createExecute } from './execute.ts';
 import { createGather } from './gather.ts';
 import { JOBS, PODS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
+import { watchCreationFailures, type CreationFailure } from './launch/creation-failures.ts';
 import { createLauncher } from './launch/launch.ts';
 import { createPreflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
@@ -27,20 +29,23 @@ import { createPhaseTracker } from './phase-metrics.ts';
 import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
+import { createResultsController } from './results/controller.ts';
 import { createIngestion } from './results/ingest.ts';
+import { createVerifier, type Verifier } from './results/verifier.ts';
 import { instrumentIngestion } from './results/instrumented.ts';
 import { createPodMessageLog, type PodMessageLog } from './results/pod-message-log.ts';
 import { scanById, type ScanClient } from './scan-client.ts';
-import { createScanTraces } from './traces.ts';
+import { createScanTraces, type ScanTraces } from './traces.ts';
 
 export interface ScanControllerDeps {
-  manager: Pick<Manager, 'watch'>;
+  manager: Pick<Manager, 'watch' | 'add'>;
   connection: KubernetesConnection;
   scanClient: ScanClient;
   stores: Pick<AllStores, 'scans' | 'credits' | 'organisations'>;
   reports: Reports;
   bus: MessageBus;
   mirror: Mirror;
+  gate: AdmissionGate;
   resolver: Resolver;
   recorder: Recorder;
   settings: OperatorSettings;
@@ -56,24 +61,28 @@ export interface ScanController extends ControllerDefinition<Facts, Action> {
   forgetMirrored(scan: AccessibilityScan): void;
 }
 
-/** The number of scans reconciled concurrently. */
-const WORKERS = 8;
-
-const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs'> = {
+const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> = {
   lostPodMs: 60_000,
   lingerMs: 60_000,
   jobEndGraceMs: 5_000,
+  podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
+  vetAgainMs: 15_000,
 };
 
 /** State shared by the sources, the gatherer and the executor. */
 interface Shared {
   jobs: Watched<Job>;
   pods: Watched<Pod>;
+  failures: Watched<CreationFailure>;
   children: Children;
   podMessages: PodMessageLog;
   states: ReconcileStates;
+  traces: ScanTraces;
+  verifier: Verifier;
+  /** Enqueues a scan. Has no effect before the controller runs. */
+  enqueue: (key: string) => void;
   now: () => Date;
 }
 
@@ -84,6 +93,9 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
     children: createChildren(deps.connection),
     podMessages: createPodMessageLog(),
     states: createReconcileStates(),
+    traces: createScanTraces({ tracer: deps.tracer ?? NO_TRACER }),
+    verifier: createVerifier({ memoryMib: settings.ingest.memoryMib }),
+    enqueue: () => undefined,
     now: () => new Date(clock.now()),
   };
   const uptime = createBusUptime(bus, shared.now);
@@ -94,33 +106,48 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
   return {
     name: 'scan',
     queueName: 'scans',
-    workers: WORKERS,
+    workers: settings.scanWorkers,
     sources: [
       watch(scanClient, ({ object }) => [keyOf(object)]),
       watch(shared.jobs, ({ object }) => scanKeysOf(object, scanClient)),
       watch(shared.pods, ({ object }) => scanKeysOf(object, scanClient)),
+      watch(shared.failures, ({ object: { metadata, involvedObject } }) => {
+        const job = shared.jobs.get(metadata.namespace!, involvedObject.name ?? '');
+        return job === undefined ? [] : scanKeysOf(job, scanClient);
+      }),
       podMessageSource(deps, shared),
       () => uptime.start(),
+      (enqueue) => {
+        shared.enqueue = enqueue;
+        return () => (shared.enqueue = () => undefined);
+      },
     ],
     async gather(key) {
       const { namespace, name } = fromKey(key);
       const scan = scanClient.get(namespace, name);
       return scan === undefined ? null : gather(scan);
     },
+    // The finalizer of a deleted scan must not keep its namespace, whose Roles may already be gone.
+    isUrgent(key) {
+      const { namespace, name } = fromKey(key);
+      return scanClient.get(namespace, name)?.metadata.deletionTimestamp !== undefined;
+    },
     plan: (facts) => plan(facts, timeouts),
     execute: createExecute({ scanClient, runActions: createScanActions(deps, shared), podMessages: shared.podMessages, logger }),
     forgetMirrored(scan) {
-      shared.states.of(scan.metadata.uid!).mirrored = null;
+      const state = shared.states.find(scan.metadata.uid!);
+      if (state !== undefined) state.mirrored = null;
     },
   };
 }
 
-/** Watches the Jobs and pods of scans. Pods are indexed by the uid of their Job. */
-function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): { jobs: Watched<Job>; pods: Watched<Pod> } {
+/** Watches the Jobs and pods of scans, and the Events of failed creations. Pods and Events are indexed by the uid of their Job. */
+function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Pick<Shared, 'jobs' | 'pods' | 'failures'> {
   const owner = ({ metadata }: Pod) => metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
   return {
     jobs: manager.watch<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
     pods: manager.watch<Pod>({ resource: PODS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialPod, indexes: { owner } }),
+    failures: watchCreationFailures(manager, namespaces),
   };
 }
 
@@ -140,7 +167,8 @@ function trackChanges({ scanClient, metrics, settings }: ScanControllerDeps, { s
 }
 
 /** Enqueues a scan for each new message of its pods on the bus. */
-function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDeps, { jobs, pods, podMessages, now }: Shared): Source {
+function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDeps, shared: Shared): Source {
+  const { jobs, pods, podMessages, verifier, now } = shared;
   return (enqueue) =>
     bus.followProgress((scanId, payload) => {
       const scan = scanById(scanClient, scanId);
@@ -150,22 +178,58 @@ function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDe
       const result = podMessages.take(scanId, payload, known, now());
       metrics.podMessage(result);
       if (result === 'refused') logger.debug({ scan: scanId }, 'pod message refused');
-      if (result === 'news') enqueue(keyOf(scan));
+      if (result !== 'news') return;
+      // A pod that works stores its results soon.
+      verifier.expect();
+      enqueue(keyOf(scan));
     });
 }
 
-function createScanActions(deps: ScanControllerDeps, { children, states, now }: Shared): RunActions {
+/** Adds the controller that works on results. @returns a function that starts work for a scan */
+function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
+  const { manager, scanClient, reports, settings, metrics } = deps;
+  const { children, states, traces, verifier, now } = shared;
+  const ingestion = createIngestion({ reports, bounds: settings.ingest, verifier, onPages: metrics.pagesVisited });
+  const enqueue = manager.add(
+    createResultsController({
+      scanClient,
+      states,
+      children,
+      reports,
+      ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
+      verifier,
+      traces,
+      apiNamespace: settings.namespace,
+      enqueueScan: (key) => shared.enqueue(key),
+      now,
+    }),
+  );
+  return (scan, state, task) => {
+    state.task = task;
+    enqueue(keyOf(scan));
+  };
+}
+
+function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions {
+  const { children, traces, now } = shared;
   const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
-  const { maxPagesLimit, targets, scanner, pod, runTime, namespace: apiNamespace } = settings;
-  const traces = createScanTraces({ tracer: deps.tracer ?? NO_TRACER });
-  const ingestion = createIngestion({ reports, bounds: settings.ingest, onPages: metrics.pagesVisited });
+  const { maxPagesLimit, maxLiveScansPerOrganisation, targets, podTemplate, scanner, pod, runTime, namespace: apiNamespace } = settings;
   return createActions({
     scanClient,
     children,
-    states,
-    preflight: createPreflight({ ...stores, resolver: deps.resolver, apiNamespace, maxPagesLimit, targets, now }),
+    gate: deps.gate,
+    preflight: createPreflight({
+      ...stores,
+      resolver: deps.resolver,
+      apiNamespace,
+      maxPagesLimit,
+      maxLiveScansPerOrganisation,
+      targets,
+      podTemplate,
+      now,
+    }),
     launch: createLauncher({ children, scans: stores.scans, reports, bus, scanner, pod, runTime, traces }),
-    ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
+    startTask: addResultsController(deps, shared),
     mirror,
     reports,
     recorder,

@@ -41,7 +41,8 @@ export function createExecute(deps: ExecuteDeps): Planned<Facts, Action>['execut
       },
       'reconciled',
     );
-    if (names.includes('release')) podMessages.forget(scanId);
+    // The attempts of a new Job count from 0 again.
+    if (names.includes('release') || names.includes('replaceJob')) podMessages.forget(scanId);
     return nextOf(names, scan.metadata.deletionTimestamp !== undefined);
   };
 }

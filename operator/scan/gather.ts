@@ -1,5 +1,6 @@
 /** Gathers the facts about a scan from the caches, its pods' messages, and the API server if a cache may lag behind. */
 import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { creationFailureOf } from './launch/creation-failures.ts';
 import type { Children } from './launch/children.ts';
 import { isPodTerminal, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import type { ReconcileStates, ReconcileState } from './reconcile-state.ts';
@@ -12,6 +13,8 @@ export interface GatherDeps {
   jobs: { get(namespace: string, name: string): Job | undefined };
   /** Has the index `owner`, by the uid of the owner. */
   pods: { byIndex(name: string, value: string): Pod[] };
+  /** Has the index `job`, by the uid of the Job. */
+  failures: Parameters<typeof creationFailureOf>[0];
   children: Children;
   states: ReconcileStates;
   podMessages: PodMessageLog;
@@ -23,22 +26,39 @@ export interface GatherDeps {
 
 export type Gather = (scan: AccessibilityScan) => Promise<Facts>;
 
-/** The age after which a Job should have a pod, in milliseconds. */
-const POD_DUE_MS = 3_000;
+/** The time for which pods that only a search has seen count as running, in milliseconds. */
+const SEARCHED_FOR_MS = 15_000;
+
+/** Adds the pods that the API server listed in the last search, if the cache has not seen them or their end. */
+function withSearched(cached: readonly Pod[], { search }: ReconcileState, now: Date): Pod[] {
+  if (search === null) return [...cached];
+  const current = now.getTime() - search.at.getTime() < SEARCHED_FOR_MS;
+  const byUid = new Map(cached.map((pod) => [pod.metadata.uid!, pod]));
+  for (const pod of search.pods) {
+    const known = byUid.get(pod.metadata.uid!);
+    if (isPodTerminal(pod) ? known === undefined || !isPodTerminal(known) : known === undefined && current)
+      byUid.set(pod.metadata.uid!, pod);
+  }
+  return [...byUid.values()];
+}
 
 export function createGather(deps: GatherDeps): Gather {
   const { jobs, pods, children, states, podMessages } = deps;
 
   async function jobOf(scan: AccessibilityScan, scanId: string, state: ReconcileState): Promise<Job | null> {
     const cached = jobs.get(scan.metadata.namespace!, jobNameOf(scanId));
-    if (cached !== undefined && isOwnedBy(cached, scan.metadata.uid!)) {
+    // A replaced Job stays in the cache until its deletion event arrives.
+    const replaced = cached?.metadata.uid === scan.status?.replacedJob && cached?.metadata.uid === state.removedJob;
+    if (cached !== undefined && !replaced && isOwnedBy(cached, scan.metadata.uid!)) {
       state.job = null;
       const leaves = cached.metadata.uid === state.removedJob || cached.metadata.deletionTimestamp !== undefined;
       return leaves && hasEnded(scan) ? null : cached;
     }
     if (state.job !== null) return state.job.metadata.uid === state.removedJob ? null : state.job;
-    // The status names a Job that the cache does not hold: it is gone, or the cache lags behind. Ask the API server.
-    return scan.status?.jobName !== undefined && !hasEnded(scan) ? children.readJob(scan, scanId) : null;
+    // The status names a Job that the cache does not hold: it is gone, or the cache lags behind. Ask the API server, unless the
+    // scan is being deleted: garbage collection deletes its Job.
+    const needed = !hasEnded(scan) && scan.metadata.deletionTimestamp === undefined;
+    return scan.status?.jobName !== undefined && needed ? children.readJob(scan, scanId) : null;
   }
 
   return async (scan) => {
@@ -46,17 +66,16 @@ export function createGather(deps: GatherDeps): Gather {
     const scanId = scanIdOf(scan, deps.apiNamespace);
     const state = states.of(scan.metadata.uid!);
     const job = await jobOf(scan, scanId, state);
-    const own = job === null ? [] : byAttempt(pods.byIndex('owner', job.metadata.uid!));
+    const own = job === null ? [] : byAttempt(withSearched(pods.byIndex('owner', job.metadata.uid!), state, now));
     const alive = own.some((pod) => !isPodTerminal(pod));
     state.noPodSince = job === null || alive ? null : (state.noPodSince ?? now);
-    const overdue = job !== null && own.length === 0 && now.getTime() - Date.parse(job.metadata.creationTimestamp!) > POD_DUE_MS;
     return {
       scan,
       scanId,
       now,
       job,
       pods: own,
-      podCreationError: overdue && !hasEnded(scan) ? await children.podCreationError(job) : null,
+      podCreationError: job === null || own.length > 0 ? null : creationFailureOf(deps.failures, job),
       podMessages: podMessages.of(scanId),
       busSince: deps.busSince(),
       state,

@@ -67,12 +67,6 @@ function essentialMeta(metadata: ObjectMeta): ObjectMeta {
   };
 }
 
-/** Removes `managedFields`, which are as large as the rest of the scan. */
-export function withoutManagedFields(scan: AccessibilityScan): AccessibilityScan {
-  const { managedFields: _, ...metadata } = scan.metadata as ObjectMeta & { managedFields?: unknown };
-  return { ...scan, metadata };
-}
-
 /** The name of the container in a scanner pod. */
 export const CONTAINER = 'scanner';
 

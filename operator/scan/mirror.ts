@@ -9,21 +9,23 @@ import type { ScanChange, ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { phaseOf } from './policy/status.ts';
 
 export interface Mirror {
-  /** Changes a row and publishes the change. @returns the row; null if there is none */
+  /** Changes a row and publishes the change. @returns the row; null if it does not exist */
   change(scanId: string, change: ScanChange): Promise<ScanRow | null>;
   /** Settles, mirrors and publishes the end of a scan, as stated by its status. */
   finish(scan: AccessibilityScan, scanId: string): Promise<void>;
 }
 
 export interface MirrorDeps {
-  scans: Pick<Scans, 'find' | 'mirror'>;
+  scans: Pick<Scans, 'find' | 'mirror' | 'accept'>;
   credits: Pick<Credits, 'settle'>;
   bus: Pick<MessageBus, 'publishStatus'>;
+  /** Called if a completed scan should cost `pages` credits, but nothing was charged, because its hold is unknown or was returned. */
+  onUncharged: (scan: AccessibilityScan, pages: number) => void;
 }
 
-export function createMirror({ scans, credits, bus }: MirrorDeps): Mirror {
-  async function change(scanId: string, wanted: ScanChange): Promise<ScanRow | null> {
-    const mirrored = await scans.mirror(scanId, wanted);
+export function createMirror({ scans, credits, bus, onUncharged }: MirrorDeps): Mirror {
+  async function change(scanId: string, wanted: ScanChange, known?: ScanRow): Promise<ScanRow | null> {
+    const mirrored = await scans.mirror(scanId, wanted, known);
     if (mirrored === null) return null;
     const { row, changed } = mirrored;
     if (changed) bus.publishStatus(row.organisation, { scanId, version: row.version, phase: row.phase, pages: row.pages });
@@ -31,14 +33,21 @@ export function createMirror({ scans, credits, bus }: MirrorDeps): Mirror {
   }
 
   return {
-    change,
+    change: (scanId, wanted) => change(scanId, wanted),
     async finish(scan, scanId) {
       const row = await scans.find(scanId);
       // If the row belongs to another resource, this scan must not settle it.
       if (row === null || row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace) return;
       // Credits first, so that a client that sees the end of the scan also sees the right balance.
-      await credits.settle(row.organisation, scanId, pagesToCharge(phaseOf(scan), scan.status?.pages));
-      await change(scanId, endOf(scan, scanId));
+      const due = pagesToCharge(phaseOf(scan), scan.status?.pages);
+      const settled = await credits.settle(row.organisation, scanId, due);
+      // A settle that was repeated after a crash has spent the pages before.
+      const spent = settled.ok || settled.reason === 'already_settled' ? settled.spent : 0;
+      if (due > 0 && spent === 0) onUncharged(scan, due);
+      // It ended before it was vetted. The API may have returned its ID, so that the sweeper must not abandon it.
+      if (row.submission === 'pending' && (settled.ok || settled.reason === 'already_settled'))
+        await scans.accept(scanId, { pagesReserved: settled.ok ? settled.spent + settled.released : row.pagesRequested });
+      await change(scanId, endOf(scan, scanId), row);
     },
   };
 }
@@ -55,6 +64,10 @@ export function endOf(scan: AccessibilityScan, scanId: string): ScanChange {
   };
   const stored = status.reports?.stored;
   const outcome = fromOutcomeStatus(status);
+  if (phase === 'canceled' && status.pages !== undefined) {
+    const { scanned, failed } = status.pages;
+    return { ...end, pages: { scanned, failed, total: scanned + failed } };
+  }
   if (phase !== 'done' || outcome === null || stored === undefined) return end;
   const keys = reportKeys(scanId);
   return {

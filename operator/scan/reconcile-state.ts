@@ -1,17 +1,36 @@
 /** In-memory state per live scan. Losing it, as after a restart, causes extra work but no wrong results. */
+import type { PodIdentity, PodStored } from '../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Phase } from '../../core/scan/phases.ts';
-import type { Job } from './kube-types.ts';
+import type { Job, Pod } from './kube-types.ts';
+import type { VerifiedResult } from './policy/status.ts';
+import type { FoundResult } from './results/find-results.ts';
 
 export interface ReconcileState {
+  /** When the scan was vetted last, if it had to wait and holds no credits for certain; else null. */
+  vettedAt: Date | null;
   /** The Job from the create response, until the cache holds it. */
   job: Job | null;
+  /** The Secret with the pod's input that this process created. */
+  secretName: string | null;
+  /** Whether this process created the Job. The status names the Job only with the next change. */
+  launched: boolean;
   /** The uid of the deleted Job, until the cache has processed the deletion. */
   removedJob: string | null;
+  /** Whether this process deleted the resource. The cache holds it until the deletion event arrives. */
+  expired: boolean;
   /** The time since which the Job has had no live pod. */
   noPodSince: Date | null;
   /** The reasons why results were refused, by attempt. */
   refused: Map<string, string>;
+  /** The work on results that has been started and has not ended; null if no work is in progress. */
+  task: ResultTask | null;
+  /** The time since which the task fails because a dependency is down; null if it does not. */
+  outageSince: Date | null;
+  /** The verified results, until they are in the status. A conflict of writes must not download and verify them again. */
+  verified: VerifiedResult | null;
+  /** The last search for results that no message announced; null before the first one. */
+  search: Search | null;
   /** The last write to the read model; null before the first write. */
   mirrored: { phase: Phase; pages: PageProgress } | null;
   mirroredAt: Date | null;
@@ -19,18 +38,47 @@ export interface ReconcileState {
   statusAt: Date | null;
 }
 
+/** Results that a pod announced, or that were found. `slot` is absent if they are in the slot of the pod. */
+export interface AnnouncedResult {
+  stored: PodStored;
+  slot?: PodIdentity;
+}
+
+/** Work on the results of a scan, which is slow and therefore not done by the workers of scans. */
+export type ResultTask =
+  { do: 'search'; job: Job | null; slots: readonly PodIdentity[] } | { do: 'verify'; stored: PodStored; slot: PodIdentity };
+
+/** The outcome of a search for results. */
+export interface Search {
+  at: Date;
+  /** The results that pods have stored, latest attempt last. */
+  found: readonly FoundResult[];
+  /** The Job's pods on the API server, because a watch may be silent for minutes before it is restarted. */
+  pods: readonly Pod[];
+}
+
 export interface ReconcileStates {
-  /** Returns the state of a scan by its uid. Callers mutate it. */
+  /** Returns the state of a scan by its uid. Callers mutate it. Only for scans that the cache holds, because their deletion forgets it. */
   of(uid: string): ReconcileState;
+  /** Returns the state of a scan if it has one. */
+  find(uid: string): ReconcileState | undefined;
   forget(uid: string): void;
 }
 
 export function newReconcileState(): ReconcileState {
   return {
+    vettedAt: null,
     job: null,
+    secretName: null,
+    launched: false,
     removedJob: null,
+    expired: false,
     noPodSince: null,
     refused: new Map(),
+    task: null,
+    outageSince: null,
+    verified: null,
+    search: null,
     mirrored: null,
     mirroredAt: null,
     statusAt: null,
@@ -45,6 +93,7 @@ export function createReconcileStates(): ReconcileStates {
       states.set(uid, state);
       return state;
     },
+    find: (uid) => states.get(uid),
     forget: (uid) => void states.delete(uid),
   };
 }

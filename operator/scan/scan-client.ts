@@ -1,29 +1,28 @@
 /** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */
-import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { classOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Manager } from '../runtime/manager.ts';
-import { createResourceClient, type ResourceClient } from '../runtime/resource-client.ts';
-import { SCANS, withoutManagedFields } from './kube-types.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
+import { SCANS } from './kube-types.ts';
 
 export type ScanClient = ResourceClient<AccessibilityScan>;
 
 export interface ScanClientDeps {
-  manager: Pick<Manager, 'watch'>;
-  connection: KubernetesConnection;
+  manager: Pick<Manager, 'watchResource'>;
   apiNamespace: string;
   /** Empty: all namespaces. */
   watchNamespaces: readonly string[];
+  operatorClass: string;
 }
 
-/** Watches scans in the installation's namespaces, indexed by scan ID. */
-export function watchScans({ manager, connection, apiNamespace, watchNamespaces }: ScanClientDeps): ScanClient {
-  const cache = manager.watch<AccessibilityScan>({
+/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID. */
+export function watchScans({ manager, apiNamespace, watchNamespaces, operatorClass }: ScanClientDeps): ScanClient {
+  return manager.watchResource<AccessibilityScan>({
     resource: SCANS,
     namespaces: watchNamespaces,
-    keep: withoutManagedFields,
+    // Here and not with a field selector, which Kubernetes supports for custom resources only from 1.31.
+    accepts: (scan) => classOf(scan) === operatorClass,
     indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)] },
   });
-  return createResourceClient<AccessibilityScan>({ connection, resource: SCANS, cache });
 }
 
 /** Returns the scan with this ID from the cache. */

@@ -10,10 +10,11 @@ export interface Candidate {
 }
 
 /**
- * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `folded` was a duplicate,
- * `passed_through` only provided links, `skipped` would not have been started by a single worker.
+ * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `disallowed` is listed too
+ * but does not count as attempted, `folded` was a duplicate, `passed_through` only provided links, `skipped` would not have
+ * been started by a single worker.
  */
-export type Outcome = 'tested' | 'failed' | 'folded' | 'passed_through' | 'skipped';
+export type Outcome = 'tested' | 'failed' | 'disallowed' | 'folded' | 'passed_through' | 'skipped';
 
 export interface Frontier {
   /** Adds a page. Returns false if it is already known. */
@@ -37,7 +38,7 @@ export interface Frontier {
 /**
  * Breadth first: pages in the order in which they were found. A page starts only while fewer than `maxPages` are tested or
  * in progress, so that the pages of a scan are always a prefix of that order.
- * @param options.maxFailed after this many failures no more pages start, so that a site of dead links ends
+ * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
  * @param options.maxFolded the same for duplicates
  */
 export function createFrontier(options: { maxPages: number; maxFailed: number; maxFolded: number }): Frontier {
@@ -48,10 +49,11 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
   let at = 0;
   let turns = 0;
   let settled = 0;
-  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, folded: 0, passed_through: 0, skipped: 0 };
+  const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, folded: 0, passed_through: 0, skipped: 0 };
 
   const inProgress = (): number => turns - settled;
-  const spent = (): boolean => outcomes.tested >= maxPages || outcomes.failed >= maxFailed || outcomes.folded >= maxFolded;
+  const spent = (): boolean =>
+    outcomes.tested >= maxPages || outcomes.failed + outcomes.disallowed >= maxFailed || outcomes.folded >= maxFolded;
   function waiting(): typeof queue {
     while (at < queue.length && covered.has(queue[at]?.key ?? '')) at += 1;
     return queue.slice(at).filter(({ key }) => !covered.has(key));

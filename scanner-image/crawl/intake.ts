@@ -1,4 +1,5 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
+import { isAttempted } from '../../core/report/coverage.ts';
 import type { ReportPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
@@ -49,7 +50,7 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
     if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
     if (visit.loaded) return processLoaded(candidate, visit);
     deps.onPage(untestedPage(candidate, visit));
-    return 'failed';
+    return isAttempted(visit.reason) ? 'failed' : 'disallowed';
   };
 }
 

@@ -73,7 +73,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))
         return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
       const message = isFirst ? null : robots.refusal(url);
-      return message === null ? null : { reason: 'refused', message };
+      return message === null ? null : { reason: 'robots_disallowed', message };
     },
     async moveTo(finalUrl) {
       origin = new URL(finalUrl.origin);

@@ -1,8 +1,12 @@
 /** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { Db } from 'mongodb';
-import { ANONYMOUS } from '../../core/organisation.ts';
+import type { Collection, Db, Filter } from 'mongodb';
+import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
+import { createKeyUses, type KeyUses } from './key-uses.ts';
+import { toOrganisation, type OrganisationDocument } from './organisations.ts';
 
 export interface ApiKey {
   id: string;
@@ -15,35 +19,91 @@ export interface ApiKey {
   lastUsedAt: Date | null;
 }
 
-export interface Keys {
-  /** Issues a key. @returns the stored key and its secret, which cannot be retrieved later */
-  issue(request: { organisation: string; name: string; expiresAt: Date | null }): Promise<{ key: ApiKey; secret: string }>;
-  /** Returns the live key of a secret, or null if it is malformed (checked without a query), unknown, expired or revoked. */
-  recognise(secret: string): Promise<ApiKey | null>;
-  /** Returns the keys of an organisation that are not revoked, newest first. */
-  list(organisation: string): Promise<ApiKey[]>;
-  /** Revokes a key. @returns false if the organisation has no such live key */
-  revoke(organisation: string, id: string): Promise<boolean>;
-  /** Records that a key was used, with at most one write per key and minute. Never throws. */
-  touch(id: string): void;
+export const KEY_STATUSES = ['live', 'expired', 'revoked'] as const;
+export type KeyStatus = (typeof KEY_STATUSES)[number];
+
+export function statusOf({ revokedAt, expiresAt }: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): KeyStatus {
+  if (revokedAt !== null) return 'revoked';
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'live';
 }
 
-type KeyDocument = Omit<ApiKey, 'id'> & { _id: string; hash: string };
+export type IssuedKey =
+  /** The stored key and its secret, which cannot be retrieved later. */
+  | { ok: true; key: ApiKey; secret: string }
+  /** The organisation has `LIVE_KEYS_MAX` live keys. */
+  | { ok: false; reason: 'too_many_keys' };
 
-/** The minimum interval between two writes of `lastUsedAt`. */
-const TOUCH_EVERY_MS = 60_000;
+/** A part of the keys of an organisation, newest first. */
+export interface KeyPage {
+  /** Default: keys of every status. */
+  status?: KeyStatus;
+  /** Only keys after this one in the list. */
+  after?: { at: Date; id: string } | null;
+  limit: number;
+}
 
-function toKey({ _id, hash: _hash, ...rest }: KeyDocument): ApiKey {
-  return { id: _id, ...rest };
+/** A live key and the organisation that it belongs to, which may be blocked. */
+export interface KeyHolder {
+  key: ApiKey;
+  organisation: Organisation;
+}
+
+export interface Keys extends KeyUses {
+  /** Returns those of the keys that may be used now: live, and of an organisation that is not blocked. One command. */
+  usable(ids: readonly string[]): Promise<Set<string>>;
+  /** Issues a key, if the organisation has fewer than `LIVE_KEYS_MAX` live ones. */
+  issue(request: { organisation: string; name: string; expiresAt: Date | null }): Promise<IssuedKey>;
+  /**
+   * Returns the live key of a secret with its organisation, in one command, or null if the key is malformed (checked without
+   * a command), unknown, expired or revoked.
+   */
+  recognise(secret: string): Promise<KeyHolder | null>;
+  /** The same for several secrets, in one command. Returns those that are live keys, by secret. */
+  recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>>;
+  /** Returns keys of an organisation, newest first. */
+  list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
+  /** Revokes a key. @returns false if the organisation has no such live key */
+  revoke(organisation: string, id: string): Promise<boolean>;
+}
+
+/** `slot` is absent in a revoked key, and in an expired one that had to give it up. */
+type KeyDocument = Omit<ApiKey, 'id'> & { _id: string; hash: string; slot?: string };
+type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
+
+function toKey({ _id, organisation, name, last4, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyDocument): ApiKey {
+  return { id: _id, organisation, name, last4, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
 export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
   const keys = db.collection<KeyDocument>('keys');
-  /** When this process last recorded the use of each key. */
-  const touched = new Map<string, number>();
+  const uses = createKeyUses(db.collection('keys'), now);
+
+  async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
+    const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));
+    if (byHash.size === 0) return new Map();
+    const holders = await findHolders({ hash: { $in: [...byHash.keys()] } });
+    return new Map(holders.map(({ hash, ...holder }) => [byHash.get(hash)!, holder]));
+  }
+
+  /** Returns the live keys that match a filter, each with its organisation, in one command. */
+  async function findHolders(filter: Filter<KeyDocument>): Promise<(KeyHolder & { hash: string })[]> {
+    const at = now();
+    const found = keys.aggregate<HeldKeyDocument>([
+      { $match: { ...filter, revokedAt: null } },
+      // The organisation alone knows its plan and whether it is blocked; a copy in the key could be outdated.
+      { $lookup: { from: 'organisations', localField: 'organisation', foreignField: '_id', as: 'holders' } },
+    ]);
+    return (await found.toArray()).flatMap((document) => {
+      const holder = document.holders[0];
+      if (holder === undefined || (document.expiresAt !== null && document.expiresAt <= at)) return [];
+      return [{ hash: document.hash, key: toKey(document), organisation: toOrganisation(holder) }];
+    });
+  }
 
   return {
+    ...uses,
+
     async issue({ organisation, name, expiresAt }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
       const secret = makeKey(randomBytes);
@@ -58,41 +118,65 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
         revokedAt: null,
         lastUsedAt: null,
       };
-      await keys.insertOne(document);
-      return { key: toKey(document), secret };
+      const stored = await insertIntoSlot(keys, document);
+      return stored ? { ok: true, key: toKey(document), secret } : { ok: false, reason: 'too_many_keys' };
     },
 
-    async recognise(secret) {
-      if (!isWellFormed(secret)) return null;
-      const document = await keys.findOne({ hash: hashOf(secret), revokedAt: null });
-      if (document === null || (document.expiresAt !== null && document.expiresAt <= now())) return null;
-      return toKey(document);
+    recogniseAll,
+
+    async usable(ids) {
+      if (ids.length === 0) return new Set();
+      const holders = await findHolders({ _id: { $in: [...ids] } });
+      return new Set(holders.filter(({ organisation }) => !organisation.blocked).map(({ key }) => key.id));
     },
 
-    async list(organisation) {
-      const newest = keys.find({ organisation, revokedAt: null }).sort({ createdAt: -1 });
-      return (await newest.toArray()).map(toKey);
+    recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+
+    async list(organisation, { status, after, limit }) {
+      const filter: Filter<KeyDocument> = {
+        $and: [
+          { organisation },
+          status === undefined ? {} : withStatus(status, now()),
+          // `_id` orders keys of the same millisecond.
+          after ? { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] } : {},
+        ],
+      };
+      return (await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toKey);
     },
 
     async revoke(organisation, id) {
-      const { matchedCount } = await keys.updateOne({ _id: id, organisation, revokedAt: null }, { $set: { revokedAt: now() } });
+      const live = { _id: id, organisation, revokedAt: null };
+      const { matchedCount } = await keys.updateOne(live, { $set: { revokedAt: now() }, $unset: { slot: '' } });
       return matchedCount === 1;
     },
-
-    touch(id) {
-      const at = now();
-      const last = touched.get(id);
-      if (last !== undefined && at.getTime() - last < TOUCH_EVERY_MS) return;
-      // Deleted and inserted again, so that the map is ordered by use and outdated entries come first.
-      touched.delete(id);
-      touched.set(id, at.getTime());
-      for (const [key, time] of touched) {
-        if (at.getTime() - time < TOUCH_EVERY_MS) break;
-        touched.delete(key);
-      }
-      // Other replicas have their own maps. The filter limits the writes of all replicas together.
-      const due = { $or: [{ lastUsedAt: null }, { lastUsedAt: { $lt: new Date(at.getTime() - TOUCH_EVERY_MS) } }] };
-      keys.updateOne({ _id: id, ...due }, { $set: { lastUsedAt: at } }).catch(() => touched.delete(id));
-    },
   };
+}
+
+function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
+  if (status === 'revoked') return { revokedAt: { $ne: null } };
+  if (status === 'expired') return { revokedAt: null, expiresAt: { $lte: now } };
+  return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
+}
+
+/** Stores a new key in a free slot of its organisation. @returns false if all slots are taken */
+async function insertIntoSlot(keys: Collection<KeyDocument>, document: KeyDocument): Promise<boolean> {
+  const { organisation, createdAt } = document;
+  // Each conflict means that one slot fewer is free.
+  for (let attempt = 0; attempt <= LIVE_KEYS_MAX; attempt += 1) {
+    const holders = await keys
+      .find<SlotHolder>({ organisation, slot: { $exists: true } }, { projection: { slot: 1, expiresAt: 1 } })
+      .toArray();
+    // The answer to an insert that succeeded was lost, and the driver repeated it.
+    if (holders.some(({ _id }) => _id === document._id)) return true;
+    const choice = chooseSlot(organisation, holders, createdAt);
+    if (choice === null) return false;
+    if (choice.expired.length > 0) await keys.updateMany({ _id: { $in: choice.expired } }, { $unset: { slot: '' } });
+    try {
+      await keys.insertOne({ ...document, slot: choice.slot });
+      return true;
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+  }
+  return false;
 }

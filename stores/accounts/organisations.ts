@@ -23,9 +23,9 @@ export interface Organisations extends AuditLog {
 }
 
 /** `namespaces` is absent instead of empty, because the unique index treats two empty arrays as duplicates. */
-type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces'> & { _id: string; namespaces?: string[] };
+export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces'> & { _id: string; namespaces?: string[] };
 
-function toOrganisation({ _id, displayName, plan, blocked, namespaces, createdAt }: OrganisationDocument): Organisation {
+export function toOrganisation({ _id, displayName, plan, blocked, namespaces, createdAt }: OrganisationDocument): Organisation {
   return { id: _id, displayName, plan, blocked, namespaces: namespaces ?? [], createdAt };
 }
 

@@ -17,6 +17,10 @@ export interface Operation {
   scanId: string | null;
   pages: number;
   released: number;
+  /** The credits that could be reserved after it. */
+  balance: number;
+  /** Its number among the operations of the account, from 1, without gaps. */
+  sequence: number;
   at: Date;
   /** True if it is in the ledger. */
   relayed: boolean;
@@ -24,7 +28,7 @@ export interface Operation {
 
 /** The decision of the last operation on an account. */
 export interface Answer {
-  outcome: 'done' | 'repeated' | 'settled' | 'late' | 'insufficient' | 'unknown';
+  outcome: 'done' | 'repeated' | 'settled' | 'late' | 'too_many' | 'insufficient' | 'unknown';
   pages: number;
   /** For a settle: pages that were held and released. */
   released?: number;
@@ -40,11 +44,13 @@ export interface Account {
   /** The ids of all grants ever made, because an id must never be granted twice. */
   grants: string[];
   ops: Operation[];
+  /** The number of operations ever made. */
+  sequence: number;
   answer?: Answer;
 }
 
 export function emptyAccount(): Omit<Account, '_id'> {
-  return { granted: 0, available: 0, spent: 0, held: {}, grants: [], ops: [] };
+  return { granted: 0, available: 0, spent: 0, held: {}, grants: [], ops: [], sequence: 0 };
 }
 
 /** Rejects a scan id that would address another field, because the id is a field name in `held`. @throws RangeError */
@@ -79,23 +85,30 @@ const KEPT = {
   },
 };
 
-/** An operation to record. `pages` and `released` are MongoDB expressions. */
-function entry(operation: Operation['operation'], key: string, pages: unknown, released: unknown): Document {
+const NEXT_SEQUENCE = { $add: [{ $ifNull: ['$sequence', 0] }, 1] };
+
+/** An operation to record. `pages`, `released` and `balance` are MongoDB expressions. */
+function entry(operation: Operation['operation'], key: string, amounts: { pages: unknown; released: unknown; balance: unknown }): Document {
   return {
     id: { $literal: `${operation}:${key}` },
     operation: { $literal: operation },
     scanId: { $literal: operation === 'grant' ? null : key },
-    pages,
-    released,
+    ...amounts,
+    sequence: NEXT_SEQUENCE,
     at: '$$NOW',
     relayed: { $literal: false },
   };
 }
 
-const remember = (operation: Document): Document => ifDone({ $concatArrays: [KEPT, [operation]] }, KEPT);
+/** The fields that record an operation. */
+const remember = (operation: Document): Document => ({
+  ops: ifDone({ $concatArrays: [KEPT, [operation]] }, KEPT),
+  sequence: ifDone(NEXT_SEQUENCE, { $ifNull: ['$sequence', 0] }),
+});
 
 /** Adds `pages` once per grant id. */
 export function grantStep(grantId: string, pages: number): Document[] {
+  const balance = { $add: ['$available', pages] };
   return [
     {
       $set: {
@@ -108,22 +121,33 @@ export function grantStep(grantId: string, pages: number): Document[] {
     {
       $set: {
         granted: ifDone({ $add: ['$granted', pages] }, '$granted'),
-        available: ifDone({ $add: ['$available', pages] }, '$available'),
+        available: ifDone(balance, '$available'),
         grants: ifDone({ $concatArrays: ['$grants', [{ $literal: grantId }]] }, '$grants'),
-        ops: remember(entry('grant', grantId, { $literal: pages }, { $literal: 0 })),
+        ...remember(entry('grant', grantId, { pages: { $literal: pages }, released: { $literal: 0 }, balance })),
       },
     },
   ];
 }
 
+/** What limits a reserve besides the balance. */
+export interface ReserveBounds {
+  partial: boolean;
+  deadline: Date;
+  /** The maximum number of scans of the account that hold credits. */
+  maxHolds: number;
+}
+
 /**
  * Holds `pages` for a scan; with `partial`, as many as are available. The checks run in this order: a settled scan is
- * rejected, a repeat returns the existing hold, a late request is rejected, and otherwise the balance decides.
+ * rejected, a repeat returns the existing hold, a late request and one above `maxHolds` are rejected, and otherwise the balance
+ * decides.
  */
-export function reserveStep(scanId: string, pages: number, partial: boolean, deadline: Date): Document[] {
+export function reserveStep(scanId: string, pages: number, { partial, deadline, maxHolds }: ReserveBounds): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
   const settled = { $in: [`settle:${scanId}`, '$ops.id'] };
+  const tooMany = { $gte: [{ $size: { $objectToArray: '$held' } }, maxHolds] };
   const affordable = { $gte: ['$available', partial ? 1 : pages] };
+  const balance = { $subtract: ['$available', '$answer.pages'] };
   return [
     {
       $set: {
@@ -136,7 +160,13 @@ export function reserveStep(scanId: string, pages: number, partial: boolean, dea
                 $cond: [
                   { $gt: [held, 0] },
                   'repeated',
-                  { $cond: [{ $gt: ['$$NOW', deadline] }, 'late', { $cond: [affordable, 'done', 'insufficient'] }] },
+                  {
+                    $cond: [
+                      { $gt: ['$$NOW', deadline] },
+                      'late',
+                      { $cond: [tooMany, 'too_many', { $cond: [affordable, 'done', 'insufficient'] }] },
+                    ],
+                  },
                 ],
               },
             ],
@@ -147,34 +177,39 @@ export function reserveStep(scanId: string, pages: number, partial: boolean, dea
     },
     {
       $set: {
-        available: ifDone({ $subtract: ['$available', '$answer.pages'] }, '$available'),
+        available: ifDone(balance, '$available'),
         held: ifDone({ $mergeObjects: ['$held', { [scanId]: '$answer.pages' }] }, '$held'),
-        ops: remember(entry('reserve', scanId, '$answer.pages', { $literal: 0 })),
+        ...remember(entry('reserve', scanId, { pages: '$answer.pages', released: { $literal: 0 }, balance })),
       },
     },
   ];
 }
 
-/** Spends at most `pages` of a scan's hold and releases the rest. */
+/** Spends at most `pages` of a scan's hold and releases the rest. For a settled scan, `answer.pages` is what was spent. */
 export function settleStep(scanId: string, pages: number): Document[] {
   const held = { $ifNull: [`$held.${scanId}`, 0] };
   const rest = { $subtract: [held, '$answer.pages'] };
+  const balance = { $add: ['$available', rest] };
+  const wasSettled = { $in: [`settle:${scanId}`, '$ops.id'] };
+  const earlier = {
+    $reduce: { input: '$ops', initialValue: 0, in: { $cond: [{ $eq: ['$$this.id', `settle:${scanId}`] }, '$$this.pages', '$$value'] } },
+  };
   const others = { $arrayToObject: { $filter: { input: { $objectToArray: '$held' }, as: 'hold', cond: { $ne: ['$$hold.k', scanId] } } } };
   return [
     {
       $set: {
         answer: {
-          outcome: { $cond: [{ $gt: [held, 0] }, 'done', 'unknown'] },
-          pages: { $cond: [{ $lt: [held, pages] }, held, { $literal: pages }] },
+          outcome: { $cond: [{ $gt: [held, 0] }, 'done', { $cond: [wasSettled, 'settled', 'unknown'] }] },
+          pages: { $cond: [{ $lte: [held, 0] }, earlier, { $cond: [{ $lt: [held, pages] }, held, { $literal: pages }] }] },
           released: { $cond: [{ $lt: [held, pages] }, 0, { $subtract: [held, pages] }] },
         },
       },
     },
     {
       $set: {
-        available: ifDone({ $add: ['$available', rest] }, '$available'),
+        available: ifDone(balance, '$available'),
         spent: ifDone({ $add: ['$spent', '$answer.pages'] }, '$spent'),
-        ops: remember(entry('settle', scanId, '$answer.pages', rest)),
+        ...remember(entry('settle', scanId, { pages: '$answer.pages', released: rest, balance })),
         held: ifDone(others, '$held'),
       },
     },

@@ -8,7 +8,7 @@ import type { Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
 import { checkPages, checkScanId, emptyAccount, FARTHEST_DEADLINE_MS, grantStep, reserveStep, settleStep } from './credit-steps.ts';
 import type { Account } from './credit-steps.ts';
-import { createLedger, type LedgerEntry } from './ledger.ts';
+import { createLedger, type LedgerEntry, type LedgerPage } from './ledger.ts';
 import { retryRace } from '../mongo-retry.ts';
 
 export type { LedgerEntry } from './ledger.ts';
@@ -21,11 +21,36 @@ export interface Balance {
   spent: number;
 }
 
+export interface ReservationRequest {
+  organisation: string;
+  scanId: string;
+  pages: number;
+  partial: boolean;
+  deadline: Date;
+  maxLive?: number;
+  fresh?: boolean;
+}
+
 export type Reservation =
   | { ok: true; reserved: number; balance: number }
   | { ok: false; reason: 'insufficient_credits'; balance: number }
+  /** `maxLive` scans of the organisation hold credits already. */
+  | { ok: false; reason: 'too_many_live' }
   /** By the store's clock the deadline has passed, or the scan's hold is already settled. The scan must not run. */
   | { ok: false; reason: 'deadline_passed' };
+
+export type Settlement =
+  | { ok: true; spent: number; released: number }
+  /** An earlier call settled the hold and spent this many pages. */
+  | { ok: false; reason: 'already_settled'; spent: number }
+  /** The scan never held credits. */
+  | { ok: false; reason: 'no_hold' };
+
+export interface Hold {
+  organisation: string;
+  scanId: string;
+  pages: number;
+}
 
 /** Credits that one call moved. A repeated call moves none. */
 export type CreditMove = { operation: 'reserve'; pages: number } | { operation: 'settle'; pages: number; released: number };
@@ -40,14 +65,18 @@ export interface Credits {
    * Holds credits for a scan. A repeated call returns the existing hold. An organisation without an account has no credits.
    * @param partial true: hold as many as are available, at least one; false: all or nothing
    * @param deadline compared with the store's clock, so that a stalled request cannot hold credits for an abandoned scan
+   * @param maxLive the maximum number of scans of the organisation that hold credits, this one included; exact under races
+   * @param fresh the scan id is new and unknown to others, so that the ledger need not be searched for a settle
    */
-  reserve(request: { organisation: string; scanId: string; pages: number; partial: boolean; deadline: Date }): Promise<Reservation>;
-  /** Ends a hold: spends `pages` (at most the held ones) and releases the rest. Ignores unknown and settled holds. @returns true if this call settled it */
-  settle(organisation: string, scanId: string, pages: number): Promise<boolean>;
-  /** Scans that hold credits, for the sweeper. */
+  reserve(request: ReservationRequest): Promise<Reservation>;
+  /** Ends a hold: spends `pages` (at most the held ones) and releases the rest. Moves nothing if there is no hold. */
+  settle(organisation: string, scanId: string, pages: number): Promise<Settlement>;
+  /** Scans of an organisation that hold credits. */
   holds(organisation: string): Promise<{ scanId: string; pages: number }[]>;
+  /** Scans of all organisations that hold credits, in one query, for the sweeper. */
+  allHolds(): Promise<Hold[]>;
   /** Ledger entries, newest first, including operations that were not copied yet. */
-  ledger(organisation: string, limit: number): Promise<LedgerEntry[]>;
+  ledger(organisation: string, page: LedgerPage): Promise<LedgerEntry[]>;
   /** Copies operations to the ledger, of one organisation or of all. @returns the number of copied operations */
   relay(organisation?: string): Promise<number>;
 }
@@ -94,16 +123,17 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       return account?.answer?.outcome === 'done';
     },
 
-    async reserve({ organisation, scanId, pages, partial, deadline }) {
+    async reserve({ organisation, scanId, pages, partial, deadline, maxLive = Number.MAX_SAFE_INTEGER, fresh = false }) {
       checkScanId(scanId);
       checkPages(pages, 1);
       const latest = new Date(Math.min(deadline.getTime(), Date.now() + FARTHEST_DEADLINE_MS));
       // Old settles are only in the ledger. The account remembers a settle that follows this read until after the deadline.
-      if (await ledger.hasSettled(organisation, scanId)) return { ok: false, reason: 'deadline_passed' };
-      const account = await step(organisation, reserveStep(scanId, pages, partial, latest));
+      if (!fresh && (await ledger.settledPages(organisation, scanId)) !== null) return { ok: false, reason: 'deadline_passed' };
+      const account = await step(organisation, reserveStep(scanId, pages, { partial, deadline: latest, maxHolds: maxLive }));
       if (account === null) return { ok: false, reason: 'insufficient_credits', balance: 0 };
       const { outcome, pages: reserved } = account.answer!;
       if (outcome === 'late' || outcome === 'settled') return { ok: false, reason: 'deadline_passed' };
+      if (outcome === 'too_many') return { ok: false, reason: 'too_many_live' };
       if (outcome === 'insufficient') return { ok: false, reason: 'insufficient_credits', balance: account.available };
       if (outcome === 'done') onMove?.({ operation: 'reserve', pages: reserved });
       ledger.relaySoon(organisation);
@@ -114,15 +144,28 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       checkScanId(scanId);
       checkPages(pages, 0);
       const account = await step(organisation, settleStep(scanId, pages));
-      if (account?.answer?.outcome !== 'done') return false;
-      onMove?.({ operation: 'settle', pages: account.answer.pages, released: account.answer.released ?? 0 });
+      const { outcome = 'unknown', pages: spent = 0, released = 0 } = account?.answer ?? {};
+      if (outcome === 'settled') return { ok: false, reason: 'already_settled', spent };
+      if (outcome !== 'done') {
+        // The account forgets a settle after some minutes; the ledger never does.
+        const earlier = await ledger.settledPages(organisation, scanId);
+        return earlier === null ? { ok: false, reason: 'no_hold' } : { ok: false, reason: 'already_settled', spent: earlier };
+      }
+      onMove?.({ operation: 'settle', pages: spent, released });
       ledger.relaySoon(organisation);
-      return true;
+      return { ok: true, spent, released };
     },
 
     async holds(organisation) {
       const account = await accounts.findOne({ _id: organisation }, { projection: { held: 1 } });
       return Object.entries(account?.held ?? {}).map(([scanId, pages]) => ({ scanId, pages }));
+    },
+
+    async allHolds() {
+      const holding = await accounts.find({ held: { $ne: {} } }, { projection: { held: 1 } }).toArray();
+      return holding.flatMap(({ _id: organisation, held }) =>
+        Object.entries(held).map(([scanId, pages]) => ({ organisation, scanId, pages })),
+      );
     },
   };
 }

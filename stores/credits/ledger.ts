@@ -17,22 +17,35 @@ export interface LedgerEntry {
   pages: number;
   /** For `settle`: pages that were held and released. */
   released: number;
+  /** The credits that could be reserved after it. */
+  balance: number;
+  /** Its number among the organisation's entries, from 1. Its time may be earlier than that of the entry before, if clocks differ. */
+  sequence: number;
   at: Date;
 }
 
+export interface LedgerPage {
+  /** Only entries with a lower sequence number. */
+  before?: number | null;
+  limit: number;
+}
+
 export interface Ledger {
-  /** Returns whether the hold of a scan is settled according to the ledger. The account may know of a newer settle. */
-  hasSettled(organisation: string, scanId: string): Promise<boolean>;
+  /** Returns the pages that the settle of a scan spent; null if the ledger has no settle. The account may know of a newer one. */
+  settledPages(organisation: string, scanId: string): Promise<number | null>;
   /** Relays the operations of an account in the background. Calls within the delay are combined. */
   relaySoon(organisation: string): void;
   /** Relays the operations of one organisation, or of all. @returns the number of relayed operations */
   relay(organisation?: string): Promise<number>;
-  /** Relays, then returns the entries of an organisation, newest first. */
-  entries(organisation: string, limit: number): Promise<LedgerEntry[]>;
+  /** Returns entries of an organisation, newest first, including operations that are not relayed yet. Writes nothing. */
+  entries(organisation: string, page: LedgerPage): Promise<LedgerEntry[]>;
 }
 
 /** A ledger entry as it is stored. The id consists of the organisation and the operation's id, so that a second copy is a duplicate. */
 type LedgerDocument = LedgerEntry & { _id: string };
+
+/** The number of accounts whose operations are copied at once. */
+const RELAY_BATCH = 100;
 
 /** @param options.delayMs how long `relaySoon` waits for further operations */
 export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; logger?: Logger }): Ledger {
@@ -40,37 +53,45 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
   const ledger = db.collection<LedgerDocument>('ledger');
   const scheduled = new Set<string>();
 
-  /** Copies the operations, then marks them. After a crash in between, the copies are duplicates, which are ignored. */
-  async function relayOne(organisation: string): Promise<number> {
-    const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 1 } });
-    const waiting = account?.ops.filter((op) => !op.relayed) ?? [];
-    if (waiting.length === 0) return 0;
+  /**
+   * Copies the operations of the accounts, then marks them: one command each, whatever the number of accounts. After a
+   * crash in between, the copies are duplicates, which are ignored.
+   */
+  async function copy(found: readonly Pick<Account, '_id' | 'ops'>[]): Promise<number> {
+    const waiting = found.map(({ _id, ops }) => ({ organisation: _id, ops: ops.filter((op) => !op.relayed) }));
+    const entries = waiting.flatMap(({ organisation, ops }) => ops.map((op) => toDocument(entryOf(organisation, op))));
+    if (entries.length === 0) return 0;
     try {
-      await ledger.insertMany(
-        waiting.map((op) => toEntry(organisation, op)),
-        { ordered: false },
-      );
+      await ledger.insertMany(entries, { ordered: false });
     } catch (error) {
       if (!onlyDuplicates(error)) throw error;
     }
-    const marked = relayedStep(waiting.map((op) => op.id));
-    await retryRace(() => accounts.updateOne({ _id: organisation }, marked));
-    return waiting.length;
+    const marks = waiting
+      .filter(({ ops }) => ops.length > 0)
+      .map(({ organisation, ops }) => ({ updateOne: { filter: { _id: organisation }, update: relayedStep(ops.map((op) => op.id)) } }));
+    await retryRace(() => accounts.bulkWrite(marks, { ordered: false }));
+    return entries.length;
   }
 
   async function relay(organisation?: string): Promise<number> {
-    if (organisation !== undefined) return relayOne(organisation);
+    const filter = organisation === undefined ? { 'ops.relayed': false } : { _id: organisation, 'ops.relayed': false };
     let relayed = 0;
-    for await (const { _id } of accounts.find({ 'ops.relayed': false }, { projection: { _id: 1 } })) relayed += await relayOne(_id);
-    return relayed;
+    let batch: Pick<Account, '_id' | 'ops'>[] = [];
+    for await (const account of accounts.find(filter, { projection: { ops: 1 } })) {
+      batch.push(account);
+      if (batch.length < RELAY_BATCH) continue;
+      relayed += await copy(batch);
+      batch = [];
+    }
+    return relayed + (await copy(batch));
   }
 
   return {
     relay,
 
-    async hasSettled(organisation, scanId) {
-      const settle = await ledger.findOne({ _id: `${organisation}/settle:${scanId}` }, { projection: { _id: 1 } });
-      return settle !== null;
+    async settledPages(organisation, scanId) {
+      const settle = await ledger.findOne({ _id: `${organisation}/settle:${scanId}` }, { projection: { pages: 1 } });
+      return settle && settle.pages;
     },
 
     relaySoon(organisation) {
@@ -79,23 +100,32 @@ export function createLedger(db: Db, { delayMs, logger }: { delayMs: number; log
       setTimeout(() => {
         scheduled.delete(organisation);
         // The next operation or the sweeper relays what fails here.
-        relayOne(organisation).catch((error: unknown) => logger?.warn({ organisation, err: error }, 'ledger relay failed'));
+        relay(organisation).catch((error: unknown) => logger?.warn({ organisation, err: error }, 'ledger relay failed'));
       }, delayMs).unref();
     },
 
-    async entries(organisation, limit) {
-      await relayOne(organisation);
-      const newest = ledger
-        .find({ organisation }, { projection: { _id: 0 } })
-        .sort({ at: -1, operation: -1 })
+    async entries(organisation, { before, limit }) {
+      const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 1, sequence: 1 } });
+      if (account === null) return [];
+      // Every operation up to the account's latest is in the account or in the ledger. Later ones may be in neither read.
+      const end = Math.min(before ?? Number.POSITIVE_INFINITY, account.sequence + 1);
+      const copied = ledger
+        .find({ organisation, sequence: { $lt: end } }, { projection: { _id: 0 } })
+        .sort({ sequence: -1 })
         .limit(limit);
-      return newest.toArray();
+      const entries = new Map<number, LedgerEntry>((await copied.toArray()).map((entry) => [entry.sequence, entry]));
+      for (const op of account.ops) if (!op.relayed && op.sequence < end) entries.set(op.sequence, entryOf(organisation, op));
+      return [...entries.values()].sort((a, b) => b.sequence - a.sequence).slice(0, limit);
     },
   };
 }
 
-function toEntry(organisation: string, { id, operation, scanId, pages, released, at }: Operation): LedgerDocument {
-  return { _id: `${organisation}/${id}`, id, organisation, operation, scanId, pages, released, at };
+function entryOf(organisation: string, { relayed: _relayed, ...operation }: Operation): LedgerEntry {
+  return { organisation, ...operation };
+}
+
+function toDocument(entry: LedgerEntry): LedgerDocument {
+  return { _id: `${entry.organisation}/${entry.id}`, ...entry };
 }
 
 /** Returns whether an unordered insert failed only because of entries that exist already. */

@@ -37,6 +37,16 @@ describe('local rate limits', () => {
     expect(denied.states.map((state) => state.remaining)).to.deep.equal([3, 0]);
   });
 
+  it('remembers 10,000 subjects, and forgets the one that was not used for the longest time', async () => {
+    const limits = createLocalLimits(() => 0);
+    const once = (subject: number) => limits.admit([{ ...perKey, subject: String(subject), limit: 1 }]);
+    for (let subject = 0; subject < 10_000; subject += 1) await once(subject);
+    expect((await once(0)).ok).to.equal(false);
+    await once(10_000);
+    expect((await once(0)).ok, 'used again before another was added').to.equal(false);
+    expect((await once(1)).ok, 'forgotten').to.equal(true);
+  });
+
   it('never accepts more than the limit in any window, and a request sent after Retry-After is accepted', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat({ max: 6_000 }), { minLength: 1, maxLength: 60 }), async (pauses) => {

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
-import { dependencyIsDown } from '../availability.ts';
+import { dependencyIsDown, poolIsExhausted } from '../availability.ts';
 import { retryRace } from '../mongo-retry.ts';
 import { createLocalLimits } from './local-limits.ts';
 import {
@@ -25,17 +25,20 @@ interface LogDocument {
   expiresAt: Date;
 }
 
-/** Removes requests that left the window, counts this one if `take` is set and the limit allows it, and stores the result in `answer`. */
-function countStep(rule: RateLimitRule, id: string, take: boolean): Document[] {
-  const windowMs = rule.windowSeconds * 1000;
-  const inWindow = { $gte: ['$$hit.at', { $subtract: ['$$NOW', windowMs] }] };
+/** Removes requests that left the window, counts this one if the limit allows it, and stores the result in `answer`. */
+function countStep(rule: RateLimitRule, id: string): Document[] {
   const room = { $lt: [{ $size: '$hits' }, rule.limit] };
   return [
-    { $set: { hits: { $filter: { input: { $ifNull: ['$hits', []] }, as: 'hit', cond: inWindow } } } },
-    { $set: { answer: { taken: take ? room : { $literal: false }, now: '$$NOW' }, expiresAt: { $add: ['$$NOW', windowMs + 60_000] } } },
+    { $set: { hits: hitsInWindow(rule) } },
+    { $set: { answer: { taken: room, now: '$$NOW' }, expiresAt: { $add: ['$$NOW', rule.windowSeconds * 1000 + 60_000] } } },
     { $set: { hits: { $cond: ['$answer.taken', { $concatArrays: ['$hits', [{ at: '$$NOW', id: { $literal: id } }]] }, '$hits'] } } },
     { $set: { 'answer.used': { $size: '$hits' }, 'answer.oldest': { $min: '$hits.at' } } },
   ];
+}
+
+function hitsInWindow({ windowSeconds }: RateLimitRule): Document {
+  const inWindow = { $gte: ['$$hit.at', { $subtract: ['$$NOW', windowSeconds * 1000] }] };
+  return { $filter: { input: { $ifNull: ['$hits', []] }, as: 'hit', cond: inWindow } };
 }
 
 /** How long the store is not queried after a failure, because waiting for it would delay every request. In milliseconds. */
@@ -54,9 +57,9 @@ export function createRateLimits(
   let resting: { until: number; cause: unknown } = { until: 0, cause: null };
   const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
 
-  async function count(rule: RateLimitRule, id: string, take: boolean): Promise<LogReading> {
+  async function count(rule: RateLimitRule, id: string): Promise<LogReading> {
     const document = await retryRace(() =>
-      logs.findOneAndUpdate({ _id: keyOf(rule) }, countStep(rule, id, take), {
+      logs.findOneAndUpdate({ _id: keyOf(rule) }, countStep(rule, id), {
         upsert: true,
         returnDocument: 'after',
         projection: { answer: 1 },
@@ -66,24 +69,35 @@ export function createRateLimits(
     return { taken, used, oldest: oldest?.getTime() ?? null, now: at.getTime() };
   }
 
+  /** Reads a rule's log without counting a request. */
+  async function read(rule: RateLimitRule): Promise<RateLimitState> {
+    const [log] = await logs
+      .aggregate<{ used: number; oldest: Date | null; now: Date }>([
+        { $match: { _id: keyOf(rule) } },
+        { $project: { hits: hitsInWindow(rule) } },
+        { $project: { used: { $size: '$hits' }, oldest: { $min: '$hits.at' }, now: '$$NOW' } },
+      ])
+      .toArray();
+    return stateOf(rule, { used: log?.used ?? 0, oldest: log?.oldest?.getTime() ?? null, now: log?.now.getTime() ?? 0 });
+  }
+
   async function admitShared(rules: readonly RateLimitRule[]): Promise<RateLimitDecision> {
     const id = randomUUID();
     const states: RateLimitState[] = [];
-    let denied = false;
-    for (const rule of rules) {
-      const reading = await count(rule, id, !denied);
-      const state = stateOf(rule, reading);
-      if (!denied && !reading.taken) {
-        denied = true;
-        // A denied request consumes nothing: remove it from the rules before this one.
-        for (const [index, earlier] of rules.slice(0, states.length).entries()) {
-          await logs.updateOne({ _id: keyOf(earlier) }, { $pull: { hits: { id } } });
-          states[index] = { ...states[index]!, remaining: states[index]!.remaining + 1, resetSeconds: 0 };
-        }
+    for (const [index, rule] of rules.entries()) {
+      const reading = await count(rule, id);
+      states.push(stateOf(rule, reading));
+      if (reading.taken) continue;
+      // A denied request consumes nothing: remove it from the rules before this one.
+      for (const [before, earlier] of rules.slice(0, index).entries()) {
+        await logs.updateOne({ _id: keyOf(earlier) }, { $pull: { hits: { id } } });
+        states[before] = { ...states[before]!, remaining: states[before]!.remaining + 1, resetSeconds: 0 };
       }
-      states.push(state);
+      // The rules after it may deny for longer, which Retry-After must say.
+      for (const later of rules.slice(index + 1)) states.push(await read(later));
+      return decisionOf(false, states);
     }
-    return decisionOf(!denied, states);
+    return decisionOf(true, states);
   }
 
   return {
@@ -92,7 +106,8 @@ export function createRateLimits(
         try {
           return await admitShared(rules);
         } catch (error) {
-          if (!dependencyIsDown(error)) throw error;
+          // Under load the limits must hold: counting locally would let each replica accept the whole limit.
+          if (!dependencyIsDown(error) || poolIsExhausted(error)) throw error;
           resting = { until: now() + STORE_REST_MS, cause: error };
         }
       }

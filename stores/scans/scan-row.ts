@@ -6,6 +6,9 @@ import type { ReportObjects } from '../../core/report/objects.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { isTerminal, mayMove, type Phase } from '../../core/scan/phases.ts';
 
+/** `accepted`: it runs and may be charged. `abandoned`: it never runs, and its credits are returned. */
+export type Submission = 'pending' | 'accepted' | 'abandoned';
+
 export interface ScanRow {
   /** Scan id, a UUID. */
   id: string;
@@ -13,11 +16,11 @@ export interface ScanRow {
   /** `api`: submitted over HTTP, so the API created the resource; `manifest`: applied with kubectl or GitOps. */
   origin: 'api' | 'manifest';
   resource: { namespace: string; name: string };
-  /** `pending` until its custom resource is known to exist. The sweeper handles pending rows whose submitter crashed. */
-  submission: 'pending' | 'accepted';
+  /** Whether the scan will run. Decided once, from `pending`, by `Scans.accept` or `Scans.abandon`. */
+  submission: Submission;
   options: ScanOptions;
   pagesRequested: number;
-  /** Credits reserved for it; 0 before the reservation. */
+  /** Credits reserved for it; 0 until it is accepted. */
   pagesReserved: number;
   phase: Phase;
   /** Incremented by each change that a reader can see. */

@@ -1,57 +1,106 @@
 /** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
-import type { Collection, Db } from 'mongodb';
-import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
+import type { Collection, Db, Filter } from 'mongodb';
+import { LIVE_PHASES, TERMINAL_PHASES, type Phase } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
+/** The result of `accept`. `won`: this call decided; otherwise the scan was accepted before. */
+export type Acceptance =
+  | { ok: true; row: ScanRow; won: boolean }
+  /** `unknown`: there is no such row. */
+  | { ok: false; reason: 'abandoned' | 'unknown' };
+
+/** The result of `abandon`. `won`: this call decided; otherwise the scan was abandoned before. */
+export type Abandonment =
+  { ok: true; row: ScanRow; won: boolean } | { ok: false; reason: 'accepted'; row: ScanRow } | { ok: false; reason: 'unknown' };
+
+export interface ScanPage {
+  /** Default: scans in every phase. */
+  phase?: Phase;
+  /** Only scans after this one in the list. */
+  after?: { at: Date; id: string } | null;
+  limit: number;
+}
+
 export interface Scans {
-  /** Stores a new row (version 1). Storing the same id again changes nothing and returns the stored row. */
+  /** Stores a new row (version 1). Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
   create(row: Omit<ScanRow, 'version' | 'updatedAt'>): Promise<ScanRow>;
-  /** Records that the scan's custom resource exists. Idempotent. @throws ScanGivenUp if the row was discarded in the meantime */
-  accept(id: string): Promise<void>;
-  /** Deletes a `pending` row whose submission failed; keeps an accepted row. @returns true if the row no longer exists */
-  discard(id: string): Promise<boolean>;
-  /** Returns the row, or null if it does not exist or belongs to an organisation other than `organisation`. */
+  /**
+   * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
+   * both are compare-and-set, so that of several processes exactly one decides.
+   */
+  accept(id: string, fields: Pick<ScanRow, 'pagesReserved'>): Promise<Acceptance>;
+  /** Decides that a pending scan never runs. Only after this may its credits be returned without a result. */
+  abandon(id: string): Promise<Abandonment>;
+  /** Deletes a pending row that has no credits and no custom resource, and never will. Keeps any other row. */
+  discard(id: string): Promise<void>;
+  /**
+   * Returns the row, or null if it does not exist.
+   * @param organisation returns null also for the row of another organisation, and for an abandoned scan, which never existed for callers
+   */
   find(id: string, organisation?: string): Promise<ScanRow | null>;
+  /** Returns the rows that exist, in any order. */
+  findMany(ids: readonly string[]): Promise<ScanRow[]>;
+  /** Returns accepted scans of an organisation, newest first. */
+  list(organisation: string, page: ScanPage): Promise<ScanRow[]>;
   /**
    * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
    * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
+   * @param known the row as the caller has just read it, which saves a read; it may be outdated
    * @returns the current row, and whether this call changed it; null if there is no such row
    */
-  mirror(id: string, change: ScanChange): Promise<{ row: ScanRow; changed: boolean } | null>;
+  mirror(id: string, change: ScanChange, known?: ScanRow): Promise<{ row: ScanRow; changed: boolean } | null>;
   /** Returns at most `limit` rows that were created before `before` and are still `pending`, because their submission crashed. */
-  abandoned(before: Date, limit: number): Promise<ScanRow[]>;
+  pending(before: Date, limit: number): Promise<ScanRow[]>;
+  /** Deletes abandoned rows that were created before `before`. @returns their number */
+  removeAbandoned(before: Date): Promise<number>;
   /** Returns at most `limit` live, accepted rows that last changed before `before`, to be compared with existing resources. */
   stale(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Returns at most `limit` terminal rows that finished before `before`. */
+  /** Counts the live scans that hold credits, up to `limit`. */
+  countLive(limit: number): Promise<number>;
+  /** Returns at most `limit` terminal rows that finished before `before` and whose reports were not removed yet. */
   expired(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Deletes a terminal row. Keeps a live one. */
-  forget(id: string): Promise<void>;
+  /** Records that the reports of a terminal row were removed. The row stays, with its verdict. */
+  reportsRemoved(id: string): Promise<void>;
+  /** Deletes rows that finished before `before` and whose reports were removed. @returns their number */
+  forget(before: Date): Promise<number>;
 }
 
-/** A submission was so slow that the sweeper discarded its row. The submission must stop. */
-export class ScanGivenUp extends Error {
+/** A row was removed while it was created again. */
+export class RowRemoved extends Error {
   constructor(id: string) {
-    super(`scan ${id} was discarded because its submission took too long`);
-    this.name = 'ScanGivenUp';
+    super(`the row of scan ${id} was removed by another process`);
+    this.name = 'RowRemoved';
   }
 }
 
 /** A row as it is stored, with its id as the document's id. */
-type ScanDocument = Omit<ScanRow, 'id'> & { _id: string };
+type ScanDocument = Omit<ScanRow, 'id'> & { _id: string; reportsRemoved?: true };
 
 /** How often a change is tried while other processes change the same row. There are at most two or three. */
 const MAX_CONFLICTS = 50;
 
-function toRow({ _id, ...rest }: ScanDocument): ScanRow {
+function toRow({ _id, reportsRemoved: _removed, ...rest }: ScanDocument): ScanRow {
   return { id: _id, ...rest };
 }
 
 /** The read model in MongoDB. */
 export function createScans(db: Db): Scans {
   const scans = db.collection<ScanDocument>('scans');
+
+  /** Moves a row out of `pending`. @returns the row after it, and whether this call moved it */
+  async function decide(id: string, decision: Partial<ScanRow>): Promise<{ row: ScanRow | null; won: boolean }> {
+    const decided = await scans.findOneAndUpdate(
+      { _id: id, submission: 'pending' },
+      { $set: decision, $currentDate: { updatedAt: true } },
+      { returnDocument: 'after' },
+    );
+    if (decided !== null) return { row: toRow(decided), won: true };
+    const stored = await scans.findOne({ _id: id });
+    return { row: stored && toRow(stored), won: false };
+  }
 
   return {
     async create({ id, ...row }) {
@@ -62,32 +111,59 @@ export function createScans(db: Db): Scans {
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         const stored = await scans.findOne({ _id: id });
-        // The sweeper discarded the row between the insert and this read.
-        if (stored === null) throw new ScanGivenUp(id);
+        // It was discarded between the insert and this read.
+        if (stored === null) throw new RowRemoved(id);
         return toRow(stored);
       }
     },
 
-    async accept(id) {
-      const { matchedCount } = await scans.updateOne({ _id: id }, { $set: { submission: 'accepted' } });
-      if (matchedCount === 0) throw new ScanGivenUp(id);
+    async accept(id, { pagesReserved }) {
+      const { row, won } = await decide(id, { submission: 'accepted', pagesReserved });
+      if (row === null) return { ok: false, reason: 'unknown' };
+      return row.submission === 'accepted' ? { ok: true, row, won } : { ok: false, reason: 'abandoned' };
+    },
+
+    async abandon(id) {
+      const { row, won } = await decide(id, { submission: 'abandoned' });
+      if (row === null) return { ok: false, reason: 'unknown' };
+      return row.submission === 'abandoned' ? { ok: true, row, won } : { ok: false, reason: 'accepted', row };
     },
 
     async discard(id) {
-      const { deletedCount } = await scans.deleteOne({ _id: id, submission: 'pending' });
-      return deletedCount === 1 || (await scans.findOne({ _id: id }, { projection: { _id: 1 } })) === null;
+      await scans.deleteOne({ _id: id, submission: 'pending' });
     },
 
     async find(id, organisation) {
-      const document = await scans.findOne(organisation === undefined ? { _id: id } : { _id: id, organisation });
+      const visible: Filter<ScanDocument> = organisation === undefined ? {} : { organisation, submission: { $ne: 'abandoned' } };
+      const document = await scans.findOne({ _id: id, ...visible });
       return document && toRow(document);
     },
 
-    mirror: (id, change) => mirrorChange(scans, id, change),
+    async findMany(ids) {
+      return (await scans.find({ _id: { $in: [...ids] } }).toArray()).map(toRow);
+    },
 
-    async abandoned(before, limit) {
+    async list(organisation, { phase, after, limit }) {
+      const filter: Filter<ScanDocument> = {
+        organisation,
+        submission: 'accepted',
+        ...(phase !== undefined && { phase }),
+        // `_id` orders scans of the same millisecond.
+        ...(after && { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] }),
+      };
+      return (await scans.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toRow);
+    },
+
+    mirror: (id, change, known) => mirrorChange(scans, id, change, known),
+
+    async pending(before, limit) {
       const rows = scans.find({ submission: 'pending', createdAt: { $lt: before } }).sort({ createdAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
+    },
+
+    async removeAbandoned(before) {
+      const { deletedCount } = await scans.deleteMany({ submission: 'abandoned', createdAt: { $lt: before } });
+      return deletedCount;
     },
 
     async stale(before, limit) {
@@ -95,22 +171,35 @@ export function createScans(db: Db): Scans {
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
+    countLive: (limit) =>
+      scans.countDocuments({ phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 } }, { limit }),
+
     async expired(before, limit) {
-      const rows = scans.find({ phase: { $in: TERMINAL_PHASES }, finishedAt: { $lt: before } }).sort({ finishedAt: 1 });
+      const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
+      const rows = scans.find(due).sort({ finishedAt: 1 });
       return (await rows.limit(limit).toArray()).map(toRow);
     },
 
-    async forget(id) {
-      await scans.deleteOne({ _id: id, phase: { $in: TERMINAL_PHASES } });
+    async reportsRemoved(id) {
+      const change = { $set: { reports: null, reportsRemoved: true as const }, $inc: { version: 1 } };
+      await scans.updateOne({ _id: id, phase: { $in: TERMINAL_PHASES } }, change);
+    },
+
+    async forget(before) {
+      const { deletedCount } = await scans.deleteMany({ reportsRemoved: true, finishedAt: { $lt: before } });
+      return deletedCount;
     },
   };
 }
 
-async function mirrorChange(scans: Collection<ScanDocument>, id: string, change: ScanChange): ReturnType<Scans['mirror']> {
+async function mirrorChange(scans: Collection<ScanDocument>, id: string, change: ScanChange, known?: ScanRow): ReturnType<Scans['mirror']> {
+  let row = known;
   for (let attempt = 0; attempt < MAX_CONFLICTS; attempt += 1) {
-    const document = await scans.findOne({ _id: id });
-    if (document === null) return null;
-    const row = toRow(document);
+    if (row === undefined) {
+      const document = await scans.findOne({ _id: id });
+      if (document === null) return null;
+      row = toRow(document);
+    }
     const fields = changedFields(row, change);
     if (fields === null) return { row, changed: false };
     // Every change raises the version, so this filter detects that another process changed the row after the read.
@@ -120,6 +209,7 @@ async function mirrorChange(scans: Collection<ScanDocument>, id: string, change:
       { returnDocument: 'after' },
     );
     if (after !== null) return { row: toRow(after), changed: true };
+    row = undefined;
   }
   throw new Error(`scan ${id} still conflicts with other writers after ${MAX_CONFLICTS} attempts`);
 }

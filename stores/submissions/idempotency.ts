@@ -1,37 +1,49 @@
-/** Idempotency keys of submissions, kept for 24 hours per organisation (decisions, "Idempotency"). */
+/**
+ * Idempotency keys of submissions, kept for 24 hours per organisation (decisions, "Idempotency"). A record names the scan from
+ * the first moment. It does not hold the response: the row of that scan says whether it was accepted, and with which pages.
+ */
 import { randomUUID } from 'node:crypto';
 import type { Db, Document } from 'mongodb';
 import { retryRace } from '../mongo-retry.ts';
 
-export interface StoredAnswer {
-  status: number;
-  headers: Record<string, string>;
-  body: unknown;
+/** A claim that a request owns until its lease ends. */
+export interface OwnedClaim {
+  organisation: string;
+  key: string;
+  /** The id of this claim, so that a late request does not change a claim that another one has taken over. */
+  holder: string;
+  scanId: string;
+  /** An earlier request claimed the key. It may have submitted the scan, and it may still be running. */
+  takenOver: boolean;
 }
 
 export type Claim =
-  /** Pass `holder` to `complete` and `release`, so that they do not change a claim that another request has taken over. */
-  | { ok: true; scanId: string; holder: string }
-  | { ok: false; reason: 'in_progress' }
-  | { ok: false; reason: 'answered'; answer: StoredAnswer }
+  | { ok: true; claim: OwnedClaim }
+  /** Another request has the lease for the given time. It may have submitted the scan already. */
+  | { ok: false; reason: 'held'; scanId: string; leaseMs: number }
   /** The same key was sent with another body. */
   | { ok: false; reason: 'reused' };
 
 export interface Idempotency {
   /**
-   * Claims a key for one request. If the holder crashed, another request can take the claim over after `leaseSeconds`.
+   * Claims a key for one request. After `leaseSeconds`, or after `release`, another request with the same body takes the claim over.
    * @param fingerprint a hash of the request's body
-   * @param scanId the id of the scan that the request would create; a claim that is taken over keeps its first scan id
+   * @param scanId the id of the scan that the request would create; a claim that is taken over keeps its scan id
    */
   claim(request: { organisation: string; key: string; fingerprint: string; scanId: string; leaseSeconds: number }): Promise<Claim>;
-  /** Stores the answer for repeats. */
-  complete(organisation: string, key: string, answer: StoredAnswer, holder?: string): Promise<void>;
-  /** Releases a claim after the request was refused or failed, so that it can be sent again. */
-  release(organisation: string, key: string, holder?: string): Promise<void>;
+  /**
+   * Gives a claim whose scan was abandoned another scan id.
+   * @returns the changed claim; null if another request has taken it over
+   */
+  restart(claim: OwnedClaim, scanId: string): Promise<OwnedClaim | null>;
+  /** Ends the lease of a claim. The record keeps its scan id, because the scan may run. */
+  release(claim: OwnedClaim): Promise<void>;
+  /** Removes a claim whose scan will certainly never run, so that the key can be used with another body. Releases it if it was taken over. */
+  remove(claim: OwnedClaim): Promise<void>;
 }
 
 /** How long a key is kept, in milliseconds. */
-const KEPT_MS = 24 * 3600 * 1000;
+export const KEY_KEPT_MS = 24 * 3600 * 1000;
 
 interface ClaimDocument {
   _id: string;
@@ -41,29 +53,22 @@ interface ClaimDocument {
   holder: string;
   leaseUntil: Date;
   expiresAt: Date;
-  /** The answer as JSON, because a body may have field names that a document may not; null while the request is in progress. */
-  answer: string | null;
 }
 
 /** Claims a key that is new or expired, or whose lease ended with the same body. One atomic step, by the server's clock. */
 function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs: number): Document[] {
   const expired = { $lte: [{ $ifNull: ['$expiresAt', new Date(0)] }, '$$NOW'] };
-  const abandoned = {
-    $and: [
-      { $eq: ['$answer', null] },
-      { $eq: ['$fingerprint', { $literal: fingerprint }] },
-      { $lte: [{ $ifNull: ['$leaseUntil', new Date(0)] }, '$$NOW'] },
-    ],
+  const free = {
+    $and: [{ $eq: ['$fingerprint', { $literal: fingerprint }] }, { $lte: [{ $ifNull: ['$leaseUntil', new Date(0)] }, '$$NOW'] }],
   };
   const anew = (then: unknown, otherwise: string): Document => ({ $cond: ['$fresh', then, otherwise] });
   return [
-    { $set: { fresh: expired, takenOver: { $and: [{ $not: [expired] }, abandoned] } } },
+    { $set: { fresh: expired, takenOver: { $and: [{ $not: [expired] }, free] } } },
     {
       $set: {
         fingerprint: anew({ $literal: fingerprint }, '$fingerprint'),
         scanId: anew({ $literal: scanId }, '$scanId'),
-        answer: anew({ $literal: null }, '$answer'),
-        expiresAt: anew({ $add: ['$$NOW', KEPT_MS] }, '$expiresAt'),
+        expiresAt: anew({ $add: ['$$NOW', KEY_KEPT_MS] }, '$expiresAt'),
         holder: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $literal: holder }, '$holder'] },
         leaseUntil: { $cond: [{ $or: ['$fresh', '$takenOver'] }, { $add: ['$$NOW', leaseMs] }, '$leaseUntil'] },
       },
@@ -75,34 +80,42 @@ function claimStep(fingerprint: string, scanId: string, holder: string, leaseMs:
 /** Idempotency keys in MongoDB, one document per key. */
 export function createIdempotency(db: Db): Idempotency {
   const claims = db.collection<ClaimDocument>('idempotency');
-  const idOf = (organisation: string, key: string): string => `${organisation}/${key}`;
-  const heldBy = (holder: string | undefined): { holder?: string } => (holder === undefined ? {} : { holder });
+  const idOf = ({ organisation, key }: { organisation: string; key: string }): string => `${organisation}/${key}`;
+  const own = (claim: OwnedClaim): { _id: string; holder: string } => ({ _id: idOf(claim), holder: claim.holder });
+
+  async function release(claim: OwnedClaim): Promise<void> {
+    await claims.updateOne(own(claim), { $set: { leaseUntil: new Date(0) } });
+  }
 
   return {
+    release,
+
     async claim({ organisation, key, fingerprint, scanId, leaseSeconds }) {
       const holder = randomUUID();
-      const document = await retryRace(() =>
-        claims.findOneAndUpdate({ _id: idOf(organisation, key) }, claimStep(fingerprint, scanId, holder, leaseSeconds * 1000), {
+      const leaseMs = leaseSeconds * 1000;
+      const stored = await retryRace(() =>
+        claims.findOneAndUpdate({ _id: idOf({ organisation, key }) }, claimStep(fingerprint, scanId, holder, leaseMs), {
           upsert: true,
           returnDocument: 'after',
         }),
       );
-      const claim = document!;
-      if (claim.holder === holder) return { ok: true, scanId: claim.scanId, holder };
+      const claim = stored!;
+      if (claim.holder === holder)
+        return { ok: true, claim: { organisation, key, holder, scanId: claim.scanId, takenOver: claim.scanId !== scanId } };
       if (claim.fingerprint !== fingerprint) return { ok: false, reason: 'reused' };
-      if (claim.answer === null) return { ok: false, reason: 'in_progress' };
-      return { ok: false, reason: 'answered', answer: JSON.parse(claim.answer) as StoredAnswer };
+      // The clocks of this process and the server may differ.
+      const left = Math.min(leaseMs, Math.max(0, claim.leaseUntil.getTime() - Date.now()));
+      return { ok: false, reason: 'held', scanId: claim.scanId, leaseMs: left };
     },
 
-    async complete(organisation, key, answer, holder) {
-      await claims.updateOne(
-        { _id: idOf(organisation, key), answer: null, ...heldBy(holder) },
-        { $set: { answer: JSON.stringify(answer) } },
-      );
+    async restart(claim, scanId) {
+      const { matchedCount } = await claims.updateOne({ ...own(claim), scanId: claim.scanId }, { $set: { scanId } });
+      return matchedCount === 1 ? { ...claim, scanId } : null;
     },
 
-    async release(organisation, key, holder) {
-      await claims.deleteOne({ _id: idOf(organisation, key), answer: null, ...heldBy(holder) });
+    async remove(claim) {
+      if (claim.takenOver) return release(claim);
+      await claims.deleteOne(own(claim));
     },
   };
 }

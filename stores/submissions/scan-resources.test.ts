@@ -43,11 +43,18 @@ describe('scan resources', () => {
       metadata: {
         name: row.resource.name,
         namespace: 'curbcut',
+        finalizers: ['curbcut.dev/settle'],
         labels: { 'curbcut.dev/scan-id': row.id, 'curbcut.dev/organisation': 'acme' },
         annotations: { 'curbcut.dev/scan-id': row.id },
       },
-      spec: { ...row.options, ttlSecondsAfterFinished: 3600 },
+      spec: { ...row.options, class: 'curbcut', ttlSecondsAfterFinished: 3600 },
     });
+  });
+
+  it('creates the resource with the operator class of the installation', async () => {
+    const { connection, asked } = connectionThat(() => ({}));
+    await createScanResources(connection, { namespace: 'curbcut', operatorClass: 'staging' }).submit(row);
+    expect(asked[0]![2]).to.have.nested.property('spec.class', 'staging');
   });
 
   it('creates the resource in the row’s namespace, and accepts that it already exists', async () => {

@@ -1,16 +1,19 @@
 /** Writes AccessibilityScan resources for submissions. Responses to GET requests never read them. */
 import {
   API_VERSION,
+  DEFAULT_CLASS,
   GROUP,
   ORGANISATION_LABEL,
   REQUEST_ID_ANNOTATION,
   SCAN_ID_ANNOTATION,
   SCAN_ID_LABEL,
   SCANS_PLURAL,
+  SETTLE_FINALIZER,
   TRACEPARENT_ANNOTATION,
   VERSION,
   type AccessibilityScan,
 } from '../../core/protocol/custom-resources.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../scans/scans.ts';
 
@@ -21,12 +24,20 @@ export interface Origin {
   traceparent?: string;
 }
 
+/** `ended`: the resource says so, although the row may not yet. `missing`: there is no such resource. */
+export type Cancellation = { ok: true } | { ok: false; reason: 'ended' | 'missing' };
+
 export interface ScanResources {
   /**
    * Creates the custom resource of a row. Idempotent, because its name is derived from the scan id.
    * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the resource exists
    */
   submit(row: ScanRow, origin?: Origin): Promise<void>;
+  /**
+   * Sets `spec.cancel` of a row's resource. Idempotent. The operator then ends the scan.
+   * @throws if the Kubernetes API refuses or is unavailable; it is then unknown whether the scan will be canceled
+   */
+  cancel(row: Pick<ScanRow, 'resource'>): Promise<Cancellation>;
   /** Returns whether the resource exists. @throws if the Kubernetes API is unavailable */
   exists(row: Pick<ScanRow, 'resource'>): Promise<boolean>;
   /** Checks the connection and that the custom resource definition exists. @throws if either check fails */
@@ -42,7 +53,11 @@ const TTL_SECONDS = 3_600;
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
-export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>, origin: Origin = {}): AccessibilityScan {
+export function resourceOf(
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>,
+  origin: Origin = {},
+  operatorClass: string = DEFAULT_CLASS,
+): AccessibilityScan {
   return {
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
@@ -50,30 +65,54 @@ export function resourceOf(row: Pick<ScanRow, 'id' | 'organisation' | 'resource'
       name: row.resource.name,
       namespace: row.resource.namespace,
       labels: { [SCAN_ID_LABEL]: row.id, [ORGANISATION_LABEL]: row.organisation },
+      // The operator would otherwise need another write to add it.
+      finalizers: [SETTLE_FINALIZER],
       annotations: {
         [SCAN_ID_ANNOTATION]: row.id,
         ...(origin.requestId !== undefined && { [REQUEST_ID_ANNOTATION]: origin.requestId }),
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
-    spec: { ...row.options, ttlSecondsAfterFinished: TTL_SECONDS },
+    spec: { ...row.options, class: operatorClass, ttlSecondsAfterFinished: TTL_SECONDS },
   };
 }
 
+/** Compares the reason, because the status is also 404 if the custom resource definition is missing. */
+const isMissing = (error: unknown): boolean => error instanceof KubernetesError && error.reason === 'NotFound';
+
 /**
  * Scan resources in the Kubernetes API.
- * @param options.namespace the namespace that `ping` checks; `submit` and `exists` use the namespace of the row
+ * @param options.namespace the namespace that `ping` checks; the others use the namespace of the row
+ * @param options.operatorClass the class of the operator that runs the scans. Default `curbcut`
  */
-export function createScanResources(connection: KubernetesConnection, { namespace }: { namespace: string }): ScanResources {
+export function createScanResources(
+  connection: KubernetesConnection,
+  { namespace, operatorClass }: { namespace: string; operatorClass?: string },
+): ScanResources {
   /** After this time the API responds with 503 instead of waiting for Kubernetes. */
   const timeoutMs = 5_000;
   return {
     async submit(row, origin) {
       try {
-        await connection.request('POST', connection.path(SCANS, row.resource.namespace), { body: resourceOf(row, origin), timeoutMs });
+        await connection.request('POST', connection.path(SCANS, row.resource.namespace), {
+          body: resourceOf(row, origin, operatorClass),
+          timeoutMs,
+        });
       } catch (error) {
         // The name is derived from the scan id, so the resource is this row's. The response to an earlier request was lost.
         if (!(error instanceof KubernetesError && error.reason === 'AlreadyExists')) throw error;
+      }
+    },
+
+    async cancel({ resource }) {
+      const path = connection.path(SCANS, resource.namespace, resource.name);
+      const patch = { contentType: 'application/merge-patch+json', body: { spec: { cancel: true } }, timeoutMs };
+      try {
+        const { status } = await connection.request<AccessibilityScan>('PATCH', path, patch);
+        return status?.phase !== undefined && isTerminal(status.phase) ? { ok: false, reason: 'ended' } : { ok: true };
+      } catch (error) {
+        if (isMissing(error)) return { ok: false, reason: 'missing' };
+        throw error;
       }
     },
 
@@ -82,8 +121,7 @@ export function createScanResources(connection: KubernetesConnection, { namespac
         await connection.request('GET', connection.path(SCANS, resource.namespace, resource.name), { timeoutMs });
         return true;
       } catch (error) {
-        // Compares the reason, because the status is also 404 if the custom resource definition is missing.
-        if (error instanceof KubernetesError && error.reason === 'NotFound') return false;
+        if (isMissing(error)) return false;
         throw error;
       }
     },

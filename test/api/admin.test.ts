@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../../api/admin/run.ts';
-import type { AdminContext } from '../../api/admin/command.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -14,16 +13,18 @@ describe('curbcut-admin', () => {
   let stores: AllStores;
   let input = '';
   let tokens = 0;
+  let recordEntry: AllStores['organisations']['record'];
   before(async () => {
     database = await openDatabase();
     stores = openStores(database.db, { logger: silentLogger });
+    recordEntry = (entry) => stores.organisations.record(entry);
   });
   after(() => database.close());
 
   async function admin(...args: string[]): Promise<{ code: number; out: string; err: string }> {
     const ran = { code: -1, out: '', err: '' };
-    const context: AdminContext = {
-      stores,
+    const context = {
+      stores: { ...stores, organisations: { ...stores.organisations, record: recordEntry } },
       readInput: async () => input,
       randomToken: () => `random-token-${(tokens += 1)}`,
       now: () => new Date('2026-03-01T00:00:00Z'),
@@ -101,6 +102,7 @@ describe('curbcut-admin', () => {
       [['user', 'reset-password', 'a@b.example'], 1, 'No user has the address a@b.example'],
       [['key', 'issue', '--organisation', 'taken'], 2, '--name is missing'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
+      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2027-02-30'], 1, '2027-02-30 is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2026-02-28'], 1, '2026-02-28 is in the past'],
       [['key', 'revoke', 'k', '--organisation', 'taken'], 1, 'taken has no live key k'],
     ];
@@ -117,11 +119,11 @@ describe('curbcut-admin', () => {
     it('ensure creates an organisation, its credits and a key only once', async () => {
       const ensure = ['organisation', 'ensure', 'first', '--credits', '50', '--key-name', 'setup', '--namespaces', 'one'];
       const { key } = (await json(...ensure)) as { key: string };
-      expect((await stores.keys.recognise(key))!.organisation).to.equal('first');
+      expect((await stores.keys.recognise(key))!.organisation.id).to.equal('first');
       input = `${key}\n`;
       expect(await json(...ensure, '--key-stdin')).to.deep.equal({ organisation: 'first', key });
       expect((await stores.credits.balance('first')).balance).to.equal(50);
-      expect(await stores.keys.list('first')).to.have.length(1);
+      expect(await stores.keys.list('first', { limit: 10 })).to.have.length(1);
       expect((await actions('first')).map((action) => action.split(' ')[0])).to.deep.equal([
         'organisation.add',
         'organisation.grant',
@@ -135,7 +137,7 @@ describe('curbcut-admin', () => {
       const { key } = (await json(...ensure('second'))) as { key: string };
       input = key;
       expect(((await json(...ensure('third'))) as { key: string }).key).to.not.equal(key);
-      await stores.keys.revoke('second', (await stores.keys.list('second'))[0]!.id);
+      await stores.keys.revoke('second', (await stores.keys.list('second', { limit: 1 }))[0]!.id);
       expect(((await json(...ensure('second'))) as { key: string }).key).to.not.equal(key);
     });
   });
@@ -189,7 +191,7 @@ describe('curbcut-admin', () => {
         '--expires',
         '2126-01-31',
       );
-      expect(await stores.keys.recognise(issued.key)).to.include({ id: issued.id, organisation: 'keyed' });
+      expect((await stores.keys.recognise(issued.key))?.key).to.include({ id: issued.id, organisation: 'keyed' });
       const listed = (await admin('key', 'list', '--organisation', 'keyed')).out;
       expect(listed)
         .to.include(issued.id)
@@ -200,6 +202,61 @@ describe('curbcut-admin', () => {
       expect(await stores.keys.recognise(issued.key)).to.equal(null);
       expect(await actions('keyed')).to.deep.equal(['organisation.add keyed', `key.issue ${issued.id}`, `key.revoke ${issued.id}`]);
     });
+  });
+
+  it('shows a secret, and does not fail, if the audit log is unavailable', async () => {
+    await admin('organisation', 'add', 'unaudited');
+    recordEntry = () => Promise.reject(new Error('no primary'));
+    try {
+      const warning = (change: string) => new RegExp(`warning: the change was made, but .*${change}.* was lost: no primary`);
+      const issued = await admin('key', 'issue', '--organisation', 'unaudited', '--name', 'CI');
+      expect(issued.code).to.equal(0);
+      expect(issued.err).to.match(warning('key.issue'));
+      const [, secret] = /^Key: (\S+)$/m.exec(issued.out)!;
+      expect((await stores.keys.recognise(secret!))?.organisation.id).to.equal('unaudited');
+
+      const added = await admin('user', 'add', 'eve@unaudited.example', '--organisation', 'unaudited');
+      expect(added.code).to.equal(0);
+      const [, password] = /^Password: (\S+)$/m.exec(added.out)!;
+      expect((await stores.users.verify('eve@unaudited.example', password!))?.email).to.equal('eve@unaudited.example');
+      const reset = await admin('user', 'reset-password', 'eve@unaudited.example');
+      expect(reset.out).to.match(/^Password: \S+$/m);
+
+      const granted = await admin('organisation', 'grant', 'unaudited', '5', '--id', 'one');
+      expect([granted.code, granted.out]).to.deep.equal([0, 'Granted 5 pages (one); 5 available.\n']);
+      expect(granted.err).to.match(warning('organisation.grant'));
+    } finally {
+      recordEntry = (entry) => stores.organisations.record(entry);
+    }
+  });
+
+  it('names the ID of a grant before it adds the credits, so that a repeated command adds them once', async () => {
+    await admin('organisation', 'add', 'granted');
+    const { grant } = stores.credits;
+    stores.credits.grant = async (...parameters) => {
+      await grant(...parameters);
+      throw new Error('the answer was lost');
+    };
+    let err = '';
+    const context = { stores, readInput: async () => '', randomToken: () => 'generated', now: () => new Date() };
+    const streams = { out: () => undefined, err: (text: string) => void (err += text) };
+    const failed = await run(['organisation', 'grant', 'granted', '40'], streams, async () => context).catch(
+      (error: Error) => error.message,
+    );
+    stores.credits.grant = grant;
+    expect(failed).to.equal('the answer was lost');
+    expect(err).to.equal(
+      'Grant ID: generated. If this command fails, repeat it with --id generated, so that the credits are added only once.\n',
+    );
+    expect(await json('organisation', 'grant', 'granted', '40', '--id', 'generated')).to.deep.include({ added: false, balance: 40 });
+  });
+
+  it('issues at most 100 live keys to an organisation', async () => {
+    await admin('organisation', 'add', 'full');
+    for (let count = 0; count < 100; count += 1) await stores.keys.issue({ organisation: 'full', name: 'x', expiresAt: null });
+    const refused = await admin('key', 'issue', '--organisation', 'full', '--name', 'one more');
+    expect([refused.code, refused.out]).to.deep.equal([1, '']);
+    expect(refused.err).to.include('organisation full has 100 live keys, which is the limit');
   });
 
   describe('as a process', () => {

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Db } from 'mongodb';
 import { withDefaults } from '../../core/scan/options.ts';
-import type { Probe } from '../../platform/readiness.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { createMessageBus, noMessageBus } from '../../stores/nats.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
@@ -15,12 +16,18 @@ import type { ScanRow } from '../../stores/scans/scans.ts';
 import { startReplica, type Replica, type ReplicaOptions } from './replica.ts';
 import { messagesOf, NAMESPACE, sharedStack, type Stack } from './stack.ts';
 
-export interface ApiContext extends Replica {
+/** A replica with the commands that it sent to MongoDB, as `find scans`. Set `length` to 0 to count from then on. */
+export interface MonitoredReplica extends Replica {
+  commands: string[];
+}
+
+export interface ApiContext extends MonitoredReplica {
+  /** The stores of this replica. */
   stores: AllStores & { reports: Reports };
   kubernetes: KubernetesConnection;
   db: Db;
   /** Starts another replica on the same stores. */
-  replica(options?: ReplicaOptions): Promise<Replica>;
+  replica(options?: ReplicaOptions): Promise<MonitoredReplica>;
   /** Creates an organisation with a live key. */
   organisation(options?: { credits?: number; plan?: string }): Promise<{ id: string; key: string; keyId: string }>;
   /** Creates a scan of an organisation. @param change overrides fields of its row */
@@ -31,11 +38,10 @@ export interface ApiContext extends Replica {
 
 export async function startContext(options: ReplicaOptions = {}): Promise<ApiContext> {
   const shared = await sharedStack();
-  const { documents, objects, kubeconfig } = shared;
-  const url = new URL(documents.url);
-  url.pathname = `/test-${randomUUID()}`;
-  const database = url.toString();
+  const { databases, objects, kubeconfig } = shared;
+  const database = databases.newDatabase();
   const opened: MongoConnection[] = [];
+  const allStores: AllStores[] = [];
   const reports = createReports({
     endpoint: objects.endpoint,
     region: 'us-east-1',
@@ -46,25 +52,22 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
   const kubernetes = await connectKubernetes({ kubeconfig });
   const replicas: Replica[] = [];
 
-  async function replica(more: ReplicaOptions = {}): Promise<Replica> {
-    const mongo = connectMongo({ url: database, logger: silentLogger });
+  async function replica(more: ReplicaOptions = {}): Promise<MonitoredReplica> {
+    const mongo = connectMongo({ url: monitored(database), logger: silentLogger });
     opened.push(mongo);
     const settings = { ...options, ...more };
     const bus = settings.messages ? createMessageBus(await busOptions(shared)) : noMessageBus();
     const scanResources = createScanResources(kubernetes, { namespace: NAMESPACE });
-    const probes: Record<string, Probe> = {
-      mongodb: { required: true, check: () => mongo.ping() },
-      kubernetes: { required: true, check: () => scanResources.ping() },
-      objects: { required: true, check: () => reports.ping() },
-      nats: { required: false, check: () => (bus.connected ? Promise.resolve() : Promise.reject(new Error('disconnected'))) },
-    };
-    const one = await startReplica({ ...openStores(mongo.db), reports, scanResources }, bus, probes, settings);
+    const commands = recordCommands(mongo.db);
+    const stores = openStores(mongo.db);
+    const one = { ...(await startReplica({ ...stores, reports, scanResources }, bus, settings)), commands };
+    allStores.push(stores);
     replicas.push(one);
     return one;
   }
 
   const first = await replica();
-  const stores = { ...openStores(opened[0]!.db), reports };
+  const stores = { ...allStores[0]!, reports };
   await ensureIndexes(opened[0]!.db);
 
   return {
@@ -77,7 +80,7 @@ export async function startContext(options: ReplicaOptions = {}): Promise<ApiCon
       const id = `org-${randomUUID().slice(0, 8)}`;
       await stores.organisations.add({ id, displayName: id, plan, namespaces: [] });
       if (credits > 0) await stores.credits.grant(id, 'first', credits);
-      const { key, secret } = await stores.keys.issue({ organisation: id, name: 'test', expiresAt: null });
+      const { key, secret } = await issueKey(stores.keys, id);
       return { id, key: secret, keyId: key.id };
     },
     async scan(organisation, change = {}) {

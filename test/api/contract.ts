@@ -10,7 +10,7 @@ interface Header {
 }
 interface Response {
   headers?: Record<string, Header>;
-  content?: Record<string, { schema: object }>;
+  content?: Record<string, { schema: object; examples?: Record<string, { value: unknown }> }>;
 }
 export interface OpenApiDocument {
   openapi: string;
@@ -29,8 +29,23 @@ export interface Answer {
   text: string;
 }
 
+/**
+ * Closes the schemas of a document. The document leaves responses open, because they may gain fields and values within
+ * `/v1`. A test that returns an undocumented field or value must fail.
+ */
+function strict(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(strict);
+  if (typeof node !== 'object' || node === null) return node;
+  const { 'x-extensible-enum': values, ...rest } = node as Record<string, unknown>;
+  const closed = Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, strict(value)]));
+  if (values !== undefined) closed.enum = values;
+  if (closed.type === 'object' && closed.properties !== undefined) closed.additionalProperties ??= false;
+  return closed;
+}
+
 /** Creates a checker for one app's document. */
-export function createContract(document: OpenApiDocument) {
+export function createContract(published: OpenApiDocument) {
+  const document = strict(published) as OpenApiDocument;
   const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
   ajv.addSchema({ $id: 'https://openapi.test/document', ...document });
   const compiled = new Map<string, ValidateFunction>();
@@ -47,6 +62,9 @@ export function createContract(document: OpenApiDocument) {
       true,
     );
   };
+
+  const schemaAt = (path: string, method: string, status: string, mediaType: string): string =>
+    pointer('paths', path, method.toLowerCase(), 'responses', status, 'content', mediaType, 'schema');
 
   const templates = Object.keys(document.paths).map((template) => ({
     template,
@@ -91,12 +109,29 @@ export function createContract(document: OpenApiDocument) {
     const mediaType = Object.keys(response!.content).find((type) => answer.headers.get('content-type')?.startsWith(type));
     expect(mediaType, `${what} has the content type ${answer.headers.get('content-type')}`).to.not.equal(undefined);
     if (mediaType !== 'application/json') return;
-    const at = pointer('paths', template, method.toLowerCase(), 'responses', String(answer.status), 'content', mediaType, 'schema');
-    mustMatch(at, json, what);
+    mustMatch(schemaAt(template, method, String(answer.status), mediaType), json, what);
+    // The document lists the codes of a response as its examples.
+    const { detail } = json as { detail?: unknown };
+    if (typeof detail === 'string') expect(response!.content[mediaType]!.examples, what).to.have.property(detail);
+  }
+
+  function checkExamples(): number {
+    let count = 0;
+    for (const [path, operations] of Object.entries(document.paths))
+      for (const [method, { responses }] of Object.entries(operations))
+        for (const [status, { content = {} }] of Object.entries(responses))
+          for (const [mediaType, { examples = {} }] of Object.entries(content))
+            for (const [name, { value }] of Object.entries(examples)) {
+              mustMatch(schemaAt(path, method, status, mediaType), value, `the example ${name} of ${method} ${path} → ${status}`);
+              count += 1;
+            }
+    return count;
   }
 
   return {
     check,
+    /** Checks every example of the document. @returns their number */
+    checkExamples,
     /** Checks one event of a stream. */
     checkEvent(event: { event?: unknown }): void {
       const name = event.event === 'complete' ? 'CompleteEvent' : 'ProgressEvent';

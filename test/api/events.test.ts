@@ -1,9 +1,11 @@
 /** Event streams: content, order, replicas, and how they end. */
 import { randomUUID } from 'node:crypto';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import type { ScanRow } from '../../stores/scans/scans.ts';
+import { follow } from './event-streams.ts';
 import { down, type Replica, type ReplicaOptions } from './replica.ts';
+import { showCount } from '../support/counts.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';
 
 const OUTCOME = {
@@ -11,61 +13,6 @@ const OUTCOME = {
   violations: { total: 1, critical: 0, serious: 1, moderate: 0, minor: 0 },
   pages: { scanned: 3, failed: 0, total: 3 },
 };
-
-interface Event {
-  id: number;
-  data: { event: string; status: string; pages_scanned?: number; [field: string]: unknown };
-}
-interface Stream {
-  response: IncomingMessage;
-  events: Event[];
-  comments: string[];
-  ended: Promise<void>;
-  hasEnded(): boolean;
-  abort(): void;
-}
-
-/** Opens a stream, parses it like EventSource, and checks every event against its schema. */
-function follow(replica: Replica, key: string, scanId: string, headers: Record<string, string> = {}): Promise<Stream> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest(
-      `${replica.url}/v1/ci/scans/${scanId}/events`,
-      { headers: { 'X-API-Key': key, ...headers } },
-      (response) => {
-        replica.contract.check('GET', `/v1/ci/scans/${scanId}/events`, {
-          status: response.statusCode!,
-          headers: new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)])),
-          text: '',
-        });
-        const events: Event[] = [];
-        const comments: string[] = [];
-        let text = '';
-        let closed = false;
-        response.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk;
-          for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-            const block = text.slice(0, end);
-            text = text.slice(end + 2);
-            if (block.startsWith(':')) {
-              comments.push(block);
-              continue;
-            }
-            const [, id, data] = /^id: (\d+)\ndata: (.+)$/.exec(block) ?? [];
-            const event = { id: Number(id), data: JSON.parse(data!) as Event['data'] };
-            replica.contract.checkEvent(event.data);
-            events.push(event);
-          }
-        });
-        const ended = new Promise<void>((done) => {
-          response.on('end', () => done()).on('error', () => done());
-          response.on('close', () => done());
-        }).then(() => void (closed = true));
-        resolve({ response, events, comments, ended, hasEnded: () => closed, abort: () => request.destroy() });
-      },
-    );
-    request.on('error', reject).end();
-  });
-}
 
 const COMPLETE = [
   'event',
@@ -178,6 +125,37 @@ for (const messages of [true, false]) {
       await Promise.all([seen, behind, strange].map(({ ended }) => ended));
     });
 
+    it('uses one subscription, and one read of the row for each change, for 50 streams of a scan', async () => {
+      let subscriptions = 0;
+      const { followStatus } = context.bus;
+      context.bus.followStatus = (...parameters) => {
+        subscriptions += 1;
+        const unsubscribe = followStatus(...parameters);
+        return () => {
+          subscriptions -= 1;
+          unsubscribe();
+        };
+      };
+      const { id } = await context.organisation();
+      const row = await context.scan(id);
+      const keys = await Promise.all([1, 2, 3].map(() => issueKey(context.stores.keys, id)));
+      const streams = await Promise.all(Array.from({ length: 50 }, (_, index) => follow(context, keys[index % 3]!.secret, row.id)));
+      await eventually('the current state', () => streams.every(({ events }) => events.length === 1));
+      expect(subscriptions).to.equal(1);
+      showCount(subscriptions, `subscriptions for 50 streams of a scan${messages ? '' : ', without a message bus'}`);
+      const reads = () => context.calls.filter((call) => call === 'scans.find').length;
+      context.calls.length = 0;
+      await change(row, { phase: 'crawling' });
+      await eventually('crawling', () => streams.every(({ events }) => events.at(-1)!.data.status === 'crawling'));
+      // Without a bus, the follower also reads every 50 ms.
+      if (messages) expect(reads()).to.equal(1);
+      else expect(reads()).to.be.below(50);
+      await change(row, { phase: 'done', outcome: OUTCOME });
+      await Promise.all(streams.map(({ ended }) => ended));
+      await eventually('the end of the subscription', () => subscriptions === 0);
+      context.bus.followStatus = followStatus;
+    });
+
     it('survives a short outage of the database', async () => {
       const { id, key } = await context.organisation();
       const row = await context.scan(id);
@@ -199,12 +177,26 @@ for (const messages of [true, false]) {
 describe('an event stream', () => {
   let context: ApiContext;
   before(async () => {
-    context = await startContext({ streams: { keepaliveMs: 40, pollMs: 10_000, pollWithoutBusMs: 10_000 } });
+    context = await startContext({ streams: { keepaliveMs: 40, pollMs: 200, pollWithoutBusMs: 200 } });
   });
   after(() => context?.close());
 
   const openStreams = async (replica: Replica = context) =>
     Number(/curbcut_event_streams (\d+)/.exec(await replica.metrics.registry.metrics())![1]);
+
+  it('sends to MongoDB a lookup of key and organisation, one limit and the row to open', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'done', outcome: OUTCOME });
+    await (
+      await follow(context, key, row.id)
+    ).ended;
+    await context.stores.keys.flush();
+    context.commands.length = 0;
+    await (
+      await follow(context, key, row.id)
+    ).ended;
+    expect(context.commands).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
+  });
 
   it('is kept alive by comments, which are not events', async () => {
     const { id, key } = await context.organisation();
@@ -253,6 +245,48 @@ describe('an event stream', () => {
     const again = await follow(context, key, row.id, { 'Last-Event-ID': String(stream.events[0]!.id) });
     await again.ended;
     expect(again.events.map(({ data }) => data.event)).to.deep.equal(['complete']);
+  });
+
+  it('ends also if it is opened while the replica closes', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    const closing = await context.replica();
+    let read = (): void => undefined;
+    closing.faults.set('scans.find', async (real, ...parameters) => {
+      await new Promise<void>((resolve) => (read = resolve));
+      return real(...parameters);
+    });
+    const opening = follow(closing, key, row.id);
+    await eventually('the read of the row', () => closing.calls.includes('scans.find'));
+    const closed = closing.close();
+    read();
+    await (
+      await opening
+    ).ended;
+    await closed;
+  });
+
+  it('is released if the client disconnects before the row is read', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    await eventually('the end of streams of earlier tests', async () => (await openStreams()) === 0);
+    let read = (): void => undefined;
+    context.calls.length = 0;
+    context.faults.set('scans.find', async (real, ...parameters) => {
+      await new Promise<void>((resolve) => (read = resolve));
+      return real(...parameters);
+    });
+    const leaving = new AbortController();
+    const opening = fetch(`${context.url}/v1/ci/scans/${row.id}/events`, { headers: { 'X-API-Key': key }, signal: leaving.signal });
+    await eventually('the read of the row', () => context.calls.includes('scans.find'));
+    leaving.abort();
+    await opening.catch(() => undefined);
+    await eventually('the end of the stream', async () => (await openStreams()) === 0);
+    context.faults.clear();
+    read();
+    const next = await follow(context, key, row.id);
+    await eventually('the state', () => next.events.length === 1);
+    next.abort();
   });
 
   it('answers 405 to HEAD, and 404 if the scan does not exist', async () => {

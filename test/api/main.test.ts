@@ -1,7 +1,14 @@
 /** The API's process: environment, probes and signals. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { connectMongo } from '../../stores/mongo.ts';
+import { openStores } from '../../stores/stores.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { scanRow } from '../support/scan-rows.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { environmentOf } from './stack.ts';
 import { eventually } from './context.ts';
 
@@ -23,15 +30,23 @@ describe('API process', () => {
     return { child, output, ended };
   }
 
-  it('becomes ready, serves requests, and exits with 0 on SIGTERM', async () => {
-    const { child, output, ended } = start({ ...(await environmentOf()), PORT: '0' });
+  /** The addresses of the public port and of the probes, when the process listens. */
+  async function addressesOf(output: { out: string }): Promise<{ address: string; probes: string }> {
     const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
-    const ready = await eventually('readiness', async () => {
-      const answer = await fetch(`${address}/readyz`);
-      return answer.ok && ((await answer.json()) as { missing: string[] });
-    });
-    expect(ready.missing).to.not.include('mongodb');
-    expect(await (await fetch(`${address}/metrics`)).text()).to.include('curbcut_process_cpu_seconds_total');
+    return { address, probes: `http://127.0.0.1:${/"port":(\d+)/.exec(output.out)![1]}` };
+  }
+  const missingOf = async (probes: string): Promise<string[]> =>
+    ((await (await fetch(`${probes}/readyz`)).json()) as { missing: string[] }).missing;
+
+  it('becomes ready, serves requests, and exits with 0 on SIGTERM', async () => {
+    const { child, output, ended } = start({ ...(await environmentOf()), PORT: '0', METRICS_PORT: '0' });
+    const { address, probes } = await addressesOf(output);
+    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok);
+    await eventually('every dependency', async () => (await missingOf(probes)).length === 0);
+    const metrics = await (await fetch(`${probes}/metrics`)).text();
+    expect(metrics).to.include('curbcut_process_cpu_seconds_total').and.include('curbcut_dependency_up{dependency="objects"} 1');
+    for (const path of ['/readyz', '/metrics']) expect((await fetch(address + path)).status, path).to.equal(404);
+    expect((await fetch(`${address}/healthz`)).status).to.equal(200);
     child.kill('SIGTERM');
     expect(await ended).to.equal(0);
     const lines = output.out
@@ -42,6 +57,51 @@ describe('API process', () => {
     expect(output.out + output.err).to.not.include('test-secret');
   });
 
+  it('becomes ready without object store and Kubernetes: polling works, and what needs them answers 503', async () => {
+    const environment = await environmentOf();
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-main-'));
+    const kubeconfig = join(folder, 'kubeconfig');
+    await writeFile(
+      kubeconfig,
+      (await readFile(environment.KUBECONFIG!, 'utf8')).replace(/https?:\/\/127\.0\.0\.1:\d+/, 'https://127.0.0.1:1'),
+    );
+    const { child, output, ended } = start({
+      ...environment,
+      PORT: '0',
+      METRICS_PORT: '0',
+      KUBECONFIG: kubeconfig,
+      S3_ENDPOINT: 'http://127.0.0.1:1',
+      ALLOW_TARGETS: 'example.com',
+    });
+    const { address, probes } = await addressesOf(output);
+    await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
+    expect(await missingOf(probes)).to.have.members(['kubernetes', 'objects']);
+    expect(await (await fetch(`${probes}/metrics`)).text()).to.match(/dependency_up\{dependency="(objects|kubernetes)"\} 0/);
+
+    const mongo = connectMongo({ url: environment.MONGODB_URL!, logger: silentLogger });
+    const { organisations, credits, keys, scans } = openStores(mongo.db);
+    await organisations.add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
+    await credits.grant('acme', 'first', 10);
+    const { secret } = await issueKey(keys, 'acme');
+    const object = { key: 'k', bytes: 1, sha256: 'a'.repeat(64) };
+    const row = await scans.create(scanRow({ submission: 'accepted', phase: 'done', reports: { export: object, pdf: object } }));
+    const ask = (path: string, init: RequestInit = {}) =>
+      fetch(address + path, { ...init, headers: { 'X-API-Key': secret, 'Content-Type': 'application/json' } });
+    expect((await ask(`/v1/ci/scans/${row.id}`)).status).to.equal(200);
+    for (const [path, init] of [
+      [`/v1/scans/${row.id}/report`, {}],
+      ['/v1/ci/scans', { method: 'POST', body: JSON.stringify({ url: 'http://example.com/', max_pages: 1 }) }],
+    ] as const) {
+      const answer = await ask(path, init);
+      expect([path, answer.status, answer.headers.has('retry-after')]).to.deep.equal([path, 503, true]);
+    }
+    expect(await credits.balance('acme')).to.include({ held: 0, spent: 0 });
+    child.kill('SIGTERM');
+    expect(await ended).to.equal(0);
+    await mongo.close();
+    await rm(folder, { recursive: true });
+  });
+
   it('reports every error in its environment at once, and exits with 1', async () => {
     const { output, ended } = start({ PORT: 'http', S3_BUCKET: 'b', S3_SECRET_ACCESS_KEY: 'hush', ALLOW_TARGETS: '10.0.0.0/99' });
     expect(await ended).to.equal(1);
@@ -50,18 +110,30 @@ describe('API process', () => {
     expect(output.err).to.not.include('hush').and.not.include('    at ');
   });
 
-  it('keeps running while a dependency is down, and reports which', async () => {
+  it('reports a MongoDB connection string that is too weak or malformed without a stack trace, and exits with 1', async () => {
+    const environment = await environmentOf();
+    for (const [query, named] of [
+      ['w=1&readPreference=secondary', 'readPreference=secondary'],
+      ['colour=red', 'colour'],
+    ] as const) {
+      const { output, ended } = start({ ...environment, PORT: '0', MONGODB_URL: `mongodb://user:hush@127.0.0.1:1/?${query}` });
+      expect(await ended).to.equal(1);
+      expect(output.err).to.include(named).and.not.include('hush').and.not.include('    at ');
+    }
+  });
+
+  it('is alive but not ready while MongoDB is down, and reports what is missing', async () => {
     const { child, output, ended } = start({
       ...(await environmentOf()),
       PORT: '0',
+      METRICS_PORT: '0',
       MONGODB_URL: 'mongodb://127.0.0.1:1/',
       NATS_URL: 'nats://127.0.0.1:1',
     });
-    const address = await eventually('the address', () => /"address":"([^"]+)"/.exec(output.out)?.[1], 20_000);
+    const { address, probes } = await addressesOf(output);
     expect((await fetch(`${address}/healthz`)).status).to.equal(200);
-    const answer = await fetch(`${address}/readyz`);
-    expect(answer.status).to.equal(503);
-    expect(((await answer.json()) as { missing: string[] }).missing).to.include.members(['mongodb', 'nats']);
+    expect((await fetch(`${probes}/readyz`)).status).to.equal(503);
+    expect(await missingOf(probes)).to.include.members(['mongodb', 'nats']);
     child.kill('SIGINT');
     expect(await ended).to.equal(0);
   });

@@ -1,7 +1,7 @@
 /** Outages during a submission: it gets 503, nothing is charged, and the sweeper can clean up what remains. */
 import { expect } from 'chai';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
-import { sweep } from '../../operator/maintenance/sweep.ts';
+import { sweepOnce } from '../support/sweep-once.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
 import type { RateLimitRule } from '../../stores/rate-limits/sliding-window.ts';
@@ -25,23 +25,21 @@ describe('during an outage, the API', () => {
       body: SUBMISSION,
       headers: idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
     });
-  const pending = () => context.stores.scans.abandoned(new Date(Date.now() + 1000), 100);
+  const pending = () => context.stores.scans.pending(new Date(Date.now() + 1000), 100);
   /** Runs the operator's sweeper as if some minutes had passed. */
   const sweepNow = () => {
     const resources = createScanResources(context.kubernetes, { namespace: NAMESPACE });
-    return sweep({ ...context.stores, exists: (row) => resources.exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
+    return sweepOnce({ ...context.stores, exists: (row) => resources.exists(row), pendingBefore: new Date(Date.now() + 1000), limit: 100 });
   };
   const refused: unknown = { detail: 'service_unavailable' };
 
   /** The store call that fails, and whether a pending row may stay for the sweeper. */
   const failures: [call: string, rowMayStay: boolean][] = [
     ['keys.recognise', false],
-    ['organisations.find', false],
     ['queueStates.read', false],
     ['idempotency.claim', false],
     ['scans.create', false],
     ['credits.reserve', true],
-    ['scans.mirror', true],
     ['scanResources.submit', false],
   ];
   for (const [call, rowMayStay] of failures) {
@@ -101,25 +99,64 @@ describe('during an outage, the API', () => {
     context.faults.set('scanResources.exists', down);
     expect((await submit(key)).status).to.equal(503);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    // The operator ends the resource without running it, because its row is abandoned.
+    expect(await context.db.collection('scans').countDocuments({ organisation: id, submission: 'abandoned' })).to.equal(1);
     await sweepNow();
-    // The scan runs anyway. It has a row, so that the operator can report its result.
-    expect(await context.db.collection('scans').countDocuments({ organisation: id, submission: 'accepted' })).to.equal(1);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
-  it('does not retry a rejection by the Kubernetes API', async () => {
-    const { id, key } = await context.organisation({ credits: 5 });
-    let tries = 0;
-    context.faults.set('scanResources.submit', () => {
-      tries += 1;
-      return Promise.reject(new KubernetesError(403, 'Forbidden', 'quota exceeded in namespace-of-ours'));
+  it('answers 202 and charges once if the operator accepts the scan while the API believes that its write failed', async () => {
+    const { id, key } = await context.organisation({ credits: 10 });
+    context.faults.set('scanResources.submit', async (real, row, origin) => {
+      await real(row, origin);
+      const { id: scanId } = row as { id: string };
+      await context.stores.scans.accept(scanId, { pagesReserved: 5 });
+      throw outage();
     });
-    const { status, text } = await submit(key);
-    expect([status, tries]).to.deep.equal([503, 1]);
-    expect(text).to.not.include('quota');
-    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
-    expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
+    context.faults.set('scanResources.exists', down);
+    const { status, body } = await submit(key, 'k');
+    expect([status, body.pages_reserved]).to.deep.equal([202, 5]);
+    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 5 });
   });
+
+  for (const code of [400, 403, 422])
+    it(`answers 500 to a submission that the Kubernetes API rejects with ${code}, without a retry, a charge or a row`, async () => {
+      const { id, key } = await context.organisation({ credits: 5 });
+      const rejected = async () => Number(/outcome="resource_rejected"\} (\d+)/.exec(await context.metrics.registry.metrics())?.[1]);
+      const before = await rejected();
+      context.log.length = 0;
+      let tries = 0;
+      context.faults.set('scanResources.submit', () => {
+        tries += 1;
+        return Promise.reject(new KubernetesError(code, 'Forbidden', 'quota exceeded in namespace-of-ours'));
+      });
+      const { status, text, body } = await submit(key, 'k');
+      expect([status, body.detail, tries]).to.deep.equal([500, 'internal_error', 1]);
+      expect(text).to.not.include('quota');
+      expect(await rejected()).to.equal(before + 1);
+      expect(context.log.some(({ level, message }) => level === 'error' && message.includes('rejected the resource'))).to.equal(true);
+      expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+      expect((await pending()).filter((row) => row.organisation === id)).to.deep.equal([]);
+      context.faults.clear();
+      expect((await submit(key, 'k')).status).to.equal(202);
+    });
+
+  for (const [code, tries] of [
+    [401, 1],
+    [404, 1],
+    [429, 3],
+    [500, 3],
+  ] as const)
+    it(`answers 503 to a submission while the Kubernetes API answers ${code}`, async () => {
+      const { id, key } = await context.organisation({ credits: 5 });
+      let tried = 0;
+      context.faults.set('scanResources.submit', () => {
+        tried += 1;
+        return Promise.reject(new KubernetesError(code, 'Unknown', 'not now'));
+      });
+      expect([(await submit(key)).status, tried]).to.deep.equal([503, tries]);
+      expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+    });
 
   it('leaves credits that it cannot release to the sweeper', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
@@ -131,7 +168,7 @@ describe('during an outage, the API', () => {
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
   });
 
-  it('accepts a scan whose row it cannot mark as accepted; the sweeper marks it', async () => {
+  it('accepts a scan whose row it cannot mark as accepted; the operator or the sweeper marks it', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scans.accept', down);
     const { status, body } = await submit(key);
@@ -139,45 +176,18 @@ describe('during an outage, the API', () => {
     context.faults.clear();
     expect((await context.request('GET', body.status_url, { key })).status).to.equal(202);
     await sweepNow();
-    expect((await context.stores.scans.find(body.scan_id, id))?.submission).to.equal('accepted');
+    expect(await context.stores.scans.find(body.scan_id, id)).to.include({ submission: 'accepted', pagesReserved: 5 });
   });
 
-  it('does not accept a scan whose row the sweeper has discarded', async () => {
+  it('does not accept a scan whose row the sweeper has abandoned', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     context.faults.set('scanResources.submit', async (_real, row) => {
       const { id: scanId } = row as { id: string };
+      await context.stores.scans.abandon(scanId);
       await context.stores.credits.settle(id, scanId, 0);
-      await context.stores.scans.discard(scanId);
     });
     expect((await submit(key)).status).to.equal(503);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
-  });
-
-  it('does not undo a scan whose response it cannot store; repeated requests conflict until the lease ends', async () => {
-    const { id, key } = await context.organisation({ credits: 5 });
-    context.faults.set('idempotency.complete', down);
-    expect((await submit(key, 'k')).status).to.equal(202);
-    context.faults.clear();
-    expect((await submit(key, 'k')).body.detail).to.equal('idempotency_conflict');
-    expect((await context.stores.credits.balance(id)).held).to.equal(5);
-  });
-
-  it('completes the same scan in a repeated request after a crash', async () => {
-    const { id, key } = await context.organisation({ credits: 10 });
-    // The first request wrote the resource and crashed before it stored its response.
-    context.faults.set('idempotency.complete', down);
-    const first = await submit(key, 'k');
-    context.faults.clear();
-    context.faults.set('idempotency.claim', async (real, request) => {
-      const claim = await real(request);
-      return (claim as { reason?: string }).reason === 'in_progress'
-        ? { ok: true, scanId: first.body.scan_id, holder: 'taken-over' }
-        : claim;
-    });
-    const second = await submit(key, 'k');
-    expect(second.status).to.equal(202);
-    expect(second.text).to.equal(first.text);
-    expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 5 });
   });
 
   it('counts rate limits in the replica while their store is down', async () => {
@@ -193,7 +203,7 @@ describe('during an outage, the API', () => {
       [200, '"key";r=59;t=60'],
       [200, '"key";r=58;t=60'],
     ]);
-    expect((await context.request('GET', '/metrics')).text).to.include('curbcut_limits_fallback_total 2');
+    expect(await context.scrape()).to.include('curbcut_limits_fallback_total 2');
     await mongo.close();
   });
 
@@ -205,7 +215,9 @@ describe('during an outage, the API', () => {
       ['scans.find', 'GET', `/v1/ci/scans/${row.id}/events`],
       ['scans.find', 'GET', `/v1/scans/${row.id}/report`],
       ['scans.find', 'GET', `/v1/scans/${row.id}/report/json`],
+      ['scans.list', 'GET', '/v1/ci/scans'],
       ['credits.balance', 'GET', '/v1/billing/credits'],
+      ['credits.ledger', 'GET', '/v1/billing/ledger'],
       ['keys.list', 'GET', '/v1/api-keys'],
       ['keys.issue', 'POST', '/v1/api-keys', { name: 'x' }],
       ['keys.revoke', 'DELETE', `/v1/api-keys/${row.id}`],
@@ -220,7 +232,9 @@ describe('during an outage, the API', () => {
     context.faults.set('reports.size', down);
     context.faults.delete('scans.find');
     expect((await context.request('GET', `/v1/scans/${done.id}/report`, { key })).status).to.equal(503);
-    const { text } = await context.request('GET', '/metrics');
+    context.faults.set('scanResources.cancel', down);
+    expect((await context.request('POST', `/v1/ci/scans/${row.id}/cancel`, { key })).status).to.equal(503);
+    const text = await context.scrape();
     expect(text).to.match(/curbcut_dependency_failures_total\{dependency="mongodb"\} [1-9]/);
     expect(text).to.match(/curbcut_dependency_failures_total\{dependency="objects"\} 1/);
   });

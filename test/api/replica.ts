@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../../api/app.ts';
 import type { ApiStores, AppOptions } from '../../api/dependencies.ts';
-import type { Probe } from '../../platform/readiness.ts';
 import { createMetrics, type Metrics } from '../../api/metrics.ts';
+import type { Resolver } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { MessageBus } from '../../stores/nats.ts';
 import { createContract, recordErrors, type Contract, type OpenApiDocument } from './contract.ts';
@@ -16,6 +16,13 @@ const ADDRESSES: Readonly<Record<string, string[]>> = {
   'example.com': ['93.184.215.14', '2606:2800:21f:cb07:6820:80da:af6b:8b2c'],
   'inside.example.com': ['10.1.2.3'],
   'mixed.example.com': ['93.184.215.14', '192.168.0.7'],
+};
+
+export const KNOWN_NAMES: Resolver = {
+  resolve: (hostname) => {
+    const addresses = ADDRESSES[hostname];
+    return Promise.resolve(addresses ? { ok: true, addresses: [...addresses] } : { ok: false, reason: 'not_found' });
+  },
 };
 
 /** Replacements of store methods by `store.method`. They receive the real method as their first parameter. */
@@ -70,14 +77,20 @@ export interface Replica {
   /** Store calls in order, as `store.method`. */
   calls: string[];
   bus: MessageBus;
-  probes: Record<string, Probe>;
+  /** The metrics of this replica, as its process exports them. */
+  scrape(): Promise<string>;
   request(method: string, path: string, request?: Request): Promise<Response>;
   /** Sends text over a TCP connection and returns everything received until it closes. */
   raw(text: string): Promise<string>;
   close(): Promise<void>;
 }
 
-export type ReplicaOptions = Partial<AppOptions> & { messages?: boolean; clock?: () => Date };
+export type ReplicaOptions = Partial<AppOptions> & {
+  messages?: boolean;
+  clock?: () => Date;
+  /** Default: resolves only a few names. */
+  resolver?: Resolver;
+};
 
 const OPTIONS: AppOptions = {
   publicBaseUrl: 'https://curbcut.example',
@@ -85,15 +98,14 @@ const OPTIONS: AppOptions = {
   targets: { allow: [], deny: ['198.18.0.0/15'] },
   maxPagesLimit: 500,
   maxLiveScans: 2000,
+  maxLiveScansPerOrganisation: 500,
+  // Tests change the state between two requests.
+  queueCacheMs: 0,
+  maxEventStreams: 1000,
   version: '0.0.0-test',
 };
 
-export async function startReplica(
-  real: ApiStores,
-  bus: MessageBus,
-  probes: Record<string, Probe>,
-  settings: ReplicaOptions,
-): Promise<Replica> {
+export async function startReplica(real: ApiStores, bus: MessageBus, settings: ReplicaOptions): Promise<Replica> {
   const faults: Faults = new Map();
   const calls: string[] = [];
   const log: Replica['log'] = [];
@@ -115,16 +127,10 @@ export async function startReplica(
     {
       stores,
       bus,
-      resolver: {
-        resolve: (hostname) => {
-          const addresses = ADDRESSES[hostname];
-          return Promise.resolve(addresses ? { ok: true, addresses: [...addresses] } : { ok: false, reason: 'not_found' });
-        },
-      },
+      resolver: settings.resolver ?? KNOWN_NAMES,
       clock: settings.clock ?? (() => new Date()),
       logger,
       metrics,
-      probes,
     },
     { ...OPTIONS, ...settings },
   );
@@ -144,7 +150,7 @@ export async function startReplica(
     faults,
     calls,
     bus,
-    probes,
+    scrape: () => metrics.registry.metrics(),
     async request(method, path, { key, body, raw, headers = {}, signal } = {}) {
       const response = await fetch(url + path, {
         method,

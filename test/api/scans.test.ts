@@ -1,4 +1,4 @@
-/** Polling, report links, credits and API keys. */
+/** Polling, report links and credits. */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
@@ -13,7 +13,6 @@ before(async function () {
     limits: {
       key: { limit: 1000, windowSeconds: 60 },
       reports: { limit: 1000, windowSeconds: 60 },
-      'key-creations': { limit: 1000, windowSeconds: 60 },
     },
   });
 });
@@ -80,7 +79,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     const row = await context.scan(id);
     context.calls.length = 0;
     await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    expect(context.calls).to.deep.equal(['keys.recognise', 'organisations.find', 'keys.touch', 'rateLimits.admit', 'scans.find']);
+    expect(context.calls).to.deep.equal(['keys.recognise', 'keys.touch', 'rateLimits.admit', 'scans.find']);
   });
 
   it("gives the same response for another organisation's scan and for one that does not exist", async () => {
@@ -149,6 +148,26 @@ describe('report links', () => {
     }
   });
 
+  it('get 404 after the end of their retention, while polling still answers with the verdict', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, {
+      phase: 'done',
+      outcome: OUTCOME,
+      passed: true,
+      reports: await context.storeReports(randomUUID()),
+    });
+    const poll = async () => (await context.request('GET', `/v1/ci/scans/${row.id}`, { key })) as { status: number; body: object };
+    const before = await poll();
+    await context.stores.scans.reportsRemoved(row.id);
+    const after = await poll();
+    expect(after.status).to.equal(before.status);
+    expect(after.body).to.deep.equal({ ...before.body, report_url: null });
+    for (const path of [`/v1/scans/${row.id}/report`, `/v1/scans/${row.id}/report/json`]) {
+      const { status, body } = await context.request('GET', path, { key });
+      expect([status, body.detail]).to.deep.equal([404, 'report_not_found']);
+    }
+  });
+
   it('get 404 for a failed scan, a deleted report, and an export that was never stored', async () => {
     const { id, key } = await context.organisation();
     const failed = await context.scan(id, { phase: 'failed' });
@@ -171,77 +190,5 @@ describe('GET /v1/billing/credits', () => {
     await context.stores.credits.grant(fresh.id, 'g', 7);
     const { status, body } = await context.request('GET', '/v1/billing/credits', { key: fresh.key });
     expect([status, body]).to.deep.equal([200, { balance: 7, plan: 'trial', setup_complete: true }]);
-  });
-});
-
-describe('/v1/api-keys', () => {
-  it('issues a working key, shows it once, and revokes it immediately on every replica', async () => {
-    const { id, key } = await context.organisation();
-    const other = await context.replica();
-    const issued = await context.request('POST', '/v1/api-keys', { key, body: { name: ' Pipeline ' } });
-    expect(issued.status).to.equal(201);
-    expect(issued.headers.get('cache-control')).to.equal('no-store');
-    expect(issued.body).to.deep.include({ name: 'Pipeline', expires_at: null, last4: issued.body.key.slice(-4) });
-    expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(200);
-
-    const list = await context.request('GET', '/v1/api-keys', { key });
-    expect(list.body.data.map((one: { name: string }) => one.name)).to.deep.equal(['Pipeline', 'test']);
-    expect(list.text).to.not.include(issued.body.key).and.not.include(key);
-
-    const revoked = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
-    expect([revoked.status, revoked.text]).to.deep.equal([204, '']);
-    expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(401);
-    expect((await context.request('GET', '/v1/api-keys', { key })).body.data).to.have.lengthOf(1);
-    const again = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
-    expect([again.status, again.body.detail]).to.deep.equal([404, 'key_not_found']);
-    const audit = await context.stores.organisations.audit(id, 10);
-    expect(audit.map(({ action }) => action)).to.have.members(['key.issue', 'key.revoke']);
-  });
-
-  it('issues a key with an expiry date', async () => {
-    const { key } = await context.organisation();
-    const soon = new Date(Date.now() + 3600_000).toISOString();
-    const { body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
-    expect(body.expires_at).to.equal(soon);
-    const never = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: null } });
-    expect(never.body.expires_at).to.equal(null);
-  });
-
-  for (const [what, body, field, type] of [
-    ['no name', {}, 'name', 'missing_field'],
-    ['an empty name', { name: '' }, 'name', 'string.min_length'],
-    ['a blank name', { name: '  ' }, 'name', 'string.pattern'],
-    ['a name that is too long', { name: 'x'.repeat(101) }, 'name', 'string.max_length'],
-    ['an expiry that is not a date', { name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'string.date_time'],
-    ['an expiry in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
-    ['an unknown field', { name: 'x', scopes: [] }, 'scopes', 'unexpected_field'],
-  ] as const)
-    it(`rejects ${what}`, async () => {
-      const { key } = await context.organisation();
-      const answer = await context.request('POST', '/v1/api-keys', { key, body });
-      expect(answer.status).to.equal(422);
-      expect(answer.body.detail[0]).to.deep.include({ loc: ['body', field], type });
-    });
-
-  it("gives the same response for another organisation's key and for one that does not exist, and does not revoke it", async () => {
-    const [mine, theirs] = [await context.organisation(), await context.organisation()];
-    const other = await context.request('DELETE', `/v1/api-keys/${theirs.keyId}`, { key: mine.key });
-    const missing = await context.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
-    expect(other.status).to.equal(404);
-    expect(other.text).to.equal(missing.text);
-    expect((await context.request('GET', '/v1/billing/credits', { key: theirs.key })).status).to.equal(200);
-  });
-
-  it('shows a new key even if the audit log is unavailable', async () => {
-    const { key } = await context.organisation();
-    context.faults.set('organisations.record', () => Promise.reject(new Error('unavailable')));
-    expect((await context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
-    expect(context.log.some(({ message }) => message === 'audit entry lost')).to.equal(true);
-  });
-
-  it('revokes a key with a JSON content type and no body, as many clients send', async () => {
-    const { key, keyId } = await context.organisation();
-    const { status } = await context.request('DELETE', `/v1/api-keys/${keyId}`, { key, headers: { 'Content-Type': 'application/json' } });
-    expect(status).to.equal(204);
   });
 });

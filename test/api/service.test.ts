@@ -1,9 +1,7 @@
-/** OpenAPI document, health, metrics, unknown paths, malformed HTTP, and shutdown. */
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+/** Health, metrics, unknown paths, malformed HTTP, and shutdown. */
 import { expect } from 'chai';
-import { ERROR_CODES } from '../../api/errors.ts';
-import { down } from './replica.ts';
+import { METHODS } from 'node:http';
+import { connect } from 'node:net';
 import { eventually, startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 let context: ApiContext;
@@ -13,140 +11,31 @@ before(async function () {
 after(() => context?.close());
 afterEach(() => context.faults.clear());
 
-describe('OpenAPI document', () => {
-  it('is 3.1 and lists every route with a unique operation ID and its authentication', async () => {
-    const { status, body } = await context.request('GET', '/openapi.json');
-    expect(status).to.equal(200);
-    expect(body).to.deep.include({ openapi: '3.1.0', servers: [{ url: 'https://curbcut.example' }] });
-    expect(body.components.securitySchemes.apiKey).to.include({ type: 'apiKey', in: 'header', name: 'X-API-Key' });
-    expect(Object.keys(body.paths)).to.have.members([
-      '/v1/ci/scans',
-      '/v1/ci/scans/{scan_id}',
-      '/v1/ci/scans/{scan_id}/events',
-      '/v1/scans/{scan_id}/report',
-      '/v1/scans/{scan_id}/report/json',
-      '/v1/billing/credits',
-      '/v1/api-keys',
-      '/v1/api-keys/{key_id}',
-      '/openapi.json',
-      '/schemas/report-v1.json',
-      '/healthz',
-      '/readyz',
-      '/metrics',
-    ]);
-    const operations = Object.entries(
-      body.paths as Record<string, Record<string, { operationId: string; security?: unknown; responses: object }>>,
-    ).flatMap(([path, methods]) => Object.values(methods).map((operation) => ({ path, ...operation })));
-    expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length);
-    for (const { path, security, responses } of operations) {
-      expect(security !== undefined, path).to.equal(path.startsWith('/v1/'));
-      if (path.startsWith('/v1/')) expect(Object.keys(responses)).to.include.members(['401', '403', '429', '503']);
-    }
-  });
-
-  it('has plain enums, no artefacts of its generation, and only valid references', async () => {
-    const { text, body } = await context.request('GET', '/openapi.json');
-    expect(text).to.not.match(/"def-\d|"const":|"\$id"|"anyOf":\[\{"type":"string","enum":\["[^"]*"\]\}/);
-    for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) expect(body.components.schemas).to.have.property(name!);
-    expect(body.components.schemas.Error.properties.detail.enum).to.deep.equal(ERROR_CODES);
-    expect(body.components.schemas.ScanResult.properties.score.type).to.deep.equal(['number', 'null']);
-    const headers = body.paths['/v1/ci/scans'].post.responses['202'].headers;
-    expect(headers.Location).to.deep.include({ required: true, schema: { type: 'string' } });
-    const limit = body.paths['/v1/ci/scans'].post.requestBody.content['application/json'].schema.properties.max_pages;
-    expect(limit).to.deep.include({ type: 'integer', minimum: 1, maximum: 500, default: 5 });
-  });
-
-  it('states the configured maximum number of pages', async () => {
-    const small = await context.replica({ maxPagesLimit: 3 });
-    const schema = small.document.paths['/v1/ci/scans']!.post as unknown as {
-      requestBody: { content: Record<string, { schema: { properties: object } }> };
-    };
-    expect(schema.requestBody.content['application/json']!.schema.properties).to.have.nested.property('max_pages.maximum', 3);
-    const { key } = await context.organisation({ credits: 9 });
-    expect((await small.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 4 } })).status).to.equal(422);
-    expect((await small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).body.pages_requested).to.equal(3);
-  });
-
-  it('is shown at /docs without internet access', async () => {
-    const page = await context.request('GET', '/docs');
-    expect(page.status).to.equal(200);
-    const assets = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!);
-    expect(assets).to.not.have.lengthOf(0);
-    for (const path of assets) {
-      expect(path).to.match(/^\/docs\//);
-      expect((await context.request('GET', path)).status).to.equal(200);
-    }
-    expect(page.headers.get('content-security-policy')).to.include("default-src 'none'").and.not.include('http');
-    expect((await context.request('GET', '/docs/static/none.js')).status).to.equal(404);
-  });
-});
-
-describe('GET /schemas/report-v1.json', () => {
-  it('is a JSON Schema that rejects an incomplete report', async () => {
-    const { body } = await context.request('GET', '/schemas/report-v1.json');
-    expect(body.$schema).to.equal('https://json-schema.org/draft/2020-12/schema');
-    const validate = addFormats.default(new Ajv2020({ strict: false })).compile(body);
-    expect(validate({ schema_version: 1 })).to.equal(false);
-    expect(validate.errors?.[0]?.keyword).to.equal('required');
-  });
-});
-
 describe('health', () => {
   it('/healthz does not depend on other services', async () => {
     expect((await context.request('GET', '/healthz')).body).to.deep.equal({ status: 'ok' });
   });
 
-  it('/readyz lists unavailable dependencies, and is 503 only if one of them is required', async () => {
-    const ready = await context.request('GET', '/readyz');
-    expect([ready.status, ready.body]).to.deep.equal([
-      200,
-      { status: 'ready', missing: ['nats'], dependencies: { mongodb: 'ok', kubernetes: 'ok', objects: 'ok', nats: 'missing' } },
-    ]);
-    for (const name of ['mongodb', 'kubernetes', 'objects']) {
-      const real = context.probes[name]!;
-      context.probes[name] = { required: true, check: down };
-      const { status, body } = await context.request('GET', '/readyz');
-      context.probes[name] = real;
-      expect([status, body.status, body.missing]).to.deep.equal([503, 'not_ready', [name, 'nats']]);
+  it('/readyz and /metrics are not on the public port', async () => {
+    for (const path of ['/readyz', '/metrics', '/metrics/', '/debug/pprof']) {
+      const { status, body } = await context.request('GET', path);
+      expect([path, status, body.detail]).to.deep.equal([path, 404, 'not_found']);
     }
-  });
-
-  it('/readyz shares one check among concurrent requests', async () => {
-    let checks = 0;
-    const real = context.probes.objects!;
-    context.probes.objects = { required: true, check: async () => void ((checks += 1), await real.check()) };
-    await Promise.all(Array.from({ length: 10 }, () => context.request('GET', '/readyz')));
-    context.probes.objects = real;
-    expect(checks).to.be.lessThan(10);
   });
 });
 
-describe('GET /metrics', () => {
+describe('metrics', () => {
   it('counts by route pattern, never by path', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
     const row = await context.scan(id);
     await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
     await context.request('GET', `/wp-login-${row.id}.php`);
     await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
-    const { text } = await context.request('GET', '/metrics');
+    const text = await context.scrape();
     expect(text).to.include('curbcut_http_request_duration_seconds_count{method="GET",route="/v1/ci/scans/:scan_id",status="202"} 1');
     expect(text).to.include('route="unmatched"').and.not.include(row.id);
     expect(text).to.match(/curbcut_submissions_total\{outcome="accepted"\} [1-9]/);
     for (const [, name] of text.matchAll(/^# TYPE (\S+)/gm)) expect(name).to.match(/^curbcut_/);
-  });
-
-  it('reports the state of each dependency from the last readiness check', async () => {
-    const up = async (): Promise<string[]> => {
-      await context.request('GET', '/readyz');
-      const { text } = await context.request('GET', '/metrics');
-      return [...text.matchAll(/^curbcut_dependency_up\{dependency="(\w+)"\} 1$/gm)].map(([, name]) => name!).sort();
-    };
-    expect(await up()).to.deep.equal(['kubernetes', 'mongodb', 'objects']);
-    const real = context.probes.objects!;
-    context.probes.objects = { required: true, check: down };
-    const without = await up();
-    context.probes.objects = real;
-    expect(without).to.deep.equal(['kubernetes', 'mongodb']);
   });
 });
 
@@ -166,7 +55,7 @@ describe('unknown paths and methods', () => {
     });
 
   for (const [method, path, allow] of [
-    ['GET', '/v1/ci/scans', 'POST'],
+    ['DELETE', '/v1/ci/scans', 'POST, GET, HEAD'],
     ['PUT', '/v1/api-keys', 'POST, GET, HEAD'],
     ['PATCH', '/v1/api-keys/x', 'DELETE'],
     ['POST', '/healthz', 'GET, HEAD'],
@@ -179,10 +68,60 @@ describe('unknown paths and methods', () => {
     });
 });
 
+describe('every method that Node parses', () => {
+  // fetch sends neither TRACE nor CONNECT.
+  const send = async (method: string, path: string) => {
+    const text = await context.raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    const header = (name: string) => new RegExp(`\r\n${name}: ([^\r]*)`, 'i').exec(head)?.[1];
+    return { status: Number(head.split(' ')[1]), allow: header('Allow'), requestId: header('X-Request-Id'), body };
+  };
+
+  for (const method of METHODS.filter((one) => !['GET', 'HEAD', 'CONNECT'].includes(one)))
+    it(`${method} gets 405 on a path that does not accept it, and 404 on an unknown path`, async () => {
+      for (const [path, allow] of [
+        ['/healthz', 'GET, HEAD'],
+        ['/v1/scans/x/report', 'GET, HEAD'],
+        ...(method === 'POST' ? [] : [['/v1/ci/scans/x/cancel', 'POST']]),
+      ] as const) {
+        const answer = await send(method, path);
+        expect([answer.status, answer.allow?.split(', ').sort().join(', ')], path).to.deep.equal([405, allow]);
+        expect(answer.requestId).to.match(/^[0-9a-f-]{36}$/);
+        expect(JSON.parse(answer.body)).to.include({ detail: 'method_not_allowed' });
+      }
+      const unknown = await send(method, '/nothing');
+      expect([unknown.status, (JSON.parse(unknown.body) as { detail: string }).detail]).to.deep.equal([404, 'not_found']);
+    });
+
+  it('CONNECT gets 405 without a method to use instead', async () => {
+    const { status, allow, requestId, body } = await send('CONNECT', 'example.com:443');
+    expect([status, allow]).to.deep.equal([405, '']);
+    expect(requestId).to.match(/^[0-9a-f-]{36}$/);
+    expect(JSON.parse(body)).to.include({ detail: 'method_not_allowed' });
+  });
+
+  it('CONNECT from a client that resets the connection does not stop the process', async () => {
+    const { port } = new URL(context.url);
+    for (let attempt = 0; attempt < 20; attempt += 1)
+      await new Promise((resolve) => {
+        const socket = connect(Number(port), '127.0.0.1', () =>
+          socket.write('CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n', () => socket.resetAndDestroy()),
+        );
+        socket.on('close', resolve).on('error', () => undefined);
+      });
+    expect((await context.request('GET', '/healthz')).status).to.equal(200);
+  });
+
+  it('a method that Node does not parse gets 400', async () => {
+    expect((await send('FETCH', '/healthz')).status).to.equal(400);
+  });
+});
+
 describe('malformed HTTP', () => {
   for (const [what, text, status, code] of [
     ['text that is not a request', 'hello\r\n\r\n', 400, 'bad_request'],
     ['headers that are too large', `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Filler: ${'x'.repeat(17_000)}\r\n\r\n`, 431, 'headers_too_large'],
+    ['a request without a Host header', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'bad_request'],
     ['a request that never ends', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Le', 408, 'request_timeout'],
     ['two lengths', 'POST /v1/ci/scans HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400, 'bad_request'],
   ] as const)
@@ -194,6 +133,19 @@ describe('malformed HTTP', () => {
         .to.have.keys('detail', 'message')
         .and.include({ detail: code });
     });
+});
+
+describe('a request', () => {
+  it('of HTTP/1.0 needs no Host header', async () => {
+    expect(await context.raw('GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1.1 200 /);
+  });
+
+  it('with an unknown expectation is answered as if it had none', async () => {
+    const answer = await context.raw('GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n');
+    expect(answer)
+      .to.match(/^HTTP\/1.1 200 /)
+      .and.match(/\r\nX-Request-Id: /i);
+  });
 });
 
 describe('shutdown', () => {

@@ -1,18 +1,21 @@
-/** The embedded stack that all API tests of a run share. The first test that needs it starts it; it is stopped after the last. */
+/**
+ * The embedded stack that all API tests of a run share. The first test that needs it starts it; it is stopped after the
+ * last. MONGODB_URL replaces the document store; each context has its own database, which is dropped at the end.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startDocuments, type Documents } from '../../local/documents/documents.ts';
 import { startKube, type Kube } from '../../local/kube/kube.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
+import { openDatabaseServer, type DatabaseServer } from '../support/databases.ts';
 
 export const NAMESPACE = 'curbcut';
 
 export interface Stack {
   folder: string;
-  documents: Documents;
+  databases: DatabaseServer;
   objects: Awaited<ReturnType<typeof startObjects>>;
   kube: Kube;
   kubeconfig: string;
@@ -23,12 +26,12 @@ let stack: Promise<Stack> | null = null;
 async function startStack(): Promise<Stack> {
   const folder = await mkdtemp(join(tmpdir(), 'curbcut-api-'));
   const kubeconfig = join(folder, 'kubeconfig');
-  const [documents, objects, kube] = await Promise.all([
-    startDocuments(),
+  const [databases, objects, kube] = await Promise.all([
+    openDatabaseServer(),
     startObjects({ dataDir: join(folder, 'objects'), accessKeyId: 'test', secretAccessKey: 'test-secret', bucket: 'curbcut' }),
     startKube({ kubeconfigPath: kubeconfig, namespace: NAMESPACE, crds: CRDS }),
   ]);
-  return { folder, documents, objects, kube, kubeconfig, messages: null };
+  return { folder, databases, objects, kube, kubeconfig, messages: null };
 }
 
 /** Returns the stack of this run. */
@@ -39,9 +42,9 @@ export function sharedStack(): Promise<Stack> {
 
 /** The environment that a process of Curbcut needs to use the stack. */
 export async function environmentOf(): Promise<Record<string, string>> {
-  const { documents, objects, kubeconfig } = await sharedStack();
+  const { databases, objects, kubeconfig } = await sharedStack();
   return {
-    MONGODB_URL: documents.url,
+    MONGODB_URL: databases.newDatabase(),
     KUBECONFIG: kubeconfig,
     S3_ENDPOINT: objects.endpoint,
     S3_BUCKET: 'curbcut',
@@ -58,7 +61,7 @@ export async function messagesOf(shared: Stack): Promise<Messages> {
 
 after('stop the embedded stack', async function () {
   if (stack === null) return;
-  const { folder, documents, objects, kube, messages } = await stack;
-  await Promise.all([documents.close(), objects.close(), kube.close(), messages?.close()]);
+  const { folder, databases, objects, kube, messages } = await stack;
+  await Promise.all([databases.close(), objects.close(), kube.close(), messages?.close()]);
   await rm(folder, { recursive: true, force: true });
 });

@@ -58,6 +58,15 @@ describe('an invalid submission', () => {
     ],
     ['an unresolvable host name', { url: 'https://unknown.example.com/' }, ['body', 'url'], 'url.unresolvable'],
   ];
+  it('names no address of a host that the caller did not send', async () => {
+    const { key } = await context.organisation({ credits: 5 });
+    for (const host of ['inside.example.com', 'mixed.example.com']) {
+      const { text } = await context.request('POST', '/v1/ci/scans', { key, body: { url: `https://${host}/` } });
+      expect(text).to.include(`${host} resolves to a private, loopback or otherwise reserved address`);
+      expect(text).to.not.match(/10\.1\.2\.3|192\.168\.0\.7/);
+    }
+  });
+
   for (const [what, body, loc, type] of cases) {
     it(`is rejected: ${what}`, async () => {
       const { id, key } = await context.organisation({ credits: 5 });

@@ -47,6 +47,7 @@ describe('POST /v1/ci/scans', () => {
         min_score: 92.5,
         max_violations: 0,
         fail_on_severity: 'moderate',
+        min_coverage: 80,
         max_pages: 7,
         fail_on_truncation: false,
         wcag_level: 'AAA',
@@ -59,12 +60,13 @@ describe('POST /v1/ci/scans', () => {
       maxPages: 7,
       wcagLevel: 'AAA',
       wcagVersion: '2.2',
-      thresholds: { minScore: 92.5, maxViolations: 0, failOnSeverity: 'moderate' },
+      thresholds: { minScore: 92.5, maxViolations: 0, failOnSeverity: 'moderate', minCoverage: 80 },
     });
     expect((await resourceOf(body.scan_id)).spec.thresholds).to.deep.equal({
       minScore: 92.5,
       maxViolations: 0,
       failOnSeverity: 'moderate',
+      minCoverage: 80,
     });
   });
 
@@ -78,7 +80,7 @@ describe('POST /v1/ci/scans', () => {
 
   it('treats a null threshold as absent', async () => {
     const { id, key } = await context.organisation({ credits: 5 });
-    const nothing = { min_score: null, max_violations: null, fail_on_severity: null };
+    const nothing = { min_score: null, max_violations: null, fail_on_severity: null, min_coverage: null };
     const { body } = await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, ...nothing } });
     expect((await context.stores.scans.find(body.scan_id, id))?.options.thresholds).to.deep.equal({});
   });
@@ -89,7 +91,7 @@ describe('POST /v1/ci/scans', () => {
     expect(status).to.equal(402);
     expect(body).to.include({ detail: 'insufficient_credits', balance: 4, pages_requested: 5 });
     expect(await context.stores.credits.balance(id)).to.include({ balance: 4, held: 0 });
-    expect(await context.stores.scans.abandoned(new Date(Date.now() + 1000), 10)).to.deep.equal([]);
+    expect(await context.stores.scans.pending(new Date(Date.now() + 1000), 10)).to.deep.equal([]);
   });
 
   it('reserves the available credits with fail_on_truncation false, and answers 402 without credits', async () => {
@@ -152,9 +154,45 @@ describe('POST /v1/ci/scans', () => {
     await context.stores.queueStates.write({ paused: false, live: 2000 });
     const full = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
     expect([full.status, full.body.detail, full.headers.get('retry-after')]).to.deep.equal([503, 'queue_full', '30']);
+    expect(full.body.limit).to.equal('installation');
     await context.stores.queueStates.write({ paused: false, live: 1999 });
     expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status).to.equal(202);
     expect(await context.stores.credits.balance(id)).to.include({ balance: 0, held: 5 });
+  });
+
+  it('answers 503 above the share of one organisation in the live scans, and still accepts others', async () => {
+    const [busy, other] = [await context.organisation({ credits: 50 }), await context.organisation({ credits: 50 })];
+    const fair = await context.replica({ maxLiveScansPerOrganisation: 2 });
+    const submit = (key: string) =>
+      fair.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers: { 'Idempotency-Key': randomUUID() } });
+    const answers = await Promise.all([1, 2, 3, 4].map(() => submit(busy.key)));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([202, 202, 503, 503]);
+    const refused = answers.find(({ status }) => status === 503)!;
+    expect([refused.body.detail, refused.body.limit, refused.headers.get('retry-after')]).to.deep.equal([
+      'queue_full',
+      'organisation',
+      '30',
+    ]);
+    expect(refused.body.message).to.include("this organisation's scans");
+    expect((await submit(other.key)).status).to.equal(202);
+    expect(await context.db.collection('scans').countDocuments({ organisation: busy.id })).to.equal(2);
+    const accepted = answers.find(({ status }) => status === 202)!;
+    await context.stores.credits.settle(busy.id, accepted.body.scan_id, 1);
+    expect((await submit(busy.key)).status).to.equal(202);
+  });
+
+  it('counts the live scans itself while the operator does not report them', async () => {
+    const { id, key } = await context.organisation({ credits: 50 });
+    const live = await context.db.collection('scans').countDocuments({ submission: 'accepted' });
+    const small = await context.replica({ maxLiveScans: live + 1 });
+    const submit = () => small.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    await context.stores.queueStates.write({ paused: false, live: 0 });
+    await context.db.collection('queues').updateMany({}, { $set: { updatedAt: new Date(Date.now() - 61_000) } });
+    expect((await submit()).status).to.equal(202);
+    expect((await submit()).body.detail).to.equal('queue_full');
+    const scan = await context.db.collection<{ _id: string }>('scans').findOne({ organisation: id });
+    await context.stores.scans.mirror(scan!._id, { phase: 'canceled', finishedAt: new Date() });
+    expect((await submit()).status).to.equal(202);
   });
 
   it('writes one log line with request ID and scan ID, and no secrets', async () => {

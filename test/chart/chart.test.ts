@@ -6,19 +6,23 @@ import { expect } from 'chai';
 import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
 import { readConfiguration } from '../../platform/configuration.ts';
 import { Environment as EvaluationEnvironment } from '../../local/evaluation/config.ts';
-import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
+import { Environment as OperatorEnvironment, readOperatorConfiguration, settingsOf } from '../../operator/config.ts';
+import { leaseOf } from '../../operator/operator.ts';
 import {
   CHART,
+  containerOf,
+  environmentOf,
   EVALUATION,
+  FROM_SECRETS,
   hasHelm,
   helm,
+  one,
   PLAIN,
   podsOf,
   refusalOf,
   render,
   ROOT,
   SECRETS,
-  type Container,
   type Rendered,
 } from './rendered.ts';
 
@@ -36,24 +40,7 @@ const VARIANTS = {
   'every namespace': { ...PLAIN, 'scans.clusterWide': true },
 };
 
-const one = (objects: readonly Rendered[], kind: string, name: string): Rendered => {
-  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
-  if (found.length !== 1) throw new Error(`${found.length} of ${kind}/${name}`);
-  return found[0]!;
-};
-const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
-
-/** The environment of a container. `secrets` has the values from Secrets, by variable name. */
-function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
-}
-const FROM_SECRETS = {
-  MONGODB_URL: 'mongodb://db/curbcut',
-  S3_ACCESS_KEY_ID: 'id',
-  S3_SECRET_ACCESS_KEY: 'secret',
-  NATS_SIGNING_SEED: `SA${'A'.repeat(56)}`,
-};
 
 describe('custom resource definitions of the chart', () => {
   const names = (folder: string) => globSync('*.yaml', { cwd: folder }).sort();
@@ -274,35 +261,31 @@ describe('chart', function () {
     expect(policies.map(({ metadata }) => metadata.namespace)).to.deep.equal(['prod-scans', 'team-a']);
   });
 
-  it('blocks scanners from clusterRanges, for clusters with public pod addresses', () => {
-    const objects = render({ ...PLAIN, clusterRanges: ['100.0.0.0/16', '2a00:1::/48'] });
-    const policy = JSON.stringify(one(objects, 'NetworkPolicy', 'curbcut-scanner'));
-    expect(policy).to.match(/"cidr":"0\.0\.0\.0\/0","except":\[[^\]]*"100\.0\.0\.0\/16"\]/);
-    expect(policy).to.contain('"cidr":"2000::/3","except":["2a00:1::/48"]');
-    expect(environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS).DENY_TARGETS).to.equal('100.0.0.0/16,2a00:1::/48');
+  it('lets the operator release the scans of namespaces that have lost their Role, and grants nothing else everywhere', () => {
+    const clusterWide = (values: Record<string, unknown>) =>
+      render({ ...PLAIN, ...values }).filter(({ kind }) => kind === 'ClusterRole' || kind === 'ClusterRoleBinding');
+    const granted = clusterWide({ 'scans.extraNamespaces': ['team-a'] });
+    expect(granted.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).to.deep.equal([
+      'ClusterRole prod-curbcut-operator-scans',
+      'ClusterRoleBinding prod-curbcut-operator-scans',
+    ]);
+    expect(granted[0]!.rules).to.deep.equal([
+      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans'], verbs: ['get', 'list', 'watch', 'patch'] },
+      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans/status'], verbs: ['patch'] },
+    ]);
+    expect(clusterWide({ 'scans.extraNamespaces': ['team-a'], 'rbac.scansOfDeletedNamespaces': false })).to.deep.equal([]);
+    expect(clusterWide({})).to.deep.equal([]);
   });
 
-  it('derives egress rules from the configured addresses', () => {
-    const egress = (name: string, values: Record<string, unknown>) =>
-      (one(render(values), 'NetworkPolicy', name).spec as { egress: { to?: unknown; ports: { port: number }[] }[] }).egress
-        .slice(1)
-        .map(({ to, ports }) => ({ to, ports: ports.map(({ port }) => port) }));
-    const namespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
-    expect(egress('curbcut-api', PLAIN)).to.deep.equal([
-      { to: undefined, ports: [443, 6443] },
-      { to: [namespace('data')], ports: [27017, 27018] },
-      { to: undefined, ports: [443] },
-      { to: [{ ipBlock: { cidr: '10.1.2.3/32' } }], ports: [4222] },
-    ]);
-    expect(egress('curbcut-scanner', SECRETS).slice(0, -1)).to.deep.equal([
-      { to: [namespace('messages')], ports: [4222] },
-      { to: [namespace('objects')], ports: [9000] },
-    ]);
-    const own = { 'networkPolicy.s3.to': [{ ipBlock: { cidr: '10.9.0.0/16' } }], 'networkPolicy.s3.ports': [9001] };
-    expect(egress('curbcut-scanner', { ...SECRETS, ...own })).to.deep.include({
-      to: [{ ipBlock: { cidr: '10.9.0.0/16' } }],
-      ports: [9001],
-    });
+  it('gives API, operator and Lease the class of the release', () => {
+    const objects = render({ ...PLAIN, 'scans.class': 'staging' });
+    expect(readApiConfiguration(environmentOf(containerOf(objects, 'curbcut-api'), FROM_SECRETS)).CURBCUT_CLASS).to.equal('staging');
+    const operator = environmentOf(containerOf(objects, 'curbcut-operator'), FROM_SECRETS);
+    expect(settingsOf(readOperatorConfiguration(operator)).operatorClass).to.equal('staging');
+    const leases = (values: Record<string, unknown>) =>
+      rulesOf(one(render(values), 'Role', 'curbcut-operator-queue')).flatMap(({ resourceNames = [] }) => resourceNames);
+    expect(leases({ ...PLAIN, 'scans.class': 'staging' })).to.deep.equal([leaseOf('staging')]);
+    expect(leases(PLAIN)).to.deep.equal([leaseOf('curbcut')]);
   });
 
   it('creates an Ingress if enabled', () => {

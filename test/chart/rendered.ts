@@ -40,7 +40,7 @@ export function hasHelm(): boolean {
 
 /** Runs helm. @returns its output @throws with its stderr if it fails */
 export function helm(...args: string[]): string {
-  // `lookup` in the chart must not depend on a cluster of this machine.
+  // As Argo CD renders it: without any cluster.
   return execFileSync('helm', args, {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -86,9 +86,11 @@ export const PLAIN = {
   's3.bucket': 'reports',
   's3.accessKeyId': 'key-id',
   's3.secretAccessKey': 's3-password',
+  'networkPolicy.s3.to': [{ ipBlock: { cidr: '203.0.113.0/24' } }],
 };
 export const SECRETS = {
   'mongodb.existingSecret.name': 'mongo',
+  'networkPolicy.mongodb.to': [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'data' } } }],
   'nats.url': 'nats://nats.messages.svc:4222',
   'nats.existingSecret.name': 'nats',
   's3.endpoint': 'http://minio.objects.svc:9000',
@@ -106,3 +108,22 @@ export function podsOf(objects: readonly Rendered[]): Map<string, PodSpec> {
     }),
   );
 }
+
+/** The only object of a kind and name. */
+export const one = (objects: readonly Rendered[], kind: string, name: string): Rendered => {
+  const found = objects.filter((object) => object.kind === kind && object.metadata.name === name);
+  if (found.length !== 1) throw new Error(`${found.length} of ${kind}/${name}`);
+  return found[0]!;
+};
+export const containerOf = (objects: readonly Rendered[], name: string): Container => podsOf(objects).get(name)!.containers[0]!;
+
+/** The environment of a container. `secrets` has the values from Secrets, by variable name. */
+export function environmentOf(container: Container, secrets: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(container.env!.map(({ name, value, valueFrom }) => [name, valueFrom ? secrets[name]! : value!]));
+}
+export const FROM_SECRETS = {
+  MONGODB_URL: 'mongodb://db/curbcut',
+  S3_ACCESS_KEY_ID: 'id',
+  S3_SECRET_ACCESS_KEY: 'secret',
+  NATS_SIGNING_SEED: `SA${'A'.repeat(56)}`,
+};

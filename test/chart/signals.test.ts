@@ -8,6 +8,7 @@ import { parse } from 'yaml';
 import { Environment as ApiEnvironment } from '../../api/config.ts';
 import { addProcessMetrics, createMetrics } from '../../api/metrics.ts';
 import { Environment as OperatorEnvironment } from '../../operator/config.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { metrics } from '../../tools/docs.ts';
 import { CHART, hasHelm, PLAIN, podsOf, render, ROOT, refusalOf } from './rendered.ts';
 
@@ -65,7 +66,7 @@ function read(expr: string): { metrics: string[]; labels: string[] } {
 }
 
 /** Labels that Prometheus adds. */
-const TARGET_LABELS = ['namespace', 'pod', 'le'];
+const TARGET_LABELS = ['namespace', 'pod', 'instance', 'le'];
 
 function problemsOf(expr: string, known: ReadonlyMap<string, readonly string[]>): string[] {
   const used = read(expr);
@@ -91,20 +92,16 @@ describe('alerts', () => {
       expect(annotations.description).to.match(/\.$/);
     });
 
-  it('use only reasons and outcomes that the code defines', () => {
-    const sources = [
-      'operator/scan/policy/condition-reasons.ts',
-      'operator/scan/policy/pod-diagnostics.ts',
-      'core/report/schema.ts',
-      'api/submission/submit.ts',
-      'operator/runtime/metrics.ts',
-    ];
-    const code = sources.map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n');
+  it('use only reasons and outcomes that the processes export from their start', async () => {
+    const [api, operator] = [createMetrics(), createOperatorMetrics()];
+    operator.runtime.listed('jobs', 0, 0);
+    const text = (await api.registry.metrics()) + (await operator.registry.metrics());
+    const exported = new Set([...text.matchAll(/(?:reason|outcome)="([^"]+)"/g)].map(([, value]) => value!));
     const asked = alerts.flatMap(({ expr }) =>
       [...expr.matchAll(/(?:reason|outcome)=~?"([^"]+)"/g)].flatMap(([, values]) => values!.split('|')),
     );
     expect(asked).to.have.length.above(10);
-    expect(asked.filter((value) => !code.includes(`'${value}'`))).to.deep.equal([]);
+    expect(asked.filter((value) => !exported.has(value))).to.deep.equal([]);
   });
 
   it('have one runbook each', () => {
@@ -202,28 +199,36 @@ describe('monitoring objects of the chart', function () {
     expect(monitor.metadata.labels).to.include({ release: 'prometheus' });
     const spec = monitor.spec as {
       endpoints: { port: string }[];
-      selector: { matchLabels: object; matchExpressions: { values: string[] }[] };
+      selector: { matchLabels: Record<string, string>; matchExpressions: { values: string[] }[] };
     };
-    const services = objects.filter(
-      ({ kind, metadata: { labels } }) =>
-        kind === 'Service' && spec.selector.matchExpressions[0]!.values.includes(labels['app.kubernetes.io/component']!),
+    expect(spec.endpoints.map(({ port }) => port)).to.deep.equal(['metrics']);
+    const scraped = objects.filter(
+      ({ kind, metadata: { labels }, spec: service }) =>
+        kind === 'Service' &&
+        spec.selector.matchExpressions[0]!.values.includes(labels['app.kubernetes.io/component']!) &&
+        Object.entries(spec.selector.matchLabels).every(([label, value]) => labels[label] === value) &&
+        (service as { ports: { name: string }[] }).ports.some(({ name }) => name === 'metrics'),
     );
-    for (const { metadata } of services) expect(metadata.labels).to.include(spec.selector.matchLabels);
-    const ports = services.flatMap((service) => (service.spec as { ports: { name: string }[] }).ports.map(({ name }) => name));
-    expect(ports.sort()).to.deep.equal(spec.endpoints.map(({ port }) => port).sort());
+    expect(scraped.map(({ metadata }) => metadata.name)).to.have.members(['curbcut-api-metrics', 'curbcut-operator-metrics']);
   });
 
-  it('contain the alerts unchanged, each with a link to its runbook', () => {
+  it('contain the alerts, each with a link to its runbook, and report absent metrics of their own namespace', () => {
+    const own = alerts.map((alert) => ({ ...alert, expr: alert.expr.replaceAll(/absent\((\w+)\)/g, 'absent($1{namespace="prod"})') }));
+    expect(own.filter(({ expr }) => expr.includes('absent(')).map(({ alert }) => alert)).to.deep.equal([
+      'CurbcutApiAbsent',
+      'CurbcutNoLeader',
+    ]);
+    for (const { expr } of own) expect(problemsOf(expr, seriesOfCode())).to.deep.equal([]);
     const rule = render(ON).find(({ kind }) => kind === 'PrometheusRule')!;
     const rendered = (rule.spec as Groups).groups.flatMap(({ rules }) => rules);
     expect(rendered).to.deep.equal(
-      alerts.map((alert) => ({
+      own.map((alert) => ({
         ...alert,
         annotations: { ...alert.annotations, runbook_url: `https://docs.example/runbooks.md#${alert.alert.toLowerCase()}` },
       })),
     );
     const plain = render({ ...ON, 'metrics.rules.runbookUrl': '' }).find(({ kind }) => kind === 'PrometheusRule')!;
-    expect((plain.spec as Groups).groups.flatMap(({ rules }) => rules)).to.deep.equal(alerts);
+    expect((plain.spec as Groups).groups.flatMap(({ rules }) => rules)).to.deep.equal(own);
   });
 
   it('contain the dashboard with the label that Grafana selects by', () => {

@@ -99,6 +99,58 @@ export const complete = (id: number, change: Record<string, unknown> = {}): stri
   return event(id, { event: 'complete', ...rest });
 };
 
+/** The route of a request: `GET /v1/ci/scans`. */
+export const SUBMIT = 'POST /v1/ci/scans';
+export const EVENTS = `GET /v1/ci/scans/${SCAN_ID}/events`;
+export const POLL = `GET /v1/ci/scans/${SCAN_ID}`;
+
+/** Answers each route with its answers in order, and repeats the last one. */
+export function routes(table: Record<string, Answering[]>): Answering {
+  const asked = new Map<string, number>();
+  return (request, response) => {
+    const route = `${request.method} ${request.path.split('?')[0]}`;
+    const answers = table[route];
+    if (answers === undefined) return { status: 404, body: { detail: 'not_found', message: `Nothing at ${route}.` } };
+    const count = asked.get(route) ?? 0;
+    asked.set(route, count + 1);
+    return answers[Math.min(count, answers.length - 1)]!(request, response);
+  };
+}
+
+export const accepts: Answering = () => ({ status: 202, body: accepted });
+export const streams =
+  (...pieces: string[]): Answering =>
+  (_, response) =>
+    stream(response, pieces);
+export const replies =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answering =>
+  () => ({ status, body, headers });
+/** Accepts the request and never answers. */
+export const silence: Answering = () => undefined;
+
+/** Runs commands against services, which are closed after each test. Call it in `describe`. */
+export function serviceForTests() {
+  let current: Service | undefined;
+  afterEach(async () => {
+    await current?.close();
+    current = undefined;
+  });
+  type Options = Parameters<typeof curbcut>[1];
+  const run = async (args: readonly string[], table: Record<string, Answering[]>, options: Options = {}): Promise<Output> => {
+    await current?.close();
+    current = await startService(routes(table));
+    return curbcut(args, { url: current.url, ...options });
+  };
+  return {
+    run,
+    /** Runs `curbcut scan`. */
+    scan: (table: Record<string, Answering[]>, args: readonly string[] = [], options: Options = {}): Promise<Output> =>
+      run(['scan', 'https://x.example/', ...args], table, options),
+    /** The service of the last run. */
+    service: (): Service => current!,
+  };
+}
+
 /** Writes the chunks of an event stream; `end: false` leaves it open. */
 export function stream(response: ServerResponse, chunks: readonly string[], end = true): void {
   response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' });
@@ -133,6 +185,8 @@ export async function curbcut(
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },
     version: '1.2.3',
     signal: (options.interrupt ?? new AbortController()).signal,
+    // A clock that also advances by what the command sleeps.
+    now: () => performance.now() + output.slept.reduce((sum, ms) => sum + ms, 0),
     sleep: async (ms, signal) => {
       output.slept.push(ms);
       options.onSleep?.();

@@ -3,17 +3,24 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list>'],
     ['an unknown command', ['scna'], 'unknown command scna'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
     ['no id', ['follow'], 'The scan ID is missing.'],
+    ['a cancellation without id', ['cancel'], 'The scan ID is missing.'],
+    ['an argument of list', ['list', 'x'], 'Too many arguments: x'],
+    ['a list without an end', ['list', '--limit', '1001'], '--limit 1001 is not between 1 and 1000'],
+    ['an empty list', ['list', '--limit', '0'], '--limit 0 is not between 1 and 1000'],
     ['an unknown option', ['scan', 'u', '--min-scor', '9'], "Unknown option '--min-scor'"],
     ['an option without its value', ['scan', 'u', '--min-score'], '--min-score'],
     ['text as a number', ['scan', 'u', '--min-score', 'high'], '--min-score high is not a number'],
     ['a fraction as a whole number', ['scan', 'u', '--max-pages', '2.5'], '--max-pages 2.5 is not a whole number'],
     ['an unknown severity', ['scan', 'u', '--fail-on', 'bad'], '--fail-on bad must be one of critical, serious, moderate, minor'],
     ['an unknown target', ['scan', 'u', '--wcag', '3.0-AA'], '--wcag 3.0-AA is not a valid target'],
+    ['a key that no header can carry', ['scan', 'u', '--idempotency-key', 'build-7–a'], '--idempotency-key "build-7–a" must be'],
+    ['a key of several lines', ['scan', 'u', '--idempotency-key', 'a\nb'], '--idempotency-key "a\\nb" must be'],
+    ['an empty key', ['scan', 'u', '--idempotency-key', ''], '--idempotency-key "" must be'],
     ['--json and --quiet', ['scan', 'u', '--json', '--quiet'], 'cannot be used together'],
   ];
   for (const [name, args, said] of wrong)
@@ -39,7 +46,21 @@ describe('curbcut', () => {
     expect(ran.stderr).to.include('CURBCUT_API_KEY is (hidden)').and.not.include('svc_live_ with');
   });
 
-  for (const args of [['--help'], ['scan', '--help'], ['follow', '-h']])
+  it('rejects an address with a password, and never prints it: exit code 2', async () => {
+    for (const address of ['https://user:hunter2@curbcut.example', 'https://hunter2@curbcut.example/a b']) {
+      const ran = await curbcut(['list'], { environment: { CURBCUT_URL: address, CURBCUT_API_KEY: 'k' } });
+      expect(ran).to.deep.include({ code: 2, slept: [] });
+      expect(ran.stderr).to.include('CURBCUT_URL is (hidden)').and.not.include('hunter2');
+    }
+  });
+
+  it('rejects an address that is not a URL, without retries: exit code 2', async () => {
+    const ran = await curbcut(['list'], { environment: { CURBCUT_URL: 'https://curbcut.example:99999', CURBCUT_API_KEY: 'k' } });
+    expect(ran).to.deep.include({ code: 2, slept: [] });
+    expect(ran.stderr).to.include('CURBCUT_URL is "https://curbcut.example:99999"');
+  });
+
+  for (const args of [['--help'], ['scan', '--help'], ['follow', '-h'], ['cancel', '--help'], ['list', '-h']])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
       expect(ran.code).to.equal(0);

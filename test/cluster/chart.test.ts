@@ -204,6 +204,6 @@ describe('chart on a cluster', function () {
     await eventually(left, (lines) => lines.join() === `${product.scans} ScanQueue default`);
     await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev']);
     await product.install();
-    expect((await fetch(`${product.url}/readyz`)).status).to.equal(200);
+    expect((await fetch(`${product.url}/healthz`)).status).to.equal(200);
   });
 });

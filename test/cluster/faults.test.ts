@@ -92,7 +92,7 @@ describe('running scan', function () {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-faults-'));
     const way = await detour(process.env.KUBECONFIG!, folder);
     proxy = way.proxy;
-    product = await startWholeProduct({ KUBECONFIG: way.path, SCANNER_RETRIES: '1' });
+    product = await startWholeProduct({ KUBECONFIG: way.path, SCANNER_RETRIES: '1', POD_TEMPLATE_ALLOW: 'resources,tolerations,affinity' });
     by = user(product);
   });
   after(async () => {
@@ -222,7 +222,11 @@ describe('scan whose pod does not start', function () {
   let had: number;
   before(async function () {
     if (!ON_CLUSTER) return this.skip();
-    product = await startWholeProduct({ SCANNER_IMAGE: image, PENDING_DEADLINE_SECONDS: String(SECONDS) });
+    product = await startWholeProduct({
+      SCANNER_IMAGE: image,
+      PENDING_DEADLINE_SECONDS: String(SECONDS),
+      POD_TEMPLATE_ALLOW: 'nodeSelector',
+    });
     by = user(product);
     had = await by.balance();
   });

@@ -38,6 +38,7 @@ describe('network policies', function () {
     unknown: { namespace: scans, labels: 'app=unknown' },
     data: { namespace: data, labels: 'app=data' },
     stranger: { namespace: stranger, labels: 'app=stranger' },
+    prometheus: { namespace: stranger, labels: 'app.kubernetes.io/name=prometheus' },
   };
   type Name = keyof typeof PODS;
   let outside: ChildProcess | undefined;
@@ -169,12 +170,14 @@ describe('network policies', function () {
   });
 
   it('allow connections to served ports only', async () => {
-    const ports = async (pod: Name): Promise<string[]> => {
+    const ports = async (pod: Name, from: Name = 'stranger'): Promise<string[]> => {
       const address = await addressOf(pod);
-      return reach('stranger', Object.fromEntries(POD_PORTS.map((port) => [String(port), [address, port] as const])));
+      return reach(from, Object.fromEntries(POD_PORTS.map((port) => [String(port), [address, port] as const])));
     };
     expect(await ports('api')).to.deep.equal(['8080']);
-    expect(await ports('operator')).to.deep.equal(['9090']);
+    expect(await ports('operator')).to.deep.equal([]);
+    expect(await ports('api', 'prometheus')).to.deep.equal(['8080', '9090']);
+    expect(await ports('operator', 'prometheus')).to.deep.equal(['9090']);
     expect(await ports('scanner')).to.deep.equal([]);
     expect(await ports('data')).to.have.length(POD_PORTS.length);
   });

@@ -111,6 +111,12 @@ export interface Evaluation {
   close(): Promise<void>;
 }
 
+/** The chart allows the name servers in kube-system. A cluster without them has one on the node. */
+async function nameServers(node: string): Promise<Record<string, unknown>> {
+  const service = await kubectl(['get', 'services', '-n', 'kube-system', 'kube-dns', '--ignore-not-found', '-o', 'name']);
+  return service.trim() === '' ? { 'networkPolicy.dns.to': [{ ipBlock: { cidr: `${node}/32` } }] } : {};
+}
+
 /** The chart in evaluation mode, reached over node ports. */
 export async function startEvaluation(values: Readonly<Record<string, unknown>> = {}): Promise<Evaluation> {
   const namespace = `curbcut-chart-${process.pid}`;
@@ -131,6 +137,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     'api.service.type': 'NodePort',
     'api.service.nodePort': apiPort,
     'api.publicBaseUrl': url,
+    ...(await nameServers(node)),
     ...values,
   };
   const install = () => helm('install', 'curbcut', CHART, '--namespace', namespace, '--wait', '--timeout', '5m', ...settings(all));

@@ -12,6 +12,8 @@ import { startProduct, type Product } from '../../local/product.ts';
 import { CRDS, startStack } from '../../local/stack.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { openStores } from '../../stores/stores.ts';
+import { openDatabaseServer } from '../support/databases.ts';
+import { issueKey } from '../support/issue-key.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -52,10 +54,13 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   // A new name each time, because an earlier namespace may still be terminating.
   const namespace = ON_CLUSTER ? `curbcut-${randomUUID().slice(0, 8)}` : 'curbcut';
   const logger = pino({ level: 'warn' }, pino.destination({ dest: join(dir, 'local.log'), sync: true }));
-  const stack = await startStack({ dataDir: dir, environment: { ...process.env, ...extra }, host, logger });
+  // A database of its own, which is dropped at the end.
+  const databases = process.env.MONGODB_URL ? await openDatabaseServer() : null;
+  const given = { ...process.env, ...(databases && { MONGODB_URL: databases.newDatabase() }) };
+  const stack = await startStack({ dataDir: dir, environment: { ...given, ...extra }, host, logger });
   const demo = await startDemoSite({ host });
   const environment: Record<string, string | undefined> = {
-    ...process.env,
+    ...given,
     ALLOW_TARGETS: `${host}/32`,
     SCANNER_IMAGE: process.env.SCANNER_IMAGE ?? 'curbcut.dev/scanner:dev',
     CURBCUT_NAMESPACE: namespace,
@@ -77,6 +82,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
     if (ON_CLUSTER) await kubectl(['delete', 'namespace', namespace, '--wait=false']);
     await demo.close();
     await stack.close();
+    await databases?.close();
     if (!process.env.KEEP_JOURNEY) await rm(dir, { recursive: true, force: true });
   };
   try {
@@ -107,7 +113,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
         }),
       curbcut: (...args) => runCurbcut(args, { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
       async changeKey() {
-        key = (await keys.issue({ organisation: 'demo', name: 'journey', expiresAt: null })).secret;
+        key = (await issueKey(keys, 'demo')).secret;
         issued.push(key);
       },
       secrets: async () => [...issued, ...(await secretsOf(environment))],

@@ -13,6 +13,12 @@ interface Submitted {
   status_url: string;
   pages_reserved: number;
 }
+interface LedgerItem {
+  kind: string;
+  pages: number;
+  balance: number;
+  scan_id: string | null;
+}
 interface Result {
   status: string;
   score: number | null;
@@ -46,6 +52,11 @@ describe('a whole scan', function () {
     expect(await (await product.request(`/v1/ci/scans/${id}/events`)).text()).to.match(/"event":"complete"/);
     const answer = await product.request(`/v1/ci/scans/${id}`);
     return { http: answer.status, result: (await answer.json()) as Result };
+  };
+  /** The pages that the message of a canceled scan says were charged. */
+  const chargedBy = ({ message }: Result): number => {
+    const said = /(Nothing|The page|The (\d+) pages)(?: tested until then)? (?:was|were) charged\.$/.exec(message ?? '');
+    return said![1] === 'Nothing' ? 0 : Number(said![2] ?? 1);
   };
   const scans = async (): Promise<AccessibilityScan[]> =>
     (JSON.parse(await product.kubectl(['get', 'accessibilityscans', '-o', 'json'])) as { items: AccessibilityScan[] }).items;
@@ -152,24 +163,51 @@ describe('a whole scan', function () {
     expect(report.status).to.equal(404);
   });
 
-  it('is canceled by spec.cancel, and the credits are released', async () => {
+  it('is canceled over REST, charged for the tested pages, and does not pass', async () => {
+    const before = await balance();
+    const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60, min_score: 1 });
+    const events = await product.request(`/v1/ci/scans/${id}/events`);
+    let seen = '';
+    for await (const chunk of events.body!) {
+      seen += Buffer.from(chunk as Uint8Array).toString();
+      if (/"pages_scanned":[1-9]/.test(seen)) break;
+    }
+    const cancel = () => product.request(`/v1/ci/scans/${id}/cancel`, { method: 'POST' });
+    expect((await cancel()).status).to.equal(202);
+    const { http, result } = await waitForEnd(id);
+    expect([http, result.status, result.passed]).to.deep.equal([422, 'canceled', false]);
+    expect(chargedBy(result)).to.be.within(1, 59);
+    expect(await balance()).to.equal(before - chargedBy(result));
+    const { data } = (await (await product.request('/v1/billing/ledger?limit=3')).json()) as { data: LedgerItem[] };
+    expect(data.map(({ kind, pages, balance: after, scan_id }) => [kind, pages, after, scan_id])).to.deep.equal([
+      ['refund', 60 - chargedBy(result), before - chargedBy(result), id],
+      ['settle', chargedBy(result), before - 60, id],
+      ['reserve', 60, before - 60, id],
+    ]);
+    const list = (await (await product.request('/v1/ci/scans?status=canceled&limit=1')).json()) as { data: object[] };
+    expect(list.data).to.have.length(1);
+    expect(list.data[0]).to.include(result);
+    expect((await cancel()).status).to.equal(409);
+  });
+
+  it('is canceled by spec.cancel, and costs no more than the tested pages', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata, status }) => metadata.name === `scan-${id}` && status?.phase !== undefined));
     await product.kubectl(['patch', 'a11y', `scan-${id}`, '--type=merge', '-p', '{"spec":{"cancel":true}}']);
     const { result } = await waitForEnd(id);
     expect(result.status).to.equal('canceled');
-    await eventually(balance, (now) => now === before);
+    expect(await balance()).to.equal(before - chargedBy(result));
   });
 
-  it('ends as canceled if its resource is deleted, and the credits are released', async () => {
+  it('ends as canceled if its resource is deleted, and costs no more than the tested pages', async () => {
     const before = await balance();
     const { scan_id: id } = await submit({ url: product.demoUrl, max_pages: 60 });
     await eventually(scans, (items) => items.some(({ metadata }) => metadata.name === `scan-${id}`));
     await product.kubectl(['delete', 'a11y', `scan-${id}`, '--timeout=60s']);
     const { result } = await waitForEnd(id);
     expect(result.status).to.equal('canceled');
-    await eventually(balance, (now) => now === before);
+    expect(await balance()).to.equal(before - chargedBy(result));
   });
 
   it('rejects a change of the URL with a message of the schema', async () => {
@@ -222,9 +260,11 @@ describe('a whole scan', function () {
     const { scan_id: id } = (await answer.json()) as Submitted;
     await waitForEnd(id);
     const link = ((await (await product.request(`/v1/scans/${id}/report`)).json()) as { url: string }).url;
-    const uploads = await product.kubectl(['get', 'secret', `scan-${id}-input`, '-o', 'jsonpath={.data.scan\\.json}']);
+    const volume = '{.spec.template.spec.volumes[?(@.name=="input")].secret.secretName}';
+    const secret = await product.kubectl(['get', 'job', `scan-${id}`, '-o', `jsonpath=${volume}`]);
+    const uploads = await product.kubectl(['get', 'secret', secret.trim(), '-o', 'jsonpath={.data.scan\\.json}']);
     const input = JSON.parse(Buffer.from(uploads, 'base64').toString()) as PodInput;
-    const signatures = [link, ...input.uploads.flatMap((slot) => [slot.export, slot.pdf])].map((url) =>
+    const signatures = [link, ...input.uploads.flatMap((slot) => [slot.export, slot.pdf, slot.result])].map((url) =>
       new URL(url).searchParams.get('X-Amz-Signature')!,
     );
 
@@ -263,7 +303,8 @@ describe('a whole scan', function () {
           .find((line) => line.startsWith(`${name} `))
           ?.split(' ')[1] ?? 0,
       );
-    const api = await scrape(product.url);
+    const api = await scrape(product.processes.apiProbesUrl);
+    for (const path of ['/metrics', '/readyz']) expect((await fetch(product.url + path)).status, path).to.equal(404);
     const operator = await scrape(product.processes.operatorUrl);
     expect(value(api, 'curbcut_credits_total{operation="reserved"}')).to.be.greaterThan(0);
     expect(value(operator, 'curbcut_credits_total{operation="spent"}')).to.be.greaterThan(0);

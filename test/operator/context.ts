@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  SCAN_ID_ANNOTATION,
   resourceNameOf,
   type AccessibilityScan,
   type AccessibilityScanSpec,
@@ -25,11 +24,13 @@ import { withDefaults } from '../../core/scan/options.ts';
 import { createMessageBus, noMessageBus, type MessageBus } from '../../stores/nats.ts';
 import type { KubernetesConnection, ResourceType } from '../../platform/kubernetes/kubernetes.ts';
 import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
+import { resourceOf } from '../../stores/submissions/scan-resources.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { createFakeLogger, type Line } from '../support/fake-logger.ts';
 import { until } from '../runtime/cluster.ts';
 import { openDatabase } from '../stores/database.ts';
+import { recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { getIfThere, isGone, simulateScan, reasonOf, statusOf, type Scan } from './simulated-scan.ts';
 import { SCANNER, settingsFor } from './settings.ts';
@@ -43,11 +44,15 @@ export const ORGANISATION = 'acme';
 /** A host that the tests' target rules allow without DNS resolution. */
 export const TARGET = 'http://site.test:8080/';
 
+type SettingsOverrides = Partial<Omit<OperatorSettings, 'timeouts'>> & { timeouts?: Partial<OperatorSettings['timeouts']> };
+
 export interface OperatorContext {
   connection: KubernetesConnection;
   stores: AllStores;
   reports: Reports;
   bus: MessageBus;
+  /** The MongoDB commands so far, each as its name and collection. */
+  commands: string[];
   /** The API's namespace. */
   namespace: string;
   /** A namespace that is charged to the organisation. */
@@ -56,7 +61,7 @@ export interface OperatorContext {
   strangers: string;
   /** Starts an operator. @param overrides dependencies to replace */
   start(
-    settings?: Partial<OperatorSettings>,
+    settings?: SettingsOverrides,
     overrides?: { connection?: KubernetesConnection; stores?: AllStores; bus?: MessageBus; reports?: Reports; metrics?: OperatorMetrics },
   ): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. */
@@ -94,7 +99,7 @@ export async function openContext(): Promise<OperatorContext> {
   }
   const connection = await connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
-  const database = await openDatabase();
+  const database = await openDatabase({ monitorCommands: 'true' });
   onClose(() => database.close());
   const messages = await startMessages({ host, dataDir: join(folder, 'messages') });
   onClose(() => messages.close());
@@ -112,6 +117,7 @@ export async function openContext(): Promise<OperatorContext> {
   onClose(() => bus.close());
   await until('the bus is connected', () => bus.connected);
   const stores = openStores(database.db);
+  const commands = recordCommands(database.db);
 
   const [namespace, team, strangers] = ['api', 'team', 'strangers'].map((name) => `curbcut-${name}-${randomUUID().slice(0, 8)}`) as [
     string,
@@ -145,7 +151,7 @@ export async function openContext(): Promise<OperatorContext> {
     }
   }
 
-  function start(settings: Partial<OperatorSettings> = {}, overrides: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
+  function start(settings: SettingsOverrides = {}, overrides: Parameters<OperatorContext['start']>[1] = {}): RunningOperator {
     const logger = createFakeLogger();
     const stopping = new AbortController();
     const base = settingsFor(namespace, [team, strangers]);
@@ -193,6 +199,7 @@ export async function openContext(): Promise<OperatorContext> {
     stores,
     reports,
     bus,
+    commands,
     namespace,
     team,
     strangers,
@@ -228,8 +235,8 @@ export async function openContext(): Promise<OperatorContext> {
         deadline: new Date(Date.now() + 30_000),
       });
       await stores.scans.mirror(id, { pagesReserved: pages });
-      const metadata = { name: resourceNameOf(id), namespace, annotations: { [SCAN_ID_ANNOTATION]: id } };
-      return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: wanted }, namespace);
+      const resource = { namespace, name: resourceNameOf(id) };
+      return create({ ...resourceOf({ id, organisation: ORGANISATION, resource, options }), spec: wanted }, namespace);
     },
     apply(at, spec = {}) {
       const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at };

@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodFailed } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, type Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { SCANNER, noMessageBus, openContext, reasonOf, reportKeys, statusOf, until, type Scan, type OperatorContext } from './context.ts';
+import { SCANNER, noMessageBus, openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 const ZERO = { scanned: 0, failed: 0, total: 0 };
 
@@ -106,11 +106,30 @@ describe('operator: scans that end without a result', function () {
     await operator.stop();
   });
 
-  it('fails if the pod succeeds without reporting results', async () => {
+  it('runs once more if the pod succeeds without results, also after a restart, and then fails', async () => {
     const operator = context.start();
     const scan = await context.submit();
     await scan.endPod(await scan.pod(), { exitCode: 0 });
+    const second = await scan.pod(2);
+    expect((await scan.read())?.status?.replacedJob)
+      .to.be.a('string')
+      .and.not.equal((await scan.job())?.metadata.uid);
+    await scan.reaches('in its second Job', ({ status }) => status?.podName === second.metadata.name);
+    await operator.stop();
+    await scan.endPod(second, { exitCode: 0 });
+    const successor = context.start();
     await expectFailed(scan, 'NoResults', /ended without results/);
+    expect(await scan.events()).to.include('Retrying');
+    await successor.stop();
+  });
+
+  it('completes if the second Job stores results', async () => {
+    const operator = context.start();
+    const scan = await context.submit();
+    await scan.endPod(await scan.pod(), { exitCode: 0 });
+    const second = await scan.pod(2);
+    await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
+    expect((await scan.settles()).status?.phase).to.equal('done');
     await operator.stop();
   });
 
@@ -189,52 +208,6 @@ describe('operator: scans that end without a result', function () {
       .catch(() => undefined);
     await scan.patch({ spec: { cancel: true } });
     await scan.settles();
-    await operator.stop();
-  });
-
-  it('is canceled by spec.cancel at once and free of charge', async () => {
-    const operator = context.start();
-    const scan = await context.submit({ thresholds: { minScore: 1 } });
-    const pod = await scan.pod();
-    await scan.startPod(pod);
-    await scan.patch({ spec: { cancel: true } });
-    const canceled = await scan.settles();
-    expect(canceled.status).to.include({ phase: 'canceled', passed: false });
-    expect(reasonOf(canceled, 'Succeeded')).to.equal('Canceled');
-    expect(await scan.row()).to.include({ phase: 'canceled', passed: false });
-    await until('its Job is gone', async () => (await scan.job()) === null);
-    await operator.stop();
-  });
-
-  it('is canceled before its first reconcile', async () => {
-    const scan = await context.submit({ cancel: true });
-    const operator = context.start();
-    expect((await scan.settles()).status?.phase).to.equal('canceled');
-    expect((await scan.row())?.phase).to.equal('canceled');
-    expect(await scan.job()).to.equal(null);
-    await operator.stop();
-  });
-
-  it('is deleted while it runs: cancels the row, releases the credits and removes the Job', async () => {
-    const operator = context.start();
-    const scan = await context.submit();
-    await scan.startPod(await scan.pod());
-    await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
-    await scan.remove();
-    await until('the resource is gone', async () => (await scan.read()) === null);
-    expect(await scan.row()).to.include({ phase: 'canceled', message: 'The scan was deleted before it ended. Nothing was charged.' });
-    await until('its Job is gone', async () => (await scan.job()) === null);
-    await operator.stop();
-  });
-
-  it('is deleted after its TTL and keeps its result', async () => {
-    const operator = context.start();
-    const scan = await context.submit({ ttlSecondsAfterFinished: 0 });
-    const pod = await scan.pod();
-    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
-    await until('the resource is gone', async () => (await scan.read()) === null);
-    expect((await scan.row())?.phase).to.equal('done');
-    expect(await context.reports.size(reportKeys(scan.id).export)).to.be.greaterThan(0);
     await operator.stop();
   });
 });

@@ -3,7 +3,7 @@ import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import type { Report, TestedPage } from '../../core/report/schema.ts';
 import { incomingKeys } from '../../stores/reports.ts';
-import { PDF, bytesOf, digestOf, reportOf } from '../support/scan-results.ts';
+import { PDF, bytesOf, digestOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 
@@ -67,7 +67,8 @@ describe('operator: a pod that reports false results', function () {
     ['a higher score', (report) => (report.score.value = 100), /score does not follow from the pages/],
     ['a higher page score', (report) => (first(report).score = 100), /score of page .* does not follow/],
     ['fewer failed rules', (report) => (first(report).rules.critical.failed = 0), /score of page .* does not follow/],
-    ['a higher coverage', (report) => (report.score.pages_found = 1), /coverage does not follow/],
+    ['fewer pages found', (report) => (report.score.pages_found = 1), /coverage does not follow/],
+    ['fewer pages attempted', (report) => (report.score.pages_attempted = 1), /coverage does not follow/],
     ['fewer root causes', (report) => report.groups.pop(), /root causes do not follow/],
   ];
   for (const [what, lie, why] of contents)
@@ -77,6 +78,23 @@ describe('operator: a pod that reports false results', function () {
       await scan.publish(await scan.upload(pod, typeof lied === 'string' && lied === 'nothing' ? Buffer.from('nothing') : bytesOf(report)));
       await expectRefused(scan, why);
     });
+
+  it('is refused for a verdict that ignores the coverage, and for failures that it hides in its counts', async () => {
+    for (const [announced, why] of [
+      [{ scanned: 2, failed: 3, total: 5 }, /verdict does not follow from score, violations and coverage/],
+      [{ scanned: 2, failed: 0, total: 2 }, /page counts differ/],
+    ] as const) {
+      const scan = await context.submit({ thresholds: { minScore: 0 } });
+      const pod = await scan.pod();
+      const input = await scan.input();
+      const report = reportOf(input, pagesOf(input.options.url, 3));
+      // 2 of 5 pages are less than the default minimum.
+      expect(report.scan.verdict.passed).to.equal(false);
+      report.scan.verdict = { passed: true, message: null };
+      await scan.publish(await scan.upload(pod, bytesOf(report), undefined, announced));
+      await expectRefused(scan, why);
+    }
+  });
 
   it('is refused for more pages than credits are reserved for', async () => {
     const scan = await context.submit({ maxPages: 1 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
+import { SCAN_ID_ANNOTATION, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -40,6 +40,20 @@ describe('operator: scans from manifests', function () {
     expect((await scan.settles()).status).to.include({ phase: 'done' });
     expect((await context.spent()) - spent).to.equal(2);
     expect(await context.held()).to.equal(0);
+  });
+
+  it('state their organisation in the status, where it cannot be changed or removed', async () => {
+    const scan = await context.apply(context.team);
+    const { status } = await scan.reaches('vetted', (read) => read.status?.phase !== undefined);
+    expect(status?.organisation).to.equal(ORGANISATION);
+    const path = context.connection.path(SCANS, scan.namespace, scan.name, 'status');
+    for (const organisation of ['other', null]) {
+      const options = { contentType: 'application/merge-patch+json', body: { status: { organisation } } };
+      const error: unknown = await context.connection.request('PATCH', path, options).catch((refusal: unknown) => refusal);
+      expect(String(error)).to.match(/organisation cannot be changed/);
+    }
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
   });
 
   it('fail if their namespace has no organisation', async () => {
@@ -86,6 +100,20 @@ describe('operator: scans from manifests', function () {
       await context.apply(context.team, { maxPages: 21 }),
       'TooManyPages',
       /maxPages is 21, but this installation allows 20/,
+    );
+  });
+
+  it('fail if their podTemplate is not permitted, before a Job exists', async () => {
+    const template = (podTemplate: AccessibilityScanSpec['podTemplate']) => context.apply(context.team, { podTemplate });
+    await expectRefused(
+      await template({ annotations: { 'k8s.v1.cni.cncf.io/networks': 'internal' } }),
+      'PodTemplateRefused',
+      /podTemplate\.annotations is not permitted; an administrator can permit it with POD_TEMPLATE_ALLOW/,
+    );
+    await expectRefused(
+      await template({ resources: { limits: { memory: '1Ti' } } }),
+      'PodTemplateRefused',
+      /more than the 8Gi that POD_TEMPLATE_MAX_MEMORY allows/,
     );
   });
 
@@ -139,7 +167,7 @@ describe('operator: scans from manifests', function () {
       id,
       resource: { namespace: context.namespace, name: 'given-up' },
       submission: 'pending',
-      pagesReserved: 5,
+      pagesReserved: 0,
     });
     await context.stores.credits.reserve({
       organisation: ORGANISATION,
@@ -148,6 +176,7 @@ describe('operator: scans from manifests', function () {
       partial: false,
       deadline: new Date(Date.now() + 30_000),
     });
+    await context.stores.scans.abandon(id);
     await context.stores.credits.settle(ORGANISATION, id, 0);
     await context.connection.request('POST', context.connection.path(SCANS, context.namespace), {
       body: {
@@ -163,5 +192,23 @@ describe('operator: scans from manifests', function () {
     });
     expect(ended.message).to.match(/submission that created this scan was not completed/);
     expect(await context.held()).to.equal(0);
+  });
+
+  it('wait without credits while their organisation has its share of live scans', async () => {
+    await context.rest();
+    context.start({ maxLiveScansPerOrganisation: 1 });
+    const first = await context.apply(context.team, { maxPages: 3 });
+    await first.pod();
+    const second = await context.apply(context.team, { maxPages: 4 });
+    const waiting = await second.reaches('held back', (scan) => reasonOf(scan, 'Admitted') === 'TooManyLiveScans');
+    expect(waiting.status?.phase).to.equal(undefined);
+    expect(waiting.status?.message).to.include(`1 scan of organisation ${ORGANISATION} is in progress`);
+    expect(await context.held()).to.equal(3);
+    await first.patch({ spec: { cancel: true } });
+    await first.settles();
+    await second.pod();
+    expect(await context.held()).to.equal(4);
+    await second.patch({ spec: { cancel: true } });
+    await second.settles();
   });
 });

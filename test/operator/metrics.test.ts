@@ -1,28 +1,31 @@
 /** Tests the metrics that Prometheus scrapes during the life of a scan. */
 import { expect } from 'chai';
-import { serveProbes, type ProbeServer } from '../../operator/probe-server.ts';
 import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { serveProbes, type ProbeServer } from '../../platform/probe-server.ts';
+import { monitorDependencies, type DependencyMonitor } from '../../platform/readiness.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { openContext, until, type OperatorContext } from './context.ts';
 
 describe('operator metrics', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   let server: ProbeServer;
+  let dependencies: DependencyMonitor;
   const metrics = createOperatorMetrics();
   let up = true;
   before(async () => {
     context = await openContext();
     await context.grant(100);
-    server = await serveProbes({
-      host: '127.0.0.1',
-      port: 0,
-      metrics: metrics.registry,
-      onDependency: metrics.stores.dependency,
-      probes: { mongodb: { required: true, check: () => (up ? Promise.resolve() : Promise.reject(new Error('down'))) } },
-    });
+    const check = (): Promise<void> => (up ? Promise.resolve() : Promise.reject(new Error('down')));
+    dependencies = monitorDependencies(
+      { mongodb: { required: true, check } },
+      { logger: silentLogger, onDependency: metrics.stores.dependency, everyMs: 20, retryMs: 20 },
+    );
+    server = await serveProbes({ host: '127.0.0.1', port: 0, metrics: metrics.registry, readiness: dependencies.readiness });
   });
   after(async () => {
+    dependencies?.stop();
     await server?.close();
     await context?.close();
   });
@@ -72,14 +75,14 @@ describe('operator metrics', function () {
     await operator.stop();
     const resigned = await scrape();
     expect(resigned.get('curbcut_leader{lease="curbcut-operator"}')).to.equal(0);
-    expect([...resigned.keys()].filter((name) => name.startsWith('curbcut_scans{'))).to.deep.equal([]);
+    const phases = [...resigned].filter(([name]) => name.startsWith('curbcut_scans{'));
+    expect(phases.map(([, value]) => value)).to.deep.equal([0, 0, 0, 0, 0, 0]);
   });
 
-  it('show each dependency as the last readiness probe found it', async () => {
-    await fetch(`http://127.0.0.1:${server.port}/readyz`);
-    expect((await scrape()).get('curbcut_dependency_up{dependency="mongodb"}')).to.equal(1);
+  it('show each dependency as its last check found it, without any call of /readyz', async () => {
+    await has('curbcut_dependency_up{dependency="mongodb"}', 1);
     up = false;
+    await has('curbcut_dependency_up{dependency="mongodb"}', 0);
     expect((await fetch(`http://127.0.0.1:${server.port}/readyz`)).status).to.equal(503);
-    expect((await scrape()).get('curbcut_dependency_up{dependency="mongodb"}')).to.equal(0);
   });
 });

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
-import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
+import { logWrites, writesOf } from './request-log.ts';
+
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
+const QUEUES = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };
 
 describe('operator: the queue', function () {
   this.timeout(240_000);
@@ -53,26 +56,65 @@ describe('operator: the queue', function () {
     await until('the queue state is updated', async () => !(await context.stores.queueStates.read()).paused);
   });
 
-  it('admits scans in order up to maxRunning and reports the position of the others', async () => {
-    context.start({ maxRunning: 1 });
+  it('stays paused when it is deleted, also while no operator runs', async () => {
+    const remove = () => context.connection.request('DELETE', context.connection.path(QUEUES, context.namespace, 'default'));
+    const recreated = async (uid: string) => {
+      const queue = await context.queue();
+      return queue !== null && queue.metadata.uid !== uid ? queue : null;
+    };
+    const operator = context.start();
+    await context.setQueue({ paused: true });
+    await until('the queue state is updated', async () => (await context.stores.queueStates.read()).paused);
+    const scan = await context.submit();
+    await waits(scan, /queue is paused/);
+    const first = (await context.queue())!;
+    await remove();
+    const second = await until('the queue exists again', () => recreated(first.metadata.uid!));
+    expect(second.spec.paused).to.equal(true);
+    await operator.stop();
+    await remove();
+    context.start();
+    const third = await until('the queue exists again', () => recreated(second.metadata.uid!));
+    expect(third.spec.paused).to.equal(true);
+    expect(statusOf((await scan.read())!, 'Admitted')).to.equal('False');
+    await context.setQueue({ paused: false });
+    await admitted(scan);
+  });
+
+  it('refuses a second queue, which nothing would use', async () => {
+    const { connection, namespace } = context;
+    const body = { apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata: { name: 'other', namespace }, spec: {} };
+    const error = await connection.request('POST', connection.path(QUEUES, namespace), { body }).catch((reason: unknown) => reason);
+    expect(error)
+      .to.be.an('error')
+      .with.property('message')
+      .that.matches(/the name must be default/);
+  });
+
+  it('admits scans in order up to maxRunning and writes nothing to the others meanwhile', async () => {
+    const { connection, writes } = logWrites(context.connection);
+    context.start({ maxRunning: 1 }, { connection });
     const first = await context.submit();
     await admitted(first);
     const second = await context.submit();
-    await waits(second, /Next in line/);
+    await waits(second, /Waiting in the queue/);
     // Creation times are whole seconds; scans of the same second are not ordered by arrival.
     await new Promise((resolve) => setTimeout(resolve, 1001));
     const third = await context.submit();
-    await waits(third, /1 scan is ahead/);
+    await waits(third, /Waiting in the queue/);
+    const before = writesOf(writes, third).length;
     expect(await second.job()).to.equal(null);
     await first.patch({ spec: { cancel: true } });
     await admitted(second);
-    await waits(third, /Next in line/);
-    await context.setQueue({ maxRunning: 2 });
+    expect(writesOf(writes, third)).to.have.length(before);
+    await waits(third, /Waiting in the queue/);
+    await context.setQueue({ maxRunning: 2, maxStartingPerOrganisation: 2 });
     await admitted(third);
   });
 
   it('never admits more than maxRunning scans from a burst', async () => {
     context.start({ maxRunning: 3 });
+    await context.setQueue({ maxStartingPerOrganisation: 3 });
     const scans = await Promise.all(Array.from({ length: 12 }, () => context.submit()));
     // One list is one snapshot; separate reads could count a scan and its successor.
     const look = async () => {

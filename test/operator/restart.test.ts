@@ -15,6 +15,7 @@ describe('operator: restarts', function () {
 
   it('takes over scans of a previous operator in every state', async () => {
     const first = context.start({ maxRunning: 3 });
+    await context.setQueue({ maxStartingPerOrganisation: 3 });
     const [pending, running, finished] = [await context.submit(), await context.submit(), await context.submit()] as [Scan, Scan, Scan];
     const pods = [await pending.pod(), await running.pod(), await finished.pod()];
     await running.startPod(pods[1]!);
@@ -149,7 +150,7 @@ function crashAfter(context: OperatorContext, writes: number) {
       } as typeof connection,
       stores: {
         ...stores,
-        scans: guard(stores.scans, ['find', 'abandoned', 'stale', 'expired']),
+        scans: guard(stores.scans, ['find', 'pending', 'stale', 'expired']),
         credits: guard(stores.credits, ['balance', 'holds', 'ledger', 'relay', 'open']),
       },
     },

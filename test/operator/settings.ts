@@ -10,7 +10,6 @@ export const SCANNER: OperatorSettings['scanner'] = {
   requests: { cpu: '1m', memory: '1Mi' },
   limits: { memory: '64Mi' },
   retries: 2,
-  jobTtlSeconds: 600,
 };
 
 /** Deadlines that tests reach only if they override them. */
@@ -18,11 +17,16 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
   return {
     namespace,
     watchNamespaces: [namespace, ...others],
+    operatorClass: 'curbcut',
     leaseSeconds: 15,
+    scanWorkers: 8,
     maxRunning: 50,
     maxPagesLimit: 50,
+    maxEndedPerOrganisation: 500,
+    maxLiveScansPerOrganisation: 50,
     targets: { allow: ['site.test'], deny: [] },
     scanner: SCANNER,
+    podTemplate: { allow: ['resources', 'nodeSelector'], maxResources: { cpu: '4', memory: '8Gi' } },
     pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
     runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
     timeouts: {
@@ -31,11 +35,15 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
       stuckMs: 600_000,
       lostPodMs: 500,
       lingerMs: 600_000,
+      jobTtlMs: 600_000,
       jobEndGraceMs: 300,
+      podStateMs: 100,
       statusEveryMs: 200,
       mirrorEveryMs: 50,
+      vetAgainMs: 200,
     },
     ingest: { exportMaxBytes: 1_000_000, pdfMaxBytes: 1_000_000, memoryMib: 256 },
     retentionDays: 90,
+    verdictDays: 400,
   };
 }

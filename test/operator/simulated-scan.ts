@@ -2,7 +2,7 @@
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
 import type { StatusMessage } from '../../core/protocol/subjects.ts';
 import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
-import { jobNameOf, scanIdOf, secretNameOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { jobNameOf, scanIdOf, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { EVENTS, JOBS, PODS, SCANS, SECRETS, type Job, type Pod } from '../../operator/scan/kube-types.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
@@ -51,7 +51,7 @@ export interface Scan {
   evictPod(pod: Pod): Promise<void>;
   /** Publishes with the pod's own credential. */
   publish(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
-  /** Uploads through the pod's own links. @returns the final message of the pod, to be published */
+  /** Uploads through the pod's own links, the statement of the results last. @returns the final message of the pod, to be published */
   upload(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
   events(): Promise<string[]>;
   /** The status messages published so far. */
@@ -66,6 +66,10 @@ export interface SimulationDeps {
   organisation: string;
   apiNamespace: string;
   onClose: (close: () => Promise<unknown>) => void;
+}
+
+interface JobWithVolumes extends KubernetesObject {
+  spec: { template: { spec: { volumes: { name: string; secret: { secretName: string } }[] } } };
 }
 
 export const isGone = (error: unknown): boolean => error instanceof KubernetesError && error.code === 404;
@@ -144,7 +148,9 @@ export function simulateScan(
       return pod;
     },
     async input() {
-      const secret = await get<KubernetesObject & { data: Record<string, string> }>(SECRETS, at, secretNameOf(id));
+      const job = await get<JobWithVolumes>(JOBS, at, jobNameOf(id));
+      const { secretName } = job!.spec.template.spec.volumes.find((volume) => volume.name === 'input')!.secret;
+      const secret = await get<KubernetesObject & { data: Record<string, string> }>(SECRETS, at, secretName);
       return JSON.parse(Buffer.from(secret!.data['scan.json']!, 'base64').toString()) as PodInput;
     },
     async setPod(pod, status) {
@@ -185,14 +191,16 @@ export function simulateScan(
     async upload(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
       const { uploads } = await scan.input();
       const slot = uploadSlotOf(uploads, identityOf(pod))!;
+      const stored: PodStored = { kind: 'stored', scanId: id, ...identityOf(pod), pages, export: digestOf(export_), pdf: digestOf(pdf) };
       for (const [link, body, type] of [
         [slot.export, export_, 'application/json'],
         [slot.pdf, pdf, 'application/pdf'],
+        [slot.result, Buffer.from(JSON.stringify(stored)), 'application/json'],
       ] as const) {
         const response = await fetch(link, { method: 'PUT', body: new Uint8Array(body), headers: { 'content-type': type } });
         if (!response.ok) throw new Error(`the upload was refused: ${response.status} ${await response.text()}`);
       }
-      return { kind: 'stored', scanId: id, ...identityOf(pod), pages, export: digestOf(export_), pdf: digestOf(pdf) };
+      return stored;
     },
     async events() {
       const { items } = await connection.request<{ items: { involvedObject: { uid?: string }; reason: string }[] }>(

@@ -2,12 +2,19 @@ import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
 import { noMessageBus } from '../../stores/nats.ts';
-import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { AllStores } from '../../stores/stores.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
-import { incomingKeys } from '../../stores/reports.ts';
-import { openContext, reportKeys, until, type OperatorContext } from './context.ts';
+import { incomingKeys, type Reports } from '../../stores/reports.ts';
+import { openContext, reportKeys, until, type OperatorContext, type Scan } from './context.ts';
+
+type SweepOverrides = Partial<Pick<AllStores, 'scans' | 'credits'>> & {
+  connection?: KubernetesConnection;
+  reports?: Reports;
+  signal?: AbortSignal;
+};
 
 describe('operator: the sweeper', function () {
   this.timeout(240_000);
@@ -20,55 +27,85 @@ describe('operator: the sweeper', function () {
   });
   afterEach(() => context.close());
 
+  /** The context's connection, with another answer to requests that contain `part` in their path. */
+  function answering(part: string, answer: () => Promise<never>): KubernetesConnection {
+    const { connection } = context;
+    return {
+      ...connection,
+      path: connection.path.bind(connection),
+      request: ((method, path, options) =>
+        path.includes(part) ? answer() : connection.request(method, path, options)) as KubernetesConnection['request'],
+    };
+  }
+
   /** Sweeps with a clock that is ahead by the given seconds. */
-  function sweepIn(seconds: number): Promise<SweepResult> {
-    const { connection, stores } = context;
+  function sweepIn(
+    seconds: number,
+    { connection = context.connection, reports = context.reports, signal = new AbortController().signal, ...replaced }: SweepOverrides = {},
+  ): Promise<SweepResult> {
+    const stores = { ...context.stores, ...replaced };
     return createSweeper({
       connection,
       scanClient: { get: () => undefined },
       ...stores,
-      reports: context.reports,
-      mirror: createMirror({ ...stores, bus: noMessageBus() }),
+      reports,
+      mirror: createMirror({ ...stores, bus: noMessageBus(), onUncharged: () => undefined }),
       reconcileAgain: (scan) => reconciled.push(scan.metadata.name),
       apiNamespace: context.namespace,
       retentionDays: 90,
+      verdictDays: 400,
       pendingForMs: 120_000,
       staleForMs: 300_000,
       logger: silentLogger,
       now: () => new Date(Date.now() + seconds * 1000),
-    })();
+    })(signal);
+  }
+
+  /** Deletes a resource without an operator to settle it. */
+  async function removeByForce(scan: Scan): Promise<void> {
+    await scan.patch({ metadata: { finalizers: [] } });
+    await scan.remove();
+    await until('the resource is gone', async () => (await scan.read()) === null);
   }
 
   /** The row of an API that crashed after reserving credits. */
   async function pendingRow(): Promise<ScanRow> {
     const scan = await context.submit();
-    await scan.remove();
-    await until('the resource is gone', async () => (await scan.read()) === null);
+    await removeByForce(scan);
     return (await scan.row())!;
   }
 
-  it('discards an abandoned submission and releases its credits after the grace period', async () => {
+  it('abandons a submission without a resource and releases its credits after the grace period', async () => {
     const row = await pendingRow();
-    expect(await sweepIn(0)).to.include({ discarded: 0, settled: 0 });
+    expect(await sweepIn(0)).to.include({ abandoned: 0, settled: 0 });
     expect(await context.held()).to.equal(5);
-    expect(await sweepIn(130)).to.include({ discarded: 1, settled: 1, accepted: 0 });
-    expect(await context.stores.scans.find(row.id)).to.equal(null);
+    expect(await sweepIn(130)).to.include({ abandoned: 1, settled: 1, accepted: 0 });
+    expect((await context.stores.scans.find(row.id))?.submission).to.equal('abandoned');
     expect(await context.held()).to.equal(0);
+  });
+
+  it('releases the credits of an abandoned submission, and removes its row when no repeated request can name it', async () => {
+    const row = await pendingRow();
+    // The API abandoned it and crashed before it released the credits.
+    await context.stores.scans.abandon(row.id);
+    expect(await sweepIn(24 * 3600)).to.include({ abandoned: 0, settled: 1, removed: 0 });
+    expect(await context.held()).to.equal(0);
+    expect(await sweepIn(26 * 3600)).to.include({ settled: 0, removed: 1 });
+    expect(await context.stores.scans.find(row.id)).to.equal(null);
   });
 
   it('accepts a pending submission whose resource exists', async () => {
     const scan = await context.submit();
-    expect(await sweepIn(130)).to.include({ accepted: 1, discarded: 0 });
-    expect((await scan.row())?.submission).to.equal('accepted');
+    expect(await sweepIn(130)).to.include({ accepted: 1, abandoned: 0 });
+    expect(await scan.row()).to.include({ submission: 'accepted', pagesReserved: 5 });
     expect(await context.held()).to.equal(5);
   });
 
   it('ends a row whose resource is gone and reconciles one whose resource exists', async () => {
     const gone = await context.submit({ thresholds: { minScore: 1 } });
     const there = await context.submit();
-    for (const scan of [gone, there]) await context.stores.scans.accept(scan.id);
-    await gone.remove();
-    await until('the resource is gone', async () => (await gone.read()) === null);
+    for (const scan of [gone, there]) await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
+    await removeByForce(gone);
     expect(await sweepIn(290)).to.include({ orphaned: 0 });
     expect(await sweepIn(310)).to.include({ orphaned: 1 });
     expect(await gone.row()).to.include({
@@ -96,33 +133,91 @@ describe('operator: the sweeper', function () {
 
   it('ends no row if the Kubernetes API does not answer', async () => {
     const scan = await context.submit();
-    await context.stores.scans.accept(scan.id);
-    const { connection } = context;
-    const unavailable = {
-      ...connection,
-      path: connection.path.bind(connection),
-      request: () => Promise.reject(new KubernetesError(404, 'NotFound', 'the server could not find the requested resource')),
-    } as unknown as typeof connection;
-    const real = context.connection;
-    context.connection = unavailable;
-    const error = await sweepIn(310).then(
-      () => null,
-      (reason: unknown) => reason,
-    );
-    context.connection = real;
-    expect(error).to.be.an('error');
+    await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
+    // The answer of an API server without the custom resource definition.
+    const connection = answering(scan.name, () => Promise.reject(new KubernetesError(404, 'NotFound', 'the server could not find it')));
+    expect(await sweepIn(310, { connection })).to.include({ orphaned: 0, failed: 1 });
     expect((await scan.row())?.phase).to.equal('queued');
+  });
+
+  it('repairs every other row and ends retention although one row is in an unreadable namespace', async () => {
+    const operator = context.start();
+    const old = await context.submit();
+    await old.patch({ spec: { cancel: true } });
+    await old.settles();
+    await operator.stop();
+    const unreadable = await context.apply(context.team);
+    await context.stores.scans.create({
+      ...(await (await context.submit()).row())!,
+      id: unreadable.id,
+      origin: 'manifest',
+      submission: 'accepted',
+      resource: { namespace: context.team, name: unreadable.name },
+      createdAt: new Date(0),
+    });
+    const gone = await pendingRow();
+    await context.stores.scans.accept(gone.id, { pagesReserved: 5 });
+    const connection = answering(context.team, () => Promise.reject(new KubernetesError(403, 'Forbidden', 'forbidden')));
+    const day = 86_400;
+    expect(await sweepIn(91 * day, { connection })).to.include({ unreadable: 1, failed: 0, orphaned: 1, expired: 1 });
+    expect((await old.row())?.phase).to.equal('canceled');
+    expect((await unreadable.row())?.phase).to.equal('queued');
+    expect((await context.stores.scans.find(gone.id))?.phase).to.equal('failed');
+  });
+
+  it('ends retention although the ledger cannot be read', async () => {
+    const scan = await context.submit();
+    await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
+    await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
+    const credits = { ...context.stores.credits, relay: () => Promise.reject(new Error('the ledger is down')) };
+    for (const days of [91, 401]) {
+      const error = await sweepIn(days * 86_400, { credits }).catch((reason: unknown) => reason);
+      expect(error).to.be.an('error').with.property('message', 'the ledger is down');
+    }
+    expect(await scan.row()).to.equal(null);
+  });
+
+  it('keeps other rows and ends when reports of one scan cannot be deleted', async () => {
+    const scans = [await context.submit(), await context.submit()];
+    for (const { id } of scans) {
+      await context.stores.scans.accept(id, { pagesReserved: 5 });
+      await context.stores.scans.mirror(id, { phase: 'canceled', finishedAt: new Date() });
+    }
+    const { remove } = context.reports;
+    const refusing = (keys: string[]) => (keys[0]!.includes(scans[0]!.id) ? Promise.reject(new Error('refused')) : remove(keys));
+    const swept = await sweepIn(401 * 86_400, { reports: { ...context.reports, remove: refusing } });
+    expect(swept).to.include({ expired: 1, forgotten: 1 });
+    expect(swept.failed).to.be.greaterThan(0);
+    expect(await scans[0]!.row()).not.to.equal(null);
+    expect(await scans[1]!.row()).to.equal(null);
+  });
+
+  it('writes nothing after its replica has lost the lease', async () => {
+    const lost = new AbortController();
+    const row = await pendingRow();
+    const scan = await context.submit();
+    await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
+    await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
+    const connection = answering(row.resource.name, () => {
+      lost.abort(new Error('lost lease'));
+      return Promise.reject(new KubernetesError(404, 'NotFound', `${row.resource.name} not found`));
+    });
+    const error = await sweepIn(91 * 86_400, { connection, signal: lost.signal }).catch((reason: unknown) => reason);
+    expect(error).to.be.an('error').with.property('message', 'lost lease');
+    expect((await context.stores.scans.find(row.id))?.submission).to.equal('pending');
+    expect(await scan.row()).not.to.equal(null);
+    expect(await context.held()).to.equal(10);
   });
 
   it('releases the credits of a scan that has ended', async () => {
     const scan = await context.submit();
-    await context.stores.scans.accept(scan.id);
+    await context.stores.scans.accept(scan.id, { pagesReserved: 5 });
     await context.stores.scans.mirror(scan.id, { phase: 'canceled', finishedAt: new Date() });
     expect(await sweepIn(0)).to.include({ settled: 1 });
     expect(await context.held()).to.equal(0);
   });
 
-  it('deletes only reports whose retention has ended', async () => {
+  it('deletes reports when their retention has ended, and later the row with the verdict', async () => {
     const operator = context.start();
     const scan = await context.submit();
     const pod = await scan.pod();
@@ -140,6 +235,10 @@ describe('operator: the sweeper', function () {
     expect(await context.reports.size(keys.pdf)).to.equal(null);
     expect(await context.reports.size(keys.export)).to.equal(null);
     expect(await context.reports.size(late)).to.equal(null);
+    expect(await scan.row()).to.deep.include({ phase: 'done', reports: null });
+    expect((await scan.row())!.outcome).to.not.equal(null);
+    expect(await sweepIn(399 * 86_400)).to.include({ expired: 0, forgotten: 0 });
+    expect(await sweepIn(401 * 86_400)).to.include({ expired: 0, forgotten: 1 });
     expect(await scan.row()).to.equal(null);
   });
 });

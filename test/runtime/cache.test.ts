@@ -42,6 +42,8 @@ describe('cache, against a Kubernetes API', () => {
         queueWaited() {},
         listed() {},
         leading() {},
+        namespaceReadable() {},
+        eventDropped() {},
         watchRestarted: (_, reason) => void restarts.push(reason),
       },
       ...options,

@@ -48,6 +48,8 @@ describe('controller, against a Kubernetes API', () => {
         watchRestarted() {},
         listed() {},
         leading() {},
+        namespaceReadable() {},
+        eventDropped() {},
       },
       /** Copies `value` to `done`. */
       async reconcile(key, signal) {

@@ -1,6 +1,8 @@
 /** Which pages a scan finds, in which order, and that it loads each page once. */
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { countPages } from '../../core/report/coverage.ts';
+import type { PageProgress } from '../../core/scan/counts.ts';
 import { ScanFailed } from '../../scanner-image/failure.ts';
 import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
 
@@ -106,6 +108,22 @@ describe('crawl', () => {
     expect(site.hits('/private/b')).to.equal(0);
     const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false };
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/', '/a', '/private/b', '/c?secret=1']);
+  });
+
+  it('lists a page that redirects to a disallowed one, and does not count it as attempted', async () => {
+    await open({
+      '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /private'),
+      '/': links('/moved', '/gone'),
+      '/moved': redirect('/private/a'),
+      '/gone': answer(404),
+      '/private/a': html(''),
+    });
+    let last: PageProgress | undefined;
+    const { pages } = await scan(`${site.origin}/`, {}, {}, { onProgress: (_phase, counts) => (last = counts) });
+    expect(pages.map((page) => (page.tested ? 'tested' : page.reason))).to.deep.equal(['tested', 'robots_disallowed', 'http_error']);
+    expect(site.hits('/private/a')).to.equal(0);
+    expect(countPages(pages)).to.deep.equal({ scanned: 1, failed: 1, total: 2 });
+    expect(last).to.deep.equal({ scanned: 1, failed: 1, total: 2 });
   });
 
   it('fails if robots.txt disallows the first page, or responds with a server error', async () => {

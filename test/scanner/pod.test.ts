@@ -26,6 +26,7 @@ describe('scanner pod', () => {
   let store: Server;
   let stored: Map<string, { type: string; body: Buffer }>;
   let refuse = 0;
+  let reject: string | null = null;
   let said: PodMessage[];
   let silence: () => void;
   let children: ChildProcess[] = [];
@@ -45,6 +46,7 @@ describe('scanner pod', () => {
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
         if (refuse-- > 0) return void response.writeHead(503).end();
+        if (reject !== null && request.url?.startsWith(reject)) return void response.writeHead(403).end();
         stored.set(new URL(request.url ?? '', 'http://x').pathname, {
           type: request.headers['content-type'] ?? '',
           body: Buffer.concat(chunks),
@@ -74,6 +76,7 @@ describe('scanner pod', () => {
     stored = new Map();
     said = [];
     refuse = 0;
+    reject = null;
     silence = bus.followProgress((scanId, payload) => {
       if (scanId === 'scan-1') said.push(Value.Parse(PodMessage, JSON.parse(new TextDecoder().decode(payload))));
     });
@@ -94,10 +97,11 @@ describe('scanner pod', () => {
       ...inputOf(site.origin + path, { maxPages: 5, locale: 'de' }),
       scanId: 'scan-1',
       submittedAt: new Date().toISOString(),
+      uploadDeadline: new Date(Date.now() + 180_000).toISOString(),
       pagesRequested: 5,
       uploads: [
-        { attempt: 0, shard: 0, export: storeUrl('first.json'), pdf: storeUrl('first.pdf') },
-        { attempt: 1, shard: 0, export: storeUrl('report.json'), pdf: storeUrl('report.pdf') },
+        { attempt: 0, shard: 0, export: storeUrl('first.json'), pdf: storeUrl('first.pdf'), result: storeUrl('first-result.json') },
+        { attempt: 1, shard: 0, export: storeUrl('report.json'), pdf: storeUrl('report.pdf'), result: storeUrl('result.json') },
       ],
       messages: bus.issueScanCredential('scan-1', new Date(Date.now() + 60_000)) ?? undefined,
       ...more,
@@ -158,6 +162,9 @@ describe('scanner pod', () => {
           .digest('hex'),
       });
     }
+    // The statement repeats the last message, and is uploaded when the other objects are stored.
+    expect(JSON.parse(stored.get('/result.json')?.body.toString() ?? '')).to.deep.equal(last);
+    expect([...stored.keys()].at(-1)).to.equal('/result.json');
     const report: unknown = JSON.parse(stored.get('/report.json')?.body.toString() ?? '');
     expect([...Value.Errors(Report, report)]).to.deep.equal([]);
     expect(stored.get('/report.pdf')?.body.subarray(0, 5).toString()).to.equal('%PDF-');
@@ -184,6 +191,14 @@ describe('scanner pod', () => {
     expect(said.at(-1)).to.deep.equal(await pod.terminationMessage());
     expect(said.at(-1)).to.deep.include({ kind: 'failed', reason: 'target_unreachable', pages: { scanned: 0, failed: 1, total: 1 } });
     expect(stored.size).to.equal(0);
+  });
+
+  it('succeeds if only the statement of the results is rejected', async () => {
+    reject = '/result.json';
+    const pod = await run('/a');
+    expect(await pod.ended, pod.log()).to.equal(0);
+    expect((await pod.terminationMessage()).kind).to.equal('stored');
+    expect(pod.log()).to.include('storing the statement of the results failed').and.to.not.include('secret');
   });
 
   it('exits with 42 at its deadline', async () => {

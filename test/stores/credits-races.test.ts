@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createCredits, type Credits } from '../../stores/credits/credits.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createScans, type ScanRow } from '../../stores/scans/scans.ts';
-import { sweep } from '../../operator/maintenance/sweep.ts';
+import { sweepOnce } from '../support/sweep-once.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
@@ -71,14 +71,14 @@ describe('credits with crashes, stalls and repeats', function () {
             if (reservation.reason === 'insufficient_credits') await scans.discard(row.id);
             return;
           }
-          if (chance(0.1)) {
-            // The resource could not be written, so the submission is undone.
-            await perhaps(() => either().settle(organisation, row.id, 0));
-            await scans.discard(row.id);
-            return;
+          const written = !chance(0.1);
+          if (written) resources.add(row.id);
+          if (!written || chance(0.1)) {
+            // The resource could not be written, or this is unknown.
+            const abandoned = await perhaps(() => scans.abandon(row.id));
+            if (abandoned.ok) return void (await perhaps(() => either().settle(organisation, row.id, 0)));
           }
-          resources.add(row.id);
-          await perhaps(() => scans.accept(row.id));
+          if (!(await perhaps(() => scans.accept(row.id, { pagesReserved: reservation.reserved }))).ok) return;
           const scanned = Math.floor(random() * (reservation.reserved + 1));
           const done = scanned > 0 && chance(0.85);
           const pages = { scanned, failed: 0, total: row.pagesRequested };
@@ -111,19 +111,26 @@ describe('credits with crashes, stalls and repeats', function () {
       for (const id of resources) await scans.mirror(id, { phase: 'failed' });
       const request = { scans, organisations, exists: (row: ScanRow) => Promise.resolve(resources.has(row.id)) };
       const everything = { ...request, pendingBefore: new Date(Date.now() + 1000), limit: 1000 };
-      await Promise.all(replicas.map((credits) => sweep({ ...everything, credits })));
+      await Promise.all(replicas.map((credits) => sweepOnce({ ...everything, credits })));
 
-      expect(await scans.abandoned(everything.pendingBefore, 1000), 'pending rows').to.deep.equal([]);
-      for (const id of resources) expect((await scans.find(id))?.submission).to.equal('accepted');
+      expect(await scans.pending(everything.pendingBefore, 1000), 'pending rows').to.deep.equal([]);
+      for (const id of tested.keys()) expect((await scans.find(id))?.submission).to.equal('accepted');
       const credits = replicas[0]!;
       const due = [...tested.values()].reduce((sum, pages) => sum + pages, 0);
       expect(await credits.balance(organisation)).to.deep.equal({ balance: 270 - due, granted: 270, held: 0, spent: due });
       expect(await credits.holds(organisation)).to.deep.equal([]);
 
-      const ledger = await credits.ledger(organisation, 10_000);
+      const ledger = await credits.ledger(organisation, { limit: 10_000 });
       const sum = (operation: string, pages: 'pages' | 'released') =>
         ledger.filter((entry) => entry.operation === operation).reduce((total, entry) => total + entry[pages], 0);
       expect(new Set(ledger.map((entry) => entry.id)).size).to.equal(ledger.length);
+      const moves = { grant: 'pages', reserve: 'pages', settle: 'released' } as const;
+      const balances = ledger.toReversed().map((entry) => {
+        const moved = entry[moves[entry.operation]];
+        return [entry.sequence, entry.balance, entry.operation === 'reserve' ? -moved : moved] as const;
+      });
+      let balance = 0;
+      expect(balances).to.deep.equal(balances.map(([, , moved], index) => [index + 1, (balance += moved), moved]));
       expect(sum('grant', 'pages')).to.equal(270);
       expect(sum('settle', 'pages')).to.equal(due);
       expect(sum('settle', 'pages') + sum('settle', 'released')).to.equal(sum('reserve', 'pages'));

@@ -31,7 +31,7 @@ describe('credits', () => {
     expect(await credits.balance('nobody')).to.deep.equal({ balance: 0, granted: 0, held: 0, spent: 0 });
     const request = { organisation: 'nobody', scanId: randomUUID(), pages: 1, partial: true, deadline: soon() };
     expect(await credits.reserve(request)).to.deep.equal({ ok: false, reason: 'insufficient_credits', balance: 0 });
-    expect(await credits.settle('nobody', randomUUID(), 1)).to.equal(false);
+    expect(await credits.settle('nobody', randomUUID(), 1)).to.deep.equal({ ok: false, reason: 'no_hold' });
   });
 
   it('opens an account with the first of several simultaneous grants', async () => {
@@ -79,17 +79,37 @@ describe('credits', () => {
     expect((await credits.balance(organisation)).held).to.equal(0);
   });
 
+  it('never holds credits for more scans of an organisation than it may have, also if replicas reserve at once', async () => {
+    await credits.grant(organisation, 'g', 100);
+    const other = createCredits(database.another());
+    const reserve = (scanId: string, of = credits) =>
+      of.reserve({ organisation, scanId, pages: 1, partial: false, deadline: soon(), maxLive: 5 });
+    const scanIds = Array.from({ length: 20 }, () => randomUUID());
+    const reservations = await Promise.all(scanIds.map((scanId, index) => reserve(scanId, index % 2 === 0 ? credits : other)));
+    const held = scanIds.filter((_, index) => reservations[index]!.ok);
+    expect(held).to.have.lengthOf(5);
+    expect(reservations.filter((one) => !one.ok && one.reason === 'too_many_live')).to.have.lengthOf(15);
+    expect(await reserve(held[0]!), 'a repeated reserve').to.include({ ok: true, reserved: 1 });
+    await credits.settle(organisation, held[0]!, 1);
+    expect(await reserve(randomUUID())).to.include({ ok: true });
+    expect(await reserve(randomUUID())).to.deep.equal({ ok: false, reason: 'too_many_live' });
+  });
+
   it('settles once: spends the tested pages, never more than were held, and releases the rest', async () => {
     await credits.grant(organisation, 'g', 20);
     const [a, b, c] = [randomUUID(), randomUUID(), randomUUID()];
     await hold(a, 5);
     await hold(b, 5);
     await hold(c, 5);
-    expect(await credits.settle(organisation, a, 3)).to.equal(true);
-    expect(await credits.settle(organisation, a, 3)).to.equal(false);
-    expect(await credits.settle(organisation, b, 50)).to.equal(true);
-    expect(await credits.settle(organisation, c, 0)).to.equal(true);
-    expect(await credits.settle(organisation, randomUUID(), 5)).to.equal(false);
+    const earlier = { ok: false, reason: 'already_settled', spent: 3 };
+    expect(await credits.settle(organisation, a, 3)).to.deep.equal({ ok: true, spent: 3, released: 2 });
+    expect(await credits.settle(organisation, a, 5)).to.deep.equal(earlier);
+    expect(await credits.settle(organisation, b, 50)).to.deep.equal({ ok: true, spent: 5, released: 0 });
+    expect(await credits.settle(organisation, c, 0)).to.deep.equal({ ok: true, spent: 0, released: 5 });
+    expect(await credits.settle(organisation, randomUUID(), 5)).to.deep.equal({ ok: false, reason: 'no_hold' });
+    await credits.relay(organisation);
+    await database.db.collection<{ _id: string }>('accounts').updateOne({ _id: organisation }, { $set: { ops: [] } });
+    expect(await credits.settle(organisation, a, 5), 'by the ledger alone').to.deep.equal(earlier);
     expect(await credits.balance(organisation)).to.deep.equal({ balance: 12, granted: 20, held: 0, spent: 8 });
   });
 
@@ -112,15 +132,47 @@ describe('credits', () => {
     await hold(scanId, 5);
     await credits.settle(organisation, scanId, 3);
     await Promise.all([credits.relay(organisation), credits.relay(organisation), credits.relay()]);
-    const ledger = await credits.ledger(organisation, 10);
+    const ledger = await credits.ledger(organisation, { limit: 10 });
     expect(ledger.map(({ id, pages, released, scanId: scan }) => ({ id, pages, released, scan }))).to.deep.equal([
       { id: `settle:${scanId}`, pages: 3, released: 2, scan: scanId },
       { id: `reserve:${scanId}`, pages: 5, released: 0, scan: scanId },
       { id: 'grant:g', pages: 20, released: 0, scan: null },
     ]);
     expect(ledger.every((entry) => entry.at instanceof Date && entry.organisation === organisation)).to.equal(true);
-    expect(await credits.ledger(organisation, 1)).to.have.length(1);
+    expect(await credits.ledger(organisation, { limit: 1 })).to.have.length(1);
     expect(await credits.relay(organisation)).to.equal(0);
+  });
+
+  it('states the balance after each entry, numbers the entries, and returns them in pages', async () => {
+    const unrelayed = createCredits(database.db, { relayDelayMs: 3_600_000 });
+    const reserve = (scanId: string, pages: number) =>
+      unrelayed.reserve({ organisation, scanId, pages, partial: false, deadline: new Date(Date.now() + 60_000) });
+    await unrelayed.grant(organisation, 'g', 20);
+    const [a, b] = [randomUUID(), randomUUID()];
+    await reserve(a, 5);
+    await reserve(b, 4);
+    await unrelayed.relay(organisation);
+    await unrelayed.settle(organisation, a, 3);
+    await unrelayed.grant(organisation, 'g', 20);
+    await unrelayed.grant(organisation, 'h', 1);
+    const expected = [
+      { sequence: 5, id: 'grant:h', balance: 14 },
+      { sequence: 4, id: `settle:${a}`, balance: 13 },
+      { sequence: 3, id: `reserve:${b}`, balance: 11 },
+      { sequence: 2, id: `reserve:${a}`, balance: 15 },
+      { sequence: 1, id: 'grant:g', balance: 20 },
+    ];
+    const read = async (page: { before?: number; limit: number }) =>
+      (await unrelayed.ledger(organisation, page)).map(({ sequence, id, balance }) => ({ sequence, id, balance }));
+    // Three entries are in the ledger, and two only in the account. Then all are in the ledger.
+    for (const relayed of [0, 2]) {
+      expect(await read({ limit: 10 })).to.deep.equal(expected);
+      expect(await read({ limit: 2 })).to.deep.equal(expected.slice(0, 2));
+      expect(await read({ before: 4, limit: 2 })).to.deep.equal(expected.slice(2, 4));
+      expect(await read({ before: 1, limit: 2 })).to.deep.equal([]);
+      if (relayed === 0) expect(await unrelayed.relay(organisation), 'reading relays nothing').to.equal(2);
+    }
+    expect(await credits.ledger(`${organisation}-unknown`, { limit: 10 })).to.deep.equal([]);
   });
 
   it('relays in the background, and removes relayed operations from the account', async () => {
@@ -169,7 +221,7 @@ describe('credits', () => {
   it('takes a grant id literally, even if it looks like an expression', async () => {
     expect(await credits.grant(organisation, '$granted', 5)).to.equal(true);
     expect(await credits.grant(organisation, '$granted', 5)).to.equal(false);
-    expect((await credits.ledger(organisation, 1))[0]!.id).to.equal('grant:$granted');
+    expect((await credits.ledger(organisation, { limit: 1 }))[0]!.id).to.equal('grant:$granted');
   });
 
   it('fails closed if the database is down', async () => {

@@ -1,9 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createIdempotency, type Idempotency } from '../../stores/submissions/idempotency.ts';
+import { createIdempotency, type Idempotency, type OwnedClaim } from '../../stores/submissions/idempotency.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
-
-const answer = { status: 202, headers: { location: '/v1/ci/scans/1' }, body: { scan_id: '1', 'a.b': { $set: null } } };
 
 describe('idempotency keys', () => {
   let database: TestDatabase;
@@ -21,24 +19,25 @@ describe('idempotency keys', () => {
 
   const claim = (over: Partial<Parameters<Idempotency['claim']>[0]> = {}) =>
     idempotency.claim({ organisation: 'acme', key, fingerprint: 'body', scanId: randomUUID(), leaseSeconds: 30, ...over });
+  /** Claims a key that is free. */
+  async function own(over: Parameters<typeof claim>[0] = {}): Promise<OwnedClaim> {
+    const claimed = await claim(over);
+    if (!claimed.ok) throw new Error(`the key is ${claimed.reason}`);
+    return claimed.claim;
+  }
+  const reused = { ok: false, reason: 'reused' };
   /** Changes a stored claim. */
   const set = (fields: object) =>
     database.db.collection<{ _id: string }>('idempotency').updateOne({ _id: `acme/${key}` }, { $set: fields });
   const past = (): Date => new Date(Date.now() - 1000);
 
-  it('lets one request claim a key, and returns its answer to every repeat', async () => {
+  it('lets one request claim a key, and names its scan and the rest of its lease to the others', async () => {
     const scanId = randomUUID();
-    expect(await claim({ scanId })).to.deep.include({ ok: true, scanId });
-    expect(await claim()).to.deep.equal({ ok: false, reason: 'in_progress' });
-    await idempotency.complete('acme', key, answer);
-    expect(await claim()).to.deep.equal({ ok: false, reason: 'answered', answer });
-  });
-
-  it('rejects another body, both in progress and answered', async () => {
-    await claim();
-    expect(await claim({ fingerprint: 'other' })).to.deep.equal({ ok: false, reason: 'reused' });
-    await idempotency.complete('acme', key, answer);
-    expect(await claim({ fingerprint: 'other' })).to.deep.equal({ ok: false, reason: 'reused' });
+    expect(await own({ scanId })).to.deep.include({ organisation: 'acme', key, scanId, takenOver: false });
+    const other = await claim();
+    expect(other).to.deep.include({ ok: false, reason: 'held', scanId });
+    expect((other as { leaseMs: number }).leaseMs).to.be.within(25_000, 30_000);
+    expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
   });
 
   it('separates organisations', async () => {
@@ -46,41 +45,58 @@ describe('idempotency keys', () => {
     expect((await claim({ organisation: 'globex' })).ok).to.equal(true);
   });
 
-  it('can be claimed again after a release, but not after an answer', async () => {
-    await claim();
-    await idempotency.release('acme', key);
-    expect((await claim({ fingerprint: 'other' })).ok).to.equal(true);
-    await idempotency.complete('acme', key, answer);
-    await idempotency.release('acme', key);
-    expect(await claim({ fingerprint: 'other' })).to.deep.equal({ ok: false, reason: 'answered', answer });
+  it('can be claimed with another body and for another scan after it was removed', async () => {
+    await idempotency.remove(await own());
+    const scanId = randomUUID();
+    expect(await own({ fingerprint: 'other', scanId })).to.include({ scanId, takenOver: false });
   });
 
-  it('is taken over from a dead holder with the first scan id, only with the same body', async () => {
-    const scanId = randomUUID();
-    const first = await claim({ scanId });
-    await set({ leaseUntil: past() });
-    expect(await claim({ fingerprint: 'other' })).to.deep.equal({ ok: false, reason: 'reused' });
-    const second = await claim();
-    expect(second).to.deep.include({ ok: true, scanId });
-    expect(await claim()).to.deep.equal({ ok: false, reason: 'in_progress' });
+  for (const end of ['its lease', 'a release'] as const)
+    it(`is taken over with its scan after the end of ${end}, only with the same body`, async () => {
+      const first = await own();
+      await (end === 'a release' ? idempotency.release(first) : set({ leaseUntil: past() }));
+      expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
+      expect(await own()).to.include({ scanId: first.scanId, takenOver: true });
+      expect((await claim()).ok).to.equal(false);
+    });
 
-    // The first holder was slow, not dead. It must not change the claim any more.
-    const holder = (taken: typeof first): string => (taken as { holder: string }).holder;
-    await idempotency.release('acme', key, holder(first));
-    await idempotency.complete('acme', key, { ...answer, status: 500 }, holder(first));
-    expect(await claim()).to.deep.equal({ ok: false, reason: 'in_progress' });
-    await idempotency.complete('acme', key, answer, holder(second));
-    expect(await claim()).to.deep.equal({ ok: false, reason: 'answered', answer });
+  it('names its scan for good once it was taken over', async () => {
+    const first = await own();
+    await idempotency.release(first);
+    await idempotency.remove(await own());
+    expect(await claim({ fingerprint: 'other' })).to.deep.equal(reused);
+    expect(await own()).to.include({ scanId: first.scanId, takenOver: true });
+  });
+
+  it('is not changed by a slow request after another one has taken it over', async () => {
+    const slow = await own();
+    await set({ leaseUntil: past() });
+    const second = await own();
+    await idempotency.remove(slow);
+    await idempotency.release(slow);
+    expect(await idempotency.restart(slow, randomUUID())).to.equal(null);
+    expect(await claim()).to.deep.include({ ok: false, reason: 'held', scanId: second.scanId });
+  });
+
+  it('gets another scan once, if the first one was abandoned', async () => {
+    await idempotency.release(await own());
+    const claimed = await own();
+    const scanId = randomUUID();
+    const restarted = await idempotency.restart(claimed, scanId);
+    expect(restarted).to.deep.equal({ ...claimed, scanId });
+    expect(await idempotency.restart(claimed, randomUUID())).to.equal(null);
+    await idempotency.release(restarted!);
+    expect(await own()).to.include({ scanId, takenOver: true });
   });
 
   it('expires after 24 hours', async () => {
-    await claim();
-    await idempotency.complete('acme', key, answer);
+    await idempotency.release(await own());
+    await own();
     const stored = await database.db.collection<{ _id: string; expiresAt: Date }>('idempotency').findOne({ _id: `acme/${key}` });
     expect(stored!.expiresAt.getTime() - Date.now()).to.be.within(24 * 3600_000 - 60_000, 24 * 3600_000 + 60_000);
     await set({ expiresAt: past() });
     const scanId = randomUUID();
-    expect(await claim({ fingerprint: 'other', scanId })).to.deep.include({ ok: true, scanId });
+    expect(await own({ fingerprint: 'other', scanId })).to.include({ scanId, takenOver: false });
   });
 
   it('is claimed by one of many simultaneous requests to two replicas', async () => {
@@ -91,7 +107,7 @@ describe('idempotency keys', () => {
         Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? idempotency : other).claim({ ...shared, scanId: randomUUID() })),
       );
       expect(claims.filter(({ ok }) => ok)).to.have.length(1);
-      expect(claims.filter((one) => !one.ok && one.reason === 'in_progress')).to.have.length(9);
+      expect(claims.filter((one) => !one.ok && one.reason === 'held')).to.have.length(9);
     }
   });
 
@@ -99,7 +115,7 @@ describe('idempotency keys', () => {
     for (const odd of ['$where', 'a.b/c', 'ż'.repeat(255), '{"$gt":""}']) {
       key = odd;
       expect((await claim({ fingerprint: '$fingerprint' })).ok).to.equal(true);
-      expect(await claim({ fingerprint: '$fingerprint' })).to.deep.equal({ ok: false, reason: 'in_progress' });
+      expect(await claim({ fingerprint: '$fingerprint' })).to.include({ ok: false, reason: 'held' });
     }
   });
 });

@@ -31,7 +31,7 @@ describe('unavailable dependencies', () => {
       const { keys, credits } = openStores(connection.db);
       const errors = await Promise.all([
         failure(connection.ping()),
-        failure(keys.list('acme')),
+        failure(keys.list('acme', { limit: 1 })),
         failure(credits.settle('acme', 'scan', 1)),
       ]);
       for (const error of errors) expect(dependencyIsDown(error), String(error)).to.equal(true);

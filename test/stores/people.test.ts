@@ -1,9 +1,14 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createKeys } from '../../stores/accounts/keys.ts';
+import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import { createKeys, type KeyPage } from '../../stores/accounts/keys.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createQueueStates } from '../../stores/submissions/queue-state.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
+import { connectMongo } from '../../stores/mongo.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { monitored, recordCommands } from '../support/mongo-commands.ts';
+import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
@@ -19,67 +24,135 @@ describe('organisations, keys and users', () => {
   describe('keys', () => {
     let now = new Date('2026-11-01T12:00:00Z');
     const keys = () => createKeys(database.db, { now: () => now });
+    before(async () => {
+      await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
+    });
 
-    it('recognises an issued key, and does not store the secret', async () => {
-      const { key, secret } = await keys().issue({ organisation: 'acme', name: 'ci', expiresAt: null });
+    it('recognises an issued key together with its organisation, and does not store the secret', async () => {
+      const { key, secret } = await issueKey(keys(), 'acme', { name: 'ci' });
+      const organisations = createOrganisations(database.db);
       expect(key).to.deep.include({ organisation: 'acme', name: 'ci', last4: secret.slice(-4), createdAt: now, lastUsedAt: null });
-      expect(await keys().recognise(secret)).to.deep.equal(key);
+      expect(await keys().recognise(secret)).to.deep.equal({ key, organisation: await organisations.find('acme') });
+      await organisations.setBlocked('acme', true);
+      expect((await keys().recognise(secret))?.organisation.blocked).to.equal(true);
+      await organisations.setBlocked('acme', false);
       const kept = JSON.stringify(await database.db.collection('keys').find().toArray());
       expect(kept).to.not.include(secret).and.not.include(secret.slice(9, 41));
     });
 
     it('rejects a key that is malformed, unknown, expired or revoked', async () => {
       const other = createKeys(database.another(), { now: () => now });
-      const { key, secret } = await keys().issue({ organisation: 'acme', name: 'a', expiresAt: new Date('2026-11-01T13:00:00Z') });
+      const { key, secret } = await issueKey(keys(), 'acme', { expiresAt: new Date('2026-11-01T13:00:00Z') });
       expect(await keys().recognise(`${secret}0`)).to.equal(null);
       expect(await keys().recognise(secret.slice(0, -1) + (secret.endsWith('0') ? '1' : '0'))).to.equal(null);
       await database.db.collection<{ _id: string }>('keys').updateOne({ _id: key.id }, { $set: { hash: 'of another' } });
       expect(await keys().recognise(secret)).to.equal(null);
 
-      const fresh = await keys().issue({ organisation: 'acme', name: 'b', expiresAt: new Date('2026-11-01T13:00:00Z') });
-      expect((await other.recognise(fresh.secret))?.id).to.equal(fresh.key.id);
+      const fresh = await issueKey(keys(), 'acme', { expiresAt: new Date('2026-11-01T13:00:00Z') });
+      expect((await other.recognise(fresh.secret))?.key.id).to.equal(fresh.key.id);
       now = new Date('2026-11-01T13:00:00Z');
       expect(await keys().recognise(fresh.secret)).to.equal(null);
 
-      const revoked = await keys().issue({ organisation: 'acme', name: 'c', expiresAt: null });
-      expect((await other.recognise(revoked.secret))?.id).to.equal(revoked.key.id);
+      const revoked = await issueKey(keys(), 'acme');
+      expect((await other.recognise(revoked.secret))?.key.id).to.equal(revoked.key.id);
       expect(await keys().revoke('acme', revoked.key.id)).to.equal(true);
       expect(await other.recognise(revoked.secret), 'on every replica at once').to.equal(null);
     });
 
-    it('lists the keys of an organisation, newest first, without revoked ones', async () => {
+    it('lists the keys of an organisation in pages, newest first, by status', async () => {
       const organisation = named('org');
       const issued = [];
-      for (const name of ['one', 'two', 'three']) {
-        now = new Date(now.getTime() + 1000);
-        issued.push((await keys().issue({ organisation, name, expiresAt: null })).key);
+      for (const name of ['one', 'two', 'three', 'four']) {
+        // The last two are issued in the same millisecond.
+        if (name !== 'four') now = new Date(now.getTime() + 1000);
+        issued.push(
+          (await issueKey(keys(), organisation, { name, expiresAt: name === 'one' ? new Date(now.getTime() + 1500) : null })).key,
+        );
       }
       expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(false);
       expect(await keys().revoke(organisation, issued[1]!.id)).to.equal(true);
       expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(false);
-      expect((await keys().list(organisation)).map((key) => key.name)).to.deep.equal(['three', 'one']);
+      const names = async (page: Partial<KeyPage>) => (await keys().list(organisation, { limit: 10, ...page })).map((key) => key.name);
+      const all = await names({});
+      expect(all.slice(0, 2)).to.have.members(['three', 'four']);
+      expect(all.slice(2)).to.deep.equal(['two', 'one']);
+      expect(await names({ status: 'live' })).to.deep.equal(all.slice(0, 2));
+      expect(await names({ status: 'revoked' })).to.deep.equal(['two']);
+      expect(await names({ status: 'expired' })).to.deep.equal(['one']);
+
+      const paged: string[] = [];
+      let after: KeyPage['after'] = null;
+      for (;;) {
+        const [key] = await keys().list(organisation, { limit: 1, after });
+        if (key === undefined) break;
+        paged.push(key.name);
+        after = { at: key.createdAt, id: key.id };
+      }
+      expect(paged).to.deep.equal(all);
     });
 
-    it('records the use of a key at most once per minute', async () => {
-      const own = keys();
-      const { key } = await own.issue({ organisation: named('org'), name: 'used', expiresAt: null });
-      const noted = async (): Promise<Date | null> => (await own.list(key.organisation))[0]!.lastUsedAt;
+    it('limits the live keys of an organisation, also if replicas issue keys at the same time', async () => {
+      const organisation = named('org');
+      const other = createKeys(database.another(), { now: () => now });
+      const expires = new Date(now.getTime() + 1000);
+      const issue = (index: number, expiresAt: Date | null = null) =>
+        (index % 2 === 0 ? keys() : other).issue({ organisation, name: String(index), expiresAt });
+      const count = (outcomes: { ok: boolean }[]) => outcomes.filter(({ ok }) => ok).length;
+      const first = await Promise.all(Array.from({ length: LIVE_KEYS_MAX + 20 }, (_, index) => issue(index, index % 2 ? expires : null)));
+      expect(count(first)).to.equal(LIVE_KEYS_MAX);
+      expect(first.find(({ ok }) => !ok)).to.deep.equal({ ok: false, reason: 'too_many_keys' });
+      const live = () => keys().list(organisation, { status: 'live', limit: 1000 });
+      expect(await live()).to.have.length(LIVE_KEYS_MAX);
+
+      // A revoked key makes room for one, expired keys for as many as they are.
+      await keys().revoke(organisation, (await live()).find((key) => key.expiresAt === null)!.id);
+      expect(count(await Promise.all(Array.from({ length: 5 }, (_, index) => issue(index))))).to.equal(1);
+      now = expires;
+      const free = LIVE_KEYS_MAX - (await live()).length;
+      expect(free).to.be.above(20);
+      expect(count(await Promise.all(Array.from({ length: free + 5 }, (_, index) => issue(index))))).to.equal(free);
+      expect(await live()).to.have.length(LIVE_KEYS_MAX);
+    });
+
+    it('rejects a key whose organisation does not exist', async () => {
+      const orphan = await issueKey(keys(), named('nobody'));
+      expect(await keys().recognise(orphan.secret)).to.equal(null);
+    });
+
+    it('records the uses of all keys in one command, and of each key at most once per minute', async () => {
+      const mongo = connectMongo({ url: monitored(database.url), logger: silentLogger });
+      const commands = recordCommands(mongo.db);
+      const updates = () => commands.filter((command) => command === 'update keys').length;
+      const counted = createKeys(mongo.db, { now: () => now });
+      const organisation = named('org');
+      const issue = () => issueKey(counted, organisation);
+      const [one, other] = [await issue(), await issue()];
+      const noted = async () => (await counted.list(organisation, { limit: 10 })).map(({ lastUsedAt }) => lastUsedAt);
       const first = now;
-      own.touch(key.id);
-      const deadline = Date.now() + 5_000;
-      while ((await noted()) === null && Date.now() < deadline) await new Promise((next) => setTimeout(next, 5));
-      expect(await noted()).to.deep.equal(first);
+      for (const { key } of [one, other, one]) counted.touch(key.id);
+      expect(await noted(), 'not during the request').to.deep.equal([null, null]);
+      await counted.flush();
+      expect(await noted()).to.deep.equal([first, first]);
+      expect(updates()).to.equal(1);
+
       now = new Date(first.getTime() + 59_000);
-      own.touch(key.id);
-      createKeys(database.db, { now: () => now }).touch(key.id);
+      counted.touch(one.key.id);
+      await counted.flush();
+      expect(updates()).to.equal(1);
+      const replica = keys();
+      replica.touch(one.key.id);
+      await replica.flush();
+      expect(await noted(), 'not by another replica either').to.deep.equal([first, first]);
+
       now = new Date(first.getTime() + 60_001);
-      own.touch(key.id);
-      while ((await noted())!.getTime() === first.getTime() && Date.now() < deadline) await new Promise((next) => setTimeout(next, 5));
-      expect(await noted()).to.deep.equal(now);
+      counted.touch(one.key.id);
+      await counted.flush();
+      expect((await noted()).filter((at) => at!.getTime() === now.getTime())).to.have.length(1);
+      await mongo.close();
     });
 
     it('issues no key to the organisation of public scans', async () => {
-      expect(await failure(keys().issue({ organisation: 'anonymous', name: 'x', expiresAt: null }))).to.be.instanceOf(RangeError);
+      expect(await failure(issueKey(keys(), 'anonymous'))).to.be.instanceOf(RangeError);
     });
   });
 

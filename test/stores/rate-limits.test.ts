@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
+import { poolIsExhausted } from '../../stores/availability.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { createRateLimits } from '../../stores/rate-limits/rate-limits.ts';
 import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
+import { monitored, recordCommands } from '../support/mongo-commands.ts';
+import { withOptions } from '../support/databases.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
@@ -123,6 +126,34 @@ describe('rate limits across replicas', () => {
     const one = rule({ limit: 60 });
     const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? a : b).admit([one])));
     expect(answers.filter((answer) => answer.ok)).to.have.length(60);
+  });
+
+  it('reads, but does not write, the rules after one that denies', async () => {
+    const mongo = connectMongo({ url: monitored(database.url), logger: silentLogger });
+    const counted = createRateLimits(mongo.db);
+    const [first, second] = [rule({ limit: 1 }), rule({ policy: 'submissions', limit: 1, windowSeconds: 600 })];
+    await counted.admit([first, second]);
+    const commands = recordCommands(mongo.db);
+    const denied = await counted.admit([first, second]);
+    expect(commands).to.deep.equal(['findAndModify limits', 'aggregate limits']);
+    // 601 if both requests are in the same millisecond: the window includes its first one, and seconds are rounded up.
+    expect(denied.ok ? 0 : denied.retryAfterSeconds, 'that of the slower rule').to.be.within(590, 601);
+    await mongo.close();
+  });
+
+  it('fails instead of counting locally if the pool has no free connection', async () => {
+    const url = withOptions(database.url, { maxPoolSize: '1', waitQueueTimeoutMS: '1' });
+    const mongo = connectMongo({ url, logger: silentLogger });
+    const fallbacks: unknown[] = [];
+    const busy = createRateLimits(mongo.db, { onFallback: (error) => fallbacks.push(error) });
+    const one = rule({ limit: 5 });
+    const outcomes = await Promise.allSettled(Array.from({ length: 200 }, () => busy.admit([one])));
+    const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
+    expect(failed.length).to.be.above(0);
+    expect(failed.every(({ reason }) => poolIsExhausted(reason))).to.equal(true);
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled' && outcome.value.ok).length).to.be.at.most(5);
+    expect(fallbacks).to.deep.equal([]);
+    await mongo.close();
   });
 
   it('fails open while the database is down: counts locally and calls onFallback', async () => {

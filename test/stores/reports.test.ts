@@ -97,7 +97,7 @@ describe('report objects', () => {
     for (const one of [...keys, other]) await put(await reports.uploadLink(one, 'application/json', 60), 'x');
     await reports.removeAll(incomingPrefix('several'));
     await reports.removeAll(incomingPrefix('several'));
-    expect(await Promise.all([...keys, other].map((one) => reports.size(one)))).to.deep.equal([null, null, null, null, 1]);
+    expect(await Promise.all([...keys, other].map((one) => reports.size(one)))).to.deep.equal([...keys.map(() => null), 1]);
   });
 
   it('signs links for one object, one method and one type', async () => {

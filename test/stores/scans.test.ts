@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
-import { createScans, ScanGivenUp, type Scans } from '../../stores/scans/scans.ts';
+import { createScans, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 import { scanRow } from '../support/scan-rows.ts';
 
-const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const later = (): Date => new Date(Date.now() + 60_000);
 const noViolations = { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 };
 
@@ -33,17 +32,74 @@ describe('read model of scans', () => {
     expect(await scans.find(randomUUID())).to.equal(null);
   });
 
-  it('discards a pending row, never an accepted one', async () => {
-    const pending = await scans.create(scanRow());
-    const accepted = await scans.create(scanRow());
-    await scans.accept(accepted.id);
-    await scans.accept(accepted.id);
-    expect(await scans.discard(pending.id)).to.equal(true);
-    expect(await scans.discard(pending.id)).to.equal(true);
-    expect(await scans.discard(accepted.id)).to.equal(false);
-    expect(await scans.find(pending.id)).to.equal(null);
-    expect((await scans.find(accepted.id))?.submission).to.equal('accepted');
-    expect(await failure(scans.accept(pending.id))).to.be.instanceOf(ScanGivenUp);
+  it('accepts a pending row once, with its reserved pages, and never abandons it afterwards', async () => {
+    const { id } = await scans.create(scanRow());
+    const first = await scans.accept(id, { pagesReserved: 3 });
+    expect(first).to.deep.include({ ok: true, won: true });
+    const row = (await scans.find(id))!;
+    expect(row).to.include({ submission: 'accepted', pagesReserved: 3 });
+    expect(await scans.accept(id, { pagesReserved: 5 })).to.deep.equal({ ok: true, won: false, row });
+    expect(await scans.abandon(id)).to.deep.equal({ ok: false, reason: 'accepted', row });
+    await scans.discard(id);
+    expect(await scans.find(id)).to.deep.equal(row);
+  });
+
+  it('abandons a pending row once, and never accepts it afterwards', async () => {
+    const { id, organisation } = await scans.create(scanRow());
+    expect(await scans.abandon(id)).to.deep.include({ ok: true, won: true });
+    expect(await scans.abandon(id)).to.deep.include({ ok: true, won: false });
+    expect(await scans.accept(id, { pagesReserved: 5 })).to.deep.equal({ ok: false, reason: 'abandoned' });
+    expect(await scans.find(id)).to.include({ submission: 'abandoned', pagesReserved: 0 });
+    expect(await scans.find(id, organisation), 'as its organisation sees it').to.equal(null);
+  });
+
+  it('decides nothing about a row that does not exist', async () => {
+    expect(await scans.accept(randomUUID(), { pagesReserved: 5 })).to.deep.equal({ ok: false, reason: 'unknown' });
+    expect(await scans.abandon(randomUUID())).to.deep.equal({ ok: false, reason: 'unknown' });
+  });
+
+  it('discards a pending row', async () => {
+    const { id } = await scans.create(scanRow());
+    await scans.discard(id);
+    await scans.discard(id);
+    expect(await scans.find(id)).to.equal(null);
+  });
+
+  it('has exactly one winner if processes accept and abandon a row at once', async () => {
+    const other = createScans(database.another());
+    for (let round = 0; round < 25; round += 1) {
+      const { id } = await scans.create(scanRow());
+      const [one, two, three, four] = await Promise.all([
+        scans.accept(id, { pagesReserved: 5 }),
+        other.abandon(id),
+        other.accept(id, { pagesReserved: 5 }),
+        scans.abandon(id),
+      ]);
+      const results = [one, two, three, four];
+      expect(results.filter((result) => result.ok && result.won)).to.have.lengthOf(1);
+      const { submission } = (await scans.find(id))!;
+      for (const result of [one, three]) expect(result.ok).to.equal(submission === 'accepted');
+      for (const result of [two, four]) expect(result.ok).to.equal(submission === 'abandoned');
+    }
+  });
+
+  it('lists the accepted scans of an organisation, newest first, in pages', async () => {
+    const organisation = randomUUID();
+    const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
+    const create = (minute: number, more: Partial<ScanRow> = {}) =>
+      scans.create(scanRow({ organisation, submission: 'accepted', createdAt: at(minute), ...more }));
+    const first = await create(1, { phase: 'done' });
+    const twins = [await create(2), await create(2)].sort((a, b) => (a.id < b.id ? 1 : -1));
+    const last = await create(3, { phase: 'done' });
+    await create(4, { submission: 'pending' });
+    await create(5, { submission: 'abandoned' });
+    await scans.create(scanRow({ submission: 'accepted', createdAt: at(6) }));
+    const ids = async (page: Parameters<Scans['list']>[1]) => (await scans.list(organisation, page)).map(({ id }) => id);
+    const all = [last.id, twins[0]!.id, twins[1]!.id, first.id];
+    expect(await ids({ limit: 10 })).to.deep.equal(all);
+    expect(await ids({ limit: 2 })).to.deep.equal(all.slice(0, 2));
+    expect(await ids({ limit: 2, after: { at: twins[0]!.createdAt, id: twins[0]!.id } })).to.deep.equal(all.slice(2));
+    expect(await ids({ limit: 10, phase: 'done' })).to.deep.equal([last.id, first.id]);
   });
 
   it('mirrors a change, raises the version once, and ignores the same change after that', async () => {
@@ -92,7 +148,7 @@ describe('read model of scans', () => {
     for (const [n, now] of shown.entries()) if (n > 0) expect(now.pages.scanned).to.be.above(shown[n - 1]!.pages.scanned);
   });
 
-  it('returns abandoned, stale and expired rows, oldest first, up to the limit', async () => {
+  it('returns pending, stale and expired rows, oldest first, up to the limit', async () => {
     const own = createScans(database.db);
     await database.db.collection('scans').deleteMany({});
     const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
@@ -101,23 +157,54 @@ describe('read model of scans', () => {
       await own.create(scanRow({ createdAt: at(9) })),
       await own.create(scanRow({ createdAt: at(2) })),
     ];
-    await own.accept(live.id);
+    await own.accept(live.id, { pagesReserved: 5 });
+    await database.db.collection<{ _id: string }>('scans').updateOne({ _id: live.id }, { $set: { updatedAt: at(2) } });
     const ended = await own.create(scanRow({ createdAt: at(0) }));
-    await own.accept(ended.id);
+    await own.accept(ended.id, { pagesReserved: 5 });
     await own.mirror(ended.id, { phase: 'canceled', finishedAt: at(5) });
 
     const ids = (rows: { id: string }[]): string[] => rows.map((row) => row.id);
-    expect(ids(await own.abandoned(at(5), 10))).to.deep.equal([old.id]);
-    expect(ids(await own.abandoned(later(), 10))).to.deep.equal([old.id, young.id]);
-    expect(ids(await own.abandoned(later(), 1))).to.deep.equal([old.id]);
+    expect(ids(await own.pending(at(5), 10))).to.deep.equal([old.id]);
+    expect(ids(await own.pending(later(), 10))).to.deep.equal([old.id, young.id]);
+    expect(ids(await own.pending(later(), 1))).to.deep.equal([old.id]);
     expect(ids(await own.stale(at(5), 10))).to.deep.equal([live.id]);
     expect(ids(await own.stale(at(1), 10))).to.deep.equal([]);
     expect(ids(await own.expired(at(6), 10))).to.deep.equal([ended.id]);
     expect(ids(await own.expired(at(5), 10))).to.deep.equal([]);
 
-    await own.forget(live.id);
-    await own.forget(ended.id);
+    for (const { id } of [live, ended]) await own.reportsRemoved(id);
+    expect(ids(await own.expired(at(6), 10))).to.deep.equal([]);
+    expect(await own.find(ended.id)).to.deep.include({ phase: 'canceled', reports: null });
+    expect(await own.find(ended.id)).to.not.have.property('reportsRemoved');
+    expect(await own.forget(at(5))).to.equal(0);
+    expect(await own.forget(later())).to.equal(1);
     expect(await own.find(ended.id)).to.equal(null);
     expect((await own.find(live.id))?.id).to.equal(live.id);
+  });
+
+  it('counts live scans that hold credits, up to a limit', async () => {
+    await database.db.collection('scans').deleteMany({});
+    const [pending, abandoned, ended, live, other] = await Promise.all(Array.from({ length: 5 }, () => scans.create(scanRow())));
+    await scans.abandon(abandoned!.id);
+    for (const { id } of [ended!, live!, other!]) await scans.accept(id, { pagesReserved: 5 });
+    await scans.mirror(ended!.id, { phase: 'failed' });
+    // A manifest that waits for credits.
+    await scans.create(scanRow({ origin: 'manifest', submission: 'accepted', pagesReserved: 0 }));
+    expect((await scans.find(pending!.id))?.submission).to.equal('pending');
+    expect(await scans.countLive(10)).to.equal(2);
+    expect(await scans.countLive(1)).to.equal(1);
+  });
+
+  it('removes only old abandoned rows', async () => {
+    const at = (hour: number): Date => new Date(Date.UTC(2026, 0, 1, hour));
+    const [old, young, pending] = [
+      await scans.create(scanRow({ createdAt: at(1) })),
+      await scans.create(scanRow({ createdAt: at(3) })),
+      await scans.create(scanRow({ createdAt: at(1) })),
+    ];
+    for (const { id } of [old, young]) await scans.abandon(id);
+    expect(await scans.removeAbandoned(at(2))).to.equal(1);
+    expect(await scans.find(old.id)).to.equal(null);
+    for (const { id } of [young, pending]) expect((await scans.find(id))?.id).to.equal(id);
   });
 });

@@ -15,13 +15,21 @@ export interface FakeApi {
   get(type: ResourceType, namespace: string, name: string): KubernetesObject | undefined;
   /** Lists of these namespaces fail with 403. */
   forbidden: Set<string>;
+  /** Lists of these paths fail with 403. */
+  refuseList: (path: string) => boolean;
+  /** Lists of these paths never answer. */
+  hangList: (path: string) => boolean;
   /** The number of open watches. */
   readonly watches: number;
   /** The writes in order, as `verb path`. */
   writes: string[];
 }
 
-/** Paths are `plural/namespace/name/subresource`. */
+/** `plural/namespace/name/subresource`, without the parts that are empty. */
+const pathOf = ({ plural }: ResourceType, namespace = '', name = '', subresource = ''): string =>
+  [plural, namespace, name, subresource].filter((part) => part !== '').join('/');
+
+/** Paths are those of `pathOf`. */
 export function createFakeApi(): FakeApi {
   const objects = new Map<string, KubernetesObject>();
   const watchers = new Set<{ prefix: string; send: (event: WatchEvent<KubernetesObject>) => void }>();
@@ -43,13 +51,13 @@ export function createFakeApi(): FakeApi {
     // The response arrives in a later turn of the event loop, as from a network.
     await Promise.resolve();
     if (verb === 'GET') {
-      if (forbidden.has(path.split('/')[1]!)) throw new KubernetesError(403, 'Forbidden', 'forbidden');
+      if (fake.hangList(path)) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
+      if (forbidden.has(path.split('/')[1]!) || fake.refuseList(path)) throw new KubernetesError(403, 'Forbidden', 'forbidden');
       const items = [...objects].filter(([key]) => key.startsWith(path)).map(([, object]) => structuredClone(object));
       return { apiVersion: 'v1', kind: 'WidgetList', metadata: { resourceVersion: String(version) }, items };
     }
     writes.push(`${verb} ${path}`);
-    const [plural, namespace, name] = path.split('/') as [string, string, string];
-    const key = `${plural}/${namespace}/${name}`;
+    const key = path.replace(/\/status$/, '');
     const current = objects.get(key) as (KubernetesObject & { status?: object }) | undefined;
     if (current === undefined) throw new KubernetesError(404, 'NotFound', 'not found');
     const { metadata, status } = body as { metadata: { resourceVersion: string }; status?: object };
@@ -80,21 +88,23 @@ export function createFakeApi(): FakeApi {
     }
   }
 
-  return {
+  const fake: FakeApi = {
+    refuseList: () => false,
+    hangList: () => false,
     connection: {
       namespace: 'default',
-      path: ({ plural }: ResourceType, namespace = '', name = '', subresource = '') =>
-        [plural, namespace, name, subresource].filter((part) => part !== '').join('/'),
+      path: pathOf,
       request,
       watch,
       close: async () => undefined,
     } as unknown as KubernetesConnection,
-    put: (type, object) => void store(`${type.plural}/${object.metadata.namespace}/${object.metadata.name}`, object),
-    get: (type, namespace, name) => objects.get(`${type.plural}/${namespace}/${name}`),
+    put: (type, object) => void store(pathOf(type, object.metadata.namespace, object.metadata.name), object),
+    get: (type, namespace, name) => objects.get(pathOf(type, namespace, name)),
     forbidden,
     get watches() {
       return watchers.size;
     },
     writes,
   };
+  return fake;
 }

@@ -7,8 +7,8 @@ import {
   type Condition,
 } from '../../core/protocol/custom-resources.ts';
 import type { Job, Pod } from '../../operator/scan/kube-types.ts';
-import type { Facts, Timeouts } from '../../operator/scan/policy/plan.ts';
-import { newReconcileState, type ReconcileState } from '../../operator/scan/reconcile-state.ts';
+import { plan, type Facts, type Timeouts } from '../../operator/scan/policy/plan.ts';
+import { newReconcileState, type ReconcileState, type Search } from '../../operator/scan/reconcile-state.ts';
 import { identityKey } from '../../operator/scan/policy/pod-identity.ts';
 import type { PodMessages, ShardMessages } from '../../operator/scan/results/pod-message-log.ts';
 
@@ -25,9 +25,12 @@ export const TIMEOUTS: Timeouts = {
   stuckMs: 120_000,
   lostPodMs: 60_000,
   lingerMs: 60_000,
+  jobTtlMs: 600_000,
   jobEndGraceMs: 5_000,
+  podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
+  vetAgainMs: 15_000,
 };
 
 export function condition(type: string, status: Condition['status'], reason: string, seconds = 60): Condition {
@@ -73,7 +76,7 @@ export function jobWith(ended?: { type: 'Complete' | 'Failed'; reason?: string; 
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name: `scan-${SCAN_ID}`, namespace: 'curbcut', uid: 'job-uid', creationTimestamp: ago(60) },
-    spec: { activeDeadlineSeconds: 630 },
+    spec: { activeDeadlineSeconds: 1830 },
     status: { conditions },
   };
 }
@@ -168,6 +171,12 @@ export function refusedAttempts(...attempts: number[]): Map<string, string> {
   return new Map(attempts.map((attempt) => [identityKey({ attempt, shard: 0 }), 'no.']));
 }
 
+/** The outcome of a current search that found results of these attempts, each in its own slot. */
+export function searched(...attempts: number[]): Search {
+  const slotOf = (attempt: number) => ({ attempt, shard: 0 });
+  return { at: NOW, found: attempts.map((attempt) => ({ stored: storedBy(attempt), slot: slotOf(attempt) })), pods: [] };
+}
+
 /** The facts that a test sets. */
 export type FactsSample = Partial<Omit<Facts, 'state'>> & { state?: Partial<ReconcileState> };
 
@@ -190,3 +199,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
 /** Facts about a launched scan whose first pod is running. */
 export const runningFacts = (more: FactsSample = {}): Facts =>
   factsOf({ scan: scanWith(launched()), job: jobWith(), pods: [runningPod(0)], ...more });
+
+/** The actions of a plan: the end's reason, else the action's name. */
+export const actionsOf = (facts: Facts): string[] =>
+  plan(facts, TIMEOUTS).actions.map((action) => (action.do === 'end' ? action.end.reason : action.do));

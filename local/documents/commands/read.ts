@@ -49,8 +49,8 @@ function aggregate(command: Doc, { store, cursors, now, database }: Session): Do
   // The first $match uses the collection's indexes.
   const first = stages[0] !== undefined && '$match' in stages[0] ? (stages[0]['$match'] as Doc) : null;
   const source = store.find(namespace)?.find(first ?? {}, now) ?? [];
-  const collection = (name: string): Doc[] => [...(store.find(`${database}.${name}`)?.all() ?? [])];
-  const docs = runStages(source, first === null ? stages : stages.slice(1), { now, collection });
+  const findIn = (name: string, filter: Doc): Doc[] => store.find(`${database}.${name}`)?.find(filter, now) ?? [];
+  const docs = runStages(source, first === null ? stages : stages.slice(1), { now, find: findIn });
   return cursors.first(namespace, docs, countOf((command['cursor'] as Doc | undefined) ?? {}, 'batchSize'));
 }
 

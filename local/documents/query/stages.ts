@@ -10,6 +10,7 @@ import type { Options } from 'mingo/types';
 import { CommandError } from '../errors.ts';
 import { evaluate } from '../expressions/expressions.ts';
 import { group } from './group.ts';
+import { isEqualityLookup, lookup, type Find } from './lookup.ts';
 import { matcher } from './match.ts';
 import { define, leaves, removeAt } from '../paths.ts';
 import { projector } from './projection.ts';
@@ -17,8 +18,8 @@ import { compare, copy, isDoc, numberType, toNumber, typeName, type Doc } from '
 
 export interface StageContext {
   now: Date;
-  /** The documents of another collection of the same database, for `$lookup`. */
-  collection?: (name: string) => Doc[];
+  /** Finds documents of another collection of the same database, for `$lookup`. Default: other collections are empty. */
+  find?: Find;
 }
 
 /** Runs a pipeline over documents without changing them. @throws CommandError */
@@ -60,6 +61,9 @@ function run(docs: readonly Doc[], name: string, operand: unknown, context: Stag
       return [...group(docs, { _id: operand, count: { $sum: 1 } }, context.now)].sort(sorter({ count: -1 }));
     case '$unwind':
       return docs.flatMap(unwound(operand));
+    case '$lookup':
+      if (isEqualityLookup(operand)) return lookup(docs, operand as Doc, context.find ?? (() => []));
+      return borrowed(docs, name, operand, context);
     default:
       return borrowed(docs, name, operand, context);
   }
@@ -163,9 +167,10 @@ const context = Context.init()
   .addQueryOps(queries);
 const MINGO_STAGES = new Set(['$lookup', '$facet', '$bucket', '$bucketAuto', '$graphLookup', '$redact', '$sample', '$unionWith']);
 
-function borrowed(docs: readonly Doc[], name: string, operand: unknown, { collection }: StageContext): Doc[] {
+function borrowed(docs: readonly Doc[], name: string, operand: unknown, { find }: StageContext): Doc[] {
   if (!MINGO_STAGES.has(name)) throw new CommandError(40324, `Unrecognized pipeline stage name: '${name}'`);
-  const options = { context, scriptEnabled: false, collectionResolver: collection } as unknown as Options;
+  const collectionResolver = find && ((other: string) => find(other, {}));
+  const options = { context, scriptEnabled: false, collectionResolver } as unknown as Options;
   try {
     return new Aggregator([{ [name]: operand } as never], options).run<Doc>(docs.map(copy));
   } catch (error) {

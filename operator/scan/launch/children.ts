@@ -1,10 +1,8 @@
 /** Creates, reads and deletes a scan's Job, Secret and pods. Each step is idempotent. */
-import type { CoreV1Event } from '@kubernetes/client-node';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { jobNameOf } from '../../../core/protocol/custom-resources.ts';
+import { SCAN_ID_LABEL, jobNameOf } from '../../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import type { Wire } from '../../../platform/kubernetes/models.ts';
-import { EVENTS, JOBS, PODS, SECRETS, essentialJob, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
+import { JOBS, PODS, SECRETS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from '../kube-types.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { InputSecret } from './secret.ts';
@@ -22,16 +20,16 @@ export class ChildRefused extends Error {
 export interface Children {
   /** Reads the scan's Job from the API server. Returns null if it has none. */
   readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
-  /** Creates the Secret. Accepts an existing one, which was created before a crash. @throws ChildRefused */
+  /** Creates the Secret. Never accepts an existing one, which anybody may have created. @throws ChildRefused; KubernetesError 409 if the name is taken */
   createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
   /** Creates the Job, or returns the existing one. @throws ChildRefused */
   createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
+  /** Lists a Job's pods on the API server. */
+  listPods(job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]>;
   /** Deletes a Job and its pods. No error if it does not exist. */
   removeJob(job: Job, signal: AbortSignal): Promise<void>;
   /** Marks a pod on a lost node as failed, as the pod garbage collector does when a node is deleted. */
   failLostPod(pod: Pod, now: Date, signal: AbortSignal): Promise<void>;
-  /** Returns the message of the Job controller's latest FailedCreate Event, or null. Never throws. */
-  podCreationError(job: Job): Promise<string | null>;
 }
 
 const isCode = (error: unknown, ...codes: number[]): error is KubernetesError =>
@@ -42,9 +40,9 @@ export function createChildren(connection: KubernetesConnection): Children {
     readJob: (scan, scanId) => readJob(connection, scan, scanId),
     createSecret: (secret, signal) => createSecret(connection, secret, signal),
     createJob: (scan, job, signal) => createJob(connection, scan, job, signal),
+    listPods: (job, scanId, signal) => listPods(connection, job, scanId, signal),
     removeJob: (job, signal) => removeJob(connection, job, signal),
     failLostPod: (pod, now, signal) => failLostPod(connection, pod, now, signal),
-    podCreationError: (job) => podCreationError(connection, job),
   };
 }
 
@@ -62,7 +60,6 @@ async function createSecret(connection: KubernetesConnection, secret: InputSecre
   try {
     await connection.request('POST', connection.path(SECRETS, secret.metadata.namespace), { body: secret, signal });
   } catch (error) {
-    if (isCode(error, 409)) return;
     if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
     throw error;
   }
@@ -75,9 +72,21 @@ async function createJob(connection: KubernetesConnection, scan: AccessibilitySc
     if (isCode(error, 400, 403, 422)) throw new ChildRefused('refused', error.message);
     if (!isCode(error, 409)) throw error;
     const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
+    if (there.metadata.uid === scan.status?.replacedJob) throw new Error(`the replaced Job ${job.metadata.name} is not deleted yet`);
     if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
     throw new ChildRefused('taken', job.metadata.name);
   }
+}
+
+async function listPods(connection: KubernetesConnection, job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]> {
+  const query = { labelSelector: `${SCAN_ID_LABEL}=${scanId}` };
+  const listing = connection.request<{ items: Pod[] }>('GET', connection.path(PODS, job.metadata.namespace), { query, signal });
+  // Without the right to list, the caches are all there is.
+  const { items } = await listing.catch((error: unknown) => {
+    if (isCode(error, 403, 404)) return { items: [] };
+    throw error;
+  });
+  return items.filter((pod) => isOwnedBy(pod, job.metadata.uid!)).map(essentialPod);
 }
 
 async function removeJob(connection: KubernetesConnection, job: Job, signal: AbortSignal): Promise<void> {
@@ -109,20 +118,5 @@ async function failLostPod(connection: KubernetesConnection, pod: Pod, now: Date
     await connection.request('PATCH', path, { contentType: 'application/merge-patch+json', body, signal });
   } catch (error) {
     if (!isCode(error, 404, 409)) throw error;
-  }
-}
-
-async function podCreationError(connection: KubernetesConnection, job: Job): Promise<string | null> {
-  try {
-    const query = { fieldSelector: `involvedObject.uid=${job.metadata.uid},reason=FailedCreate`, limit: 50 };
-    const { items } = await connection.request<{ items: Wire<CoreV1Event>[] }>('GET', connection.path(EVENTS, job.metadata.namespace), {
-      query,
-    });
-    const at = (event: Wire<CoreV1Event>) => event.lastTimestamp ?? event.eventTime ?? '';
-    const failures = items.filter((event) => event.involvedObject?.uid === job.metadata.uid && event.reason === 'FailedCreate');
-    return failures.toSorted((a, b) => at(a).localeCompare(at(b))).at(-1)?.message ?? null;
-  } catch {
-    // Without it, only the scan's message is less precise.
-    return null;
   }
 }

@@ -12,7 +12,6 @@ const settings: ScannerSettings = {
   requests: { cpu: '500m', memory: '768Mi' },
   limits: { memory: '2Gi' },
   retries: 2,
-  jobTtlSeconds: 600,
 };
 const owner = [
   {
@@ -35,7 +34,13 @@ const fromAnnotation = (name: string, annotation: string) => ({
   name,
   valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.annotations['${annotation}']` } },
 });
-const launch = (spec: object = {}) => ({ scan: scanWith(launched(), { spec }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 });
+const launch = (spec: object = {}) => ({
+  scan: scanWith(launched(), { spec }),
+  scanId: SCAN_ID,
+  organisation: 'acme',
+  seconds: 600,
+  secretName: 'scan-input',
+});
 
 describe('job', () => {
   it('has exactly the expected fields', () => {
@@ -54,8 +59,7 @@ describe('job', () => {
         completions: 1,
         parallelism: 1,
         backoffLimitPerIndex: 2,
-        activeDeadlineSeconds: 630,
-        ttlSecondsAfterFinished: 600,
+        activeDeadlineSeconds: 1830,
         podReplacementPolicy: 'Failed',
         podFailurePolicy: {
           rules: [
@@ -109,7 +113,7 @@ describe('job', () => {
               },
             ],
             volumes: [
-              { name: 'input', secret: { secretName: `scan-${SCAN_ID}-input`, defaultMode: 0o444 } },
+              { name: 'input', secret: { secretName: 'scan-input', defaultMode: 0o444 } },
               { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
               { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: '512Mi' } },
             ],
@@ -130,7 +134,7 @@ describe('job', () => {
   const template = (spec: object, more: Partial<ScannerSettings> = {}): PodTemplate =>
     (buildJob(launch(spec), { ...settings, ...more }).spec as unknown as { template: PodTemplate }).template;
 
-  it('merges the podTemplate and keeps its own labels and reserved annotations', () => {
+  it('merges the podTemplate and keeps its own labels and annotations', () => {
     const { metadata, spec } = template({
       podTemplate: {
         resources: { requests: { cpu: '2' }, limits: { memory: '4Gi', 'ephemeral-storage': '1Gi' } },
@@ -143,8 +147,6 @@ describe('job', () => {
         annotations: {
           'karpenter.sh/do-not-disrupt': 'true',
           'curbcut.dev/scan-id': 'forged',
-          'container.apparmor.security.beta.kubernetes.io/scanner': 'unconfined',
-          'batch.kubernetes.io/job-index-ignored-failure-count': '7',
         },
       },
     });
@@ -176,10 +178,11 @@ describe('job', () => {
     expect(spec['imagePullSecrets']).to.deep.equal([{ name: 'registry' }]);
   });
 
-  it("uses the installation's priority class unless the scan sets one", () => {
+  it("uses the installation's priority class, and the scan's only without one", () => {
     expect(template({}, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
     const own = { podTemplate: { priorityClassName: 'urgent' } };
-    expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'urgent' });
+    expect(template(own, { priorityClassName: 'scans' }).spec).to.include({ priorityClassName: 'scans' });
+    expect(template(own).spec).to.include({ priorityClassName: 'urgent' });
   });
 
   it('does not let a scan weaken the isolation that the installation requires', () => {
@@ -201,9 +204,10 @@ describe('job', () => {
 
 describe('secret', () => {
   const grants = {
-    uploads: [{ attempt: 0, shard: 0, export: 'https://objects/export', pdf: 'https://objects/pdf' }],
+    uploads: [{ attempt: 0, shard: 0, export: 'https://objects/export', pdf: 'https://objects/pdf', result: 'https://objects/result' }],
     messages: { url: 'nats://bus', subject: `progress.${SCAN_ID}`, jwt: 'jwt', seed: 'seed' },
     deadline: new Date('2026-03-02T10:10:00Z'),
+    uploadDeadline: new Date('2026-03-02T10:30:00Z'),
   };
   const pod = { allowTargets: ['10.0.0.0/8'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 };
   const truncated = {
@@ -229,6 +233,7 @@ describe('secret', () => {
       uploads: grants.uploads,
       messages: grants.messages,
       deadline: '2026-03-02T10:10:00.000Z',
+      uploadDeadline: '2026-03-02T10:30:00.000Z',
       allowTargets: ['10.0.0.0/8'],
       denyTargets: [],
       workers: 2,
@@ -239,7 +244,7 @@ describe('secret', () => {
     expect({ ...secret, data: {} }).to.deep.equal({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: `scan-${SCAN_ID}-input`, namespace: 'curbcut', labels, ownerReferences: owner },
+      metadata: { name: 'scan-input', namespace: 'curbcut', labels, ownerReferences: owner },
       type: 'Opaque',
       immutable: true,
       data: {},

@@ -6,7 +6,6 @@ import {
   SCAN_ID_ANNOTATION,
   SCAN_ID_LABEL,
   jobNameOf,
-  secretNameOf,
   type AccessibilityScan,
   type ObjectMeta,
 } from '../../../core/protocol/custom-resources.ts';
@@ -24,7 +23,7 @@ export interface ScannerSettings {
   imagePullSecrets: readonly string[];
   /** False: pods use user namespaces, which map container root to an unprivileged host UID. */
   hostUsers: boolean;
-  /** For scans that do not set their own. Must be lower than the service's, so that pending scanners do not block the service. */
+  /** It overrides the scan's own. Must be lower than the service's, so that pending scanners do not block the service. */
   priorityClassName?: string;
   /** A runtime with stronger isolation, such as gVisor or Kata. It overrides the scan's own. */
   runtimeClassName?: string;
@@ -34,8 +33,6 @@ export interface ScannerSettings {
   limits: Readonly<Record<string, string>>;
   /** The number of retries after crashes. */
   retries: number;
-  /** Seconds to keep a finished Job, so that its log can be read. */
-  jobTtlSeconds: number;
 }
 
 /** The scan for which the Job and the Secret are built. */
@@ -45,6 +42,8 @@ export interface Launch {
   organisation: string;
   /** Seconds from admission to the pod's deadline. */
   seconds: number;
+  /** The Secret with the pod's input. Unguessable, so that nobody can create it before the operator does. */
+  secretName: string;
 }
 
 /** Metadata of a scan's children: labels to find them, and an owner reference that deletes them with the scan. */
@@ -75,16 +74,6 @@ function childLabels(scanId: string, organisation: string): Record<string, strin
     [ORGANISATION_LABEL]: organisation,
   };
 }
-
-/**
- * Annotations that a scan may not set: those that lift the pod's confinement, because the scan's author may lack the right
- * to create such pods, and those in which the Job controller states the pod's identity.
- */
-const RESERVED =
-  /^(container\.apparmor\.security\.beta\.kubernetes\.io|container\.seccomp\.security\.alpha\.kubernetes\.io|seccomp\.security\.alpha\.kubernetes\.io|batch\.kubernetes\.io)\//;
-
-const withoutReserved = (annotations: Record<string, string> = {}): Record<string, string> =>
-  Object.fromEntries(Object.entries(annotations).filter(([name]) => !RESERVED.test(name)));
 
 /** Pods leave an unreachable node after 30 s, not after the default of 5 min, so that the scan restarts soon. */
 const NODE_LOSS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'].map((key) => ({
@@ -144,8 +133,9 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
 
 function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
   const { auth, podTemplate = {} } = launch.scan.spec;
-  const { nodeSelector, affinity, priorityClassName = settings.priorityClassName } = podTemplate;
-  // A scan may not weaken the isolation that the installation requires.
+  const { nodeSelector, affinity } = podTemplate;
+  // A scan may not weaken the isolation that the installation requires, nor be scheduled before other pods.
+  const priorityClassName = settings.priorityClassName ?? podTemplate.priorityClassName;
   const runtimeClassName = settings.runtimeClassName ?? podTemplate.runtimeClassName;
   return {
     restartPolicy: 'Never',
@@ -162,7 +152,7 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
     ...(runtimeClassName && { runtimeClassName }),
     containers: [scanner(launch, settings)],
     volumes: [
-      { name: 'input', secret: { secretName: secretNameOf(launch.scanId), defaultMode: 0o444 } },
+      { name: 'input', secret: { secretName: launch.secretName, defaultMode: 0o444 } },
       ...(auth ? [{ name: 'auth', secret: { secretName: auth.secretRef.name, defaultMode: 0o444 } }] : []),
       { name: 'tmp', emptyDir: { sizeLimit: '1Gi' } },
       // Browsers keep shared memory here; the default of 64 MiB is too small.
@@ -171,7 +161,7 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
   };
 }
 
-/** Builds the Job. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
+/** Builds the Job of a scan whose podTemplate is permitted. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const { labels, annotations } = scan.spec.podTemplate ?? {};
@@ -186,7 +176,7 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
       parallelism: SHARDS,
       backoffLimitPerIndex: settings.retries,
       activeDeadlineSeconds: seconds + JOB_MARGIN_SECONDS,
-      ttlSecondsAfterFinished: settings.jobTtlSeconds,
+      // No ttlSecondsAfterFinished: the operator deletes the Job after it has settled the scan, however late that is.
       // Prevents two pods of one shard from testing the same pages at the same time.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
@@ -198,7 +188,7 @@ export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1
       template: {
         metadata: {
           labels: { ...labels, ...childLabels(scanId, organisation) },
-          annotations: { ...withoutReserved(annotations), [SCAN_ID_ANNOTATION]: scanId },
+          annotations: { ...annotations, [SCAN_ID_ANNOTATION]: scanId },
         },
         spec: podSpec(launch, settings),
       },

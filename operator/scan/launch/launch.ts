@@ -1,4 +1,5 @@
 /** Launches a scan: issues the pod's grants and creates the Secret and the Job. Idempotent. */
+import { randomBytes } from 'node:crypto';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { MessageBus } from '../../../stores/nats.ts';
@@ -8,7 +9,7 @@ import { admittedAt, type Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pod-identity.ts';
-import { reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
+import { UPLOAD_GRACE_SECONDS, reservedPages, secondsToRun, type RunTime } from '../policy/run-time.ts';
 import type { ScanTraces } from '../traces.ts';
 import { ChildRefused, type Children } from './children.ts';
 import { buildJob, type Launch, type ScannerSettings } from './job.ts';
@@ -27,11 +28,19 @@ export interface LauncherDeps {
 
 export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
 
-/** @throws if a retry may succeed */
-export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, signal: AbortSignal) => Promise<Launched>;
+/** What earlier attempts of this process have created. */
+export interface LaunchState {
+  /** The name of the Secret that this process created, so that retries need no other. */
+  secretName: string | null;
+}
 
-/** Seconds for which upload links stay valid after the pod's deadline, because an upload may be in progress. */
+/** @throws if a retry may succeed */
+export type Launcher = (scan: AccessibilityScan, scanId: string, state: LaunchState, now: Date, signal: AbortSignal) => Promise<Launched>;
+
+/** Seconds for which upload links stay valid after the pod's last deadline, because an upload may be in progress. */
 const UPLOAD_MARGIN_SECONDS = 60;
+/** The longest validity of a presigned link that S3 accepts. */
+const LINK_MAX_SECONDS = 7 * 86_400;
 
 export function createLauncher(deps: LauncherDeps): Launcher {
   const { children, scans, reports, bus, scanner, runTime, traces } = deps;
@@ -43,28 +52,42 @@ export function createLauncher(deps: LauncherDeps): Launcher {
         ...slot,
         export: await reports.uploadLink(keys.export, 'application/json', seconds),
         pdf: await reports.uploadLink(keys.pdf, 'application/pdf', seconds),
+        result: await reports.uploadLink(keys.result, 'application/json', seconds),
       };
     });
     return Promise.all(links);
   }
 
-  return async (scan, scanId, now, signal) => {
+  /**
+   * Creates the Secret, once per process and scan. After a crash before the Job was created, the next process creates another,
+   * because only the Job tells which one counts; both are deleted with the scan.
+   */
+  async function createSecret(launch: Launch, state: LaunchState, deadline: Date, now: Date, signal: AbortSignal): Promise<void> {
+    if (state.secretName === launch.secretName) return;
+    const uploadDeadline = new Date(deadline.getTime() + UPLOAD_GRACE_SECONDS * 1000);
+    const left = Math.max(1, Math.ceil((uploadDeadline.getTime() - now.getTime()) / 1000));
+    const grants = {
+      deadline,
+      uploadDeadline,
+      uploads: await uploadLinks(launch.scanId, Math.min(left + UPLOAD_MARGIN_SECONDS, LINK_MAX_SECONDS)),
+      messages: bus.issueScanCredential(launch.scanId, uploadDeadline),
+      traceparent: traces.launched(launch.scan, launch.scanId),
+    };
+    await children.createSecret(buildSecret(launch, podInput(launch, deps.pod, grants)), signal);
+    state.secretName = launch.secretName;
+  }
+
+  return async (scan, scanId, state, now, signal) => {
     const row = await scans.find(scanId);
     if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
     const seconds = secondsToRun(reservedPages(scan), runTime);
-    const launch: Launch = { scan, scanId, organisation: row.organisation, seconds };
+    const secretName = state.secretName ?? `scan-${scanId}-${randomBytes(16).toString('hex')}`;
+    const launch: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName };
     const admitted = admittedAt(scan) ?? now;
     const deadline = new Date(admitted.getTime() + seconds * 1000);
-    const left = Math.max(1, Math.ceil((deadline.getTime() - now.getTime()) / 1000));
-    const grants = {
-      deadline,
-      uploads: await uploadLinks(scanId, left + UPLOAD_MARGIN_SECONDS),
-      messages: bus.issueScanCredential(scanId, deadline),
-      traceparent: traces.launched(scan, scanId),
-    };
     try {
       // Secret first: a pod without it waits for its volume.
-      await children.createSecret(buildSecret(launch, podInput(launch, deps.pod, grants)), signal);
+      await createSecret(launch, state, deadline, now, signal);
       return { ok: true, job: await children.createJob(scan, buildJob(launch, scanner), signal) };
     } catch (error) {
       if (!(error instanceof ChildRefused)) throw error;

@@ -6,41 +6,51 @@ import {
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
 import { judgeScanUrl, type Resolver, type TargetRules } from '../../../core/scan/targets.ts';
-import type { Credits } from '../../../stores/credits/credits.ts';
+import type { Credits, ReservationRequest } from '../../../stores/credits/credits.ts';
 import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import * as reasons from '../policy/condition-reasons.ts';
-import type { EndReason } from '../policy/condition-reasons.ts';
+import type { EndReason, WaitReason } from '../policy/condition-reasons.ts';
+import { judgePodTemplate, type PodTemplateRules } from '../policy/pod-template.ts';
 
 /** A reservation of credits must complete within this time. */
 const RESERVE_WITHIN_MS = 30_000;
 /** The age up to which a scan waits for name servers that do not answer. */
 const RESOLVE_WITHIN_MS = 120_000;
 
+/** The time for which an organisation counts as full after a refusal, so that thousands of its scans do not each ask MongoDB. */
+const FULL_FOR_MS = 1_000;
+
 export interface PreflightDeps {
-  scans: Pick<Scans, 'create' | 'find' | 'accept' | 'mirror'>;
+  scans: Pick<Scans, 'create' | 'find' | 'accept' | 'abandon' | 'mirror'>;
   credits: Pick<Credits, 'reserve'>;
   organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
   resolver: Resolver;
   apiNamespace: string;
   maxPagesLimit: number;
+  maxLiveScansPerOrganisation: number;
   targets: TargetRules;
+  podTemplate: PodTemplateRules;
   now: () => Date;
 }
 
-/** The row with the reserved pages, or the reason why the scan ends. */
-export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
+/** The row with the reserved pages, or the reason why the scan ends or has to wait without credits. */
+export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason } | { ok: false; wait: WaitReason };
 
 export interface Preflight {
   /** Returns the finalizers, and the label of the organisation that is charged, if there is one. */
   claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
-  /** Checks a scan and reserves its credits. */
-  vet(scan: AccessibilityScan, scanId: string): Promise<Vetted>;
+  /**
+   * Checks a scan and reserves its credits.
+   * @param waits whether its last reservation was refused, because its organisation had its share of live scans. It then holds none
+   */
+  vet(scan: AccessibilityScan, scanId: string, waits: boolean): Promise<Vetted>;
 }
 
 export function createPreflight(deps: PreflightDeps): Preflight {
   const { scans, organisations } = deps;
+  const shares = createShares(deps.now);
 
   const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
     metadata.namespace === deps.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
@@ -52,13 +62,16 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     // A client that may create scans in this namespace can claim a foreign scan ID.
     if (row.resource.name !== scan.metadata.name || row.resource.namespace !== scan.metadata.namespace)
       return { ok: false, end: reasons.SCAN_ID_TAKEN };
-    if (row.submission === 'pending') await scans.accept(scanId);
-    return reserve(row, deps);
+    if (row.submission === 'abandoned') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+    // The credits of an accepted scan stay held until it ends.
+    return row.submission === 'accepted' ? { ok: true, row } : acceptSubmission(row, deps);
   }
 
-  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
+  async function vetManifest(scan: AccessibilityScan, scanId: string, waits: boolean): Promise<Vetted> {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
+    const full = known && waits ? shares.refusal(known.organisation) : null;
+    if (full !== null) return full;
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
@@ -66,7 +79,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
     const judged = await judgeUrlOf(row, deps);
-    return judged.ok ? reserve(row, deps) : { ok: false, end: reasons.targetRefused(judged.message) };
+    return judged.ok ? shares.note(row.organisation, await reserve(row, deps)) : { ok: false, end: reasons.targetRefused(judged.message) };
   }
 
   return {
@@ -76,7 +89,31 @@ export function createPreflight(deps: PreflightDeps): Preflight {
       const organisation = row?.organisation ?? (await organisations.findByNamespace(scan.metadata.namespace!))?.id;
       return organisation === undefined ? { finalizers } : { finalizers, labels: { [ORGANISATION_LABEL]: organisation } };
     },
-    vet: (scan, scanId) => (cameByApi(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId)),
+    async vet(scan, scanId, waits) {
+      const vetted = await (cameByApi(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId, waits));
+      if (!vetted.ok) return vetted;
+      // The API sets no podTemplate, but others may create scans in its namespace.
+      const judged = judgePodTemplate(scan.spec.podTemplate, deps.podTemplate);
+      return judged.ok ? vetted : { ok: false, end: reasons.podTemplateRefused(judged.message) };
+    },
+  };
+}
+
+/** Remembers for a moment which organisations have their share of live scans. */
+function createShares(now: () => Date) {
+  const refused = new Map<string, { vetted: Vetted; until: number }>();
+  return {
+    /** The last refusal of an organisation that still counts as full. */
+    refusal(organisation: string): Vetted | null {
+      const last = refused.get(organisation);
+      if (last === undefined || now().getTime() < last.until) return last?.vetted ?? null;
+      refused.delete(organisation);
+      return null;
+    },
+    note(organisation: string, vetted: Vetted): Vetted {
+      if ('wait' in vetted) refused.set(organisation, { vetted, until: now().getTime() + FULL_FOR_MS });
+      return vetted;
+    },
   };
 }
 
@@ -89,21 +126,30 @@ async function judgeUrlOf(row: ScanRow, deps: PreflightDeps): ReturnType<typeof 
   return judged;
 }
 
-/**
- * Reserves the credits of a manifest, all or nothing. For a submission they are reserved already; this checks that they
- * still are, because an API that abandoned the submission has refunded them.
- */
-async function reserve(row: ScanRow, { credits, scans, now }: PreflightDeps): Promise<Vetted> {
-  const pages = row.pagesReserved > 0 ? row.pagesReserved : row.options.maxPages;
-  const deadline = new Date(now().getTime() + RESERVE_WITHIN_MS);
-  const held = await credits.reserve({ organisation: row.organisation, scanId: row.id, pages, partial: false, deadline });
-  if (!held.ok && held.reason === 'deadline_passed') {
-    if (row.origin === 'api') return { ok: false, end: reasons.SUBMISSION_ABANDONED };
-    throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
-  }
-  if (!held.ok) return { ok: false, end: reasons.insufficientCredits(pages, held.balance) };
+/** Accepts a submission with the credits that the API reserved, unless the API or the sweeper abandons it first. */
+async function acceptSubmission(row: ScanRow, { credits, scans, now }: PreflightDeps): Promise<Vetted> {
+  const held = await credits.reserve(reservationOf(row, now()));
+  const decided = held.ok ? await scans.accept(row.id, { pagesReserved: held.reserved }) : await scans.abandon(row.id);
+  if (held.ok && decided.ok) return { ok: true, row: decided.row };
+  if (!held.ok && !decided.ok && decided.reason === 'accepted') throw new Error(`scan ${row.id} was accepted without credits`);
+  return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+}
+
+/** Reserves the credits of a manifest, all or nothing. */
+async function reserve(row: ScanRow, { credits, scans, now, maxLiveScansPerOrganisation: maxLive }: PreflightDeps): Promise<Vetted> {
+  const reservation = reservationOf(row, now());
+  const held = await credits.reserve({ ...reservation, maxLive });
+  if (!held.ok && held.reason === 'too_many_live') return { ok: false, wait: reasons.tooManyLiveScans(row.organisation, maxLive) };
+  if (!held.ok && held.reason === 'deadline_passed') throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
+  if (!held.ok) return { ok: false, end: reasons.insufficientCredits(reservation.pages, held.balance) };
   const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
   return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
+}
+
+/** A repeated reservation returns the existing hold. */
+function reservationOf(row: ScanRow, now: Date): ReservationRequest {
+  const deadline = new Date(now.getTime() + RESERVE_WITHIN_MS);
+  return { organisation: row.organisation, scanId: row.id, pages: row.options.maxPages, partial: false, deadline };
 }
 
 function newRow(scan: AccessibilityScan, scanId: string, organisation: string): Parameters<Scans['create']>[0] {

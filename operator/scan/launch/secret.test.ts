@@ -5,9 +5,15 @@ import { podInput } from './secret.ts';
 describe('request ID in the pod input', () => {
   const inputOf = (annotations: Record<string, string>) =>
     podInput(
-      { scan: scanWith(launched(), { metadata: { annotations } }), scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
+      {
+        scan: scanWith(launched(), { metadata: { annotations } }),
+        scanId: SCAN_ID,
+        organisation: 'acme',
+        seconds: 600,
+        secretName: 'scan-input',
+      },
       { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
-      { uploads: [], messages: null, deadline: new Date(0) },
+      { uploads: [], messages: null, deadline: new Date(0), uploadDeadline: new Date(0) },
     );
 
   it('is the ID of the submission', () => {

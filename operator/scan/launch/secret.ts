@@ -1,6 +1,6 @@
 /** Builds the Secret with the pod's input. Its grants cover this one scan, until its deadline. Pure. */
 import type { V1Secret } from '@kubernetes/client-node';
-import { requestOf, secretNameOf } from '../../../core/protocol/custom-resources.ts';
+import { requestOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
@@ -25,8 +25,10 @@ export interface Grants {
   messages: PodInput['messages'] | null;
   /** The parent of the pod's spans, if the scan is traced. */
   traceparent?: string;
-  /** The time by which the pod must end. */
+  /** The time by which the pod must have tested its pages. */
   deadline: Date;
+  /** The time by which the pod must have stored its results. */
+  uploadDeadline: Date;
 }
 
 /** The pod's input. `maxPages` is the number of reserved pages, not the requested one. */
@@ -45,6 +47,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
     uploads: grants.uploads,
     ...(grants.messages && { messages: grants.messages }),
     deadline: grants.deadline.toISOString(),
+    uploadDeadline: grants.uploadDeadline.toISOString(),
     allowTargets: [...settings.allowTargets],
     denyTargets: [...settings.denyTargets],
     workers: settings.workers,
@@ -59,7 +62,7 @@ export function buildSecret(launch: Launch, input: PodInput): InputSecret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: ownedMeta(launch, secretNameOf(launch.scanId)),
+    metadata: ownedMeta(launch, launch.secretName),
     type: 'Opaque',
     immutable: true,
     data: { [KEY]: Buffer.from(JSON.stringify(input)).toString('base64') },

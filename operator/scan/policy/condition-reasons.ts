@@ -1,13 +1,65 @@
 /** The reasons why scans end without a result: a condition reason and an actionable message for each. */
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
+import type { PageProgress } from '../../../core/scan/counts.ts';
+import type { TerminalPhase } from '../../../core/scan/phases.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
+
+/** Every reason of the `Succeeded` condition of an ended scan, by phase. The metrics start each at 0, so that alerts see the first. */
+export const END_REASONS = {
+  done: ['Done'],
+  canceled: ['Canceled', 'Deleted'],
+  failed: [
+    'ContainerConfig',
+    'Crashed',
+    'DeadlineExceeded',
+    'GaveUp',
+    'ImagePull',
+    'InsufficientCredits',
+    'JobLost',
+    'LaunchRefused',
+    'NameTaken',
+    'NoOrganisation',
+    'NoPageTested',
+    'NoResults',
+    'OrganisationBlocked',
+    'PodForbidden',
+    'PodNotCreated',
+    'PodPending',
+    'QueueDeadline',
+    'QuotaExceeded',
+    'ResultsRefused',
+    'RobotsDisallowed',
+    'ScanIdTaken',
+    'StoreUnavailable',
+    'SignInFailed',
+    'Stuck',
+    'SubmissionAbandoned',
+    'TargetNotHtml',
+    'TargetRefused',
+    'TargetUnreachable',
+    'PodTemplateRefused',
+    'TooManyPages',
+    'Unschedulable',
+  ],
+} as const satisfies Record<TerminalPhase, readonly string[]>;
+
+export type FailureReason = (typeof END_REASONS)['failed'][number];
 
 /** The end of a scan without a result. */
 export interface EndReason {
   phase: 'failed' | 'canceled';
   /** The `Succeeded` condition's reason. */
+  reason: FailureReason | (typeof END_REASONS)['canceled'][number];
+  message: string;
+  /** The pages so far, if they are charged although there is no result. */
+  pages?: PageProgress;
+}
+
+/** Why a scan waits before it may hold credits. */
+export interface WaitReason {
+  /** The `Admitted` condition's reason. */
   reason: string;
   message: string;
 }
@@ -15,7 +67,7 @@ export interface EndReason {
 const NOT_CHARGED = 'Nothing was charged.';
 
 /** The condition reason for each failure of a pod, and the message if the pod does not send one. */
-const POD_REASONS: Readonly<Record<PodFailureReason, { reason: string; message: string }>> = {
+const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; message: string }>> = {
   target_unreachable: {
     reason: 'TargetUnreachable',
     message: 'The first page could not be loaded; check that the URL is reachable from the internet.',
@@ -38,7 +90,7 @@ export function sanitize(text: string): string {
   return line.length > MESSAGE_MAX ? `${line.slice(0, MESSAGE_MAX - 1)}…` : line;
 }
 
-const failed = (reason: string, message: string): EndReason => ({ phase: 'failed', reason, message: sanitize(message) });
+const failed = (reason: FailureReason, message: string): EndReason => ({ phase: 'failed', reason, message: sanitize(message) });
 
 /** The pod failed permanently. Uses the pod's message if it sent one. */
 export function failedPermanently(failure: PodFailed): EndReason {
@@ -47,8 +99,20 @@ export function failedPermanently(failure: PodFailed): EndReason {
   return failed(known.reason, `${message === '' ? known.message : message} ${NOT_CHARGED}`);
 }
 
-export const CANCELED: EndReason = { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${NOT_CHARGED}` };
-export const DELETED: EndReason = { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${NOT_CHARGED}` };
+/** The caller canceled the scan. The pages tested so far are charged. */
+export function canceled(pages: PageProgress): EndReason {
+  return { phase: 'canceled', reason: 'Canceled', message: `The scan was canceled. ${chargedFor(pages)}`, pages };
+}
+
+/** The resource is being deleted. It costs as much as canceling, or else deleting would be the free way to cancel. */
+export function deleted(pages: PageProgress): EndReason {
+  return { phase: 'canceled', reason: 'Deleted', message: `The scan was deleted before it ended. ${chargedFor(pages)}`, pages };
+}
+
+function chargedFor({ scanned }: PageProgress): string {
+  if (scanned === 0) return NOT_CHARGED;
+  return scanned === 1 ? 'The page tested until then was charged.' : `The ${scanned} pages tested until then were charged.`;
+}
 
 export const SUBMISSION_ABANDONED = failed(
   'SubmissionAbandoned',
@@ -79,11 +143,26 @@ export function tooManyPages(asked: number, allowed: number): EndReason {
   return failed('TooManyPages', `maxPages is ${asked}, but this installation allows ${allowed} at most. ${NOT_CHARGED}`);
 }
 
+/** The installation does not permit a part of the scan's podTemplate. */
+export function podTemplateRefused(message: string): EndReason {
+  return failed('PodTemplateRefused', `${message} ${NOT_CHARGED}`);
+}
+
 export function insufficientCredits(needed: number, balance: number): EndReason {
   return failed(
     'InsufficientCredits',
     `The scan needs ${needed} ${needed === 1 ? 'credit' : 'credits'}, but ${balance} ${balance === 1 ? 'is' : 'are'} left. Lower maxPages or add credits. ${NOT_CHARGED}`,
   );
+}
+
+export const TOO_MANY_LIVE_SCANS = 'TooManyLiveScans';
+
+/** The organisation has used up its share of the live scans. */
+export function tooManyLiveScans(organisation: string, allowed: number): WaitReason {
+  return {
+    reason: TOO_MANY_LIVE_SCANS,
+    message: `${allowed} ${allowed === 1 ? 'scan' : 'scans'} of organisation ${organisation} ${allowed === 1 ? 'is' : 'are'} in progress, which is the limit (MAX_LIVE_SCANS_PER_ORGANISATION); the scan waits until one of them ends.`,
+  };
 }
 
 export function targetRefused(message: string): EndReason {
@@ -101,7 +180,7 @@ export function timedOut(seconds: number): EndReason {
   return failed('DeadlineExceeded', `The scan did not finish within ${seconds} s; try fewer pages. ${NOT_CHARGED}`);
 }
 
-export function pendingTooLong(seconds: number, cause: { reason: string; message: string }): EndReason {
+export function pendingTooLong(seconds: number, cause: { reason: FailureReason; message: string }): EndReason {
   return failed(cause.reason, `The scanner could not start within ${seconds} s: ${cause.message} ${NOT_CHARGED}`);
 }
 
@@ -122,6 +201,13 @@ export function nameTaken(name: string): EndReason {
 /** The API server rejected the scan's Job or Secret because of a quota, an admission webhook, or a malformed podTemplate. */
 export function launchRefused(reason: string): EndReason {
   return failed('LaunchRefused', `The cluster rejected the scanner's Job: ${reason} ${NOT_CHARGED}`);
+}
+
+/** The condition reason while results cannot be read, and if they could not be read for too long. */
+export const STORE_UNAVAILABLE = 'StoreUnavailable';
+
+export function storeUnavailable(hours: number): EndReason {
+  return failed(STORE_UNAVAILABLE, `The results could not be read for ${hours} hours; submit the scan again. ${NOT_CHARGED}`);
 }
 
 export function resultsRefused(reason: string): EndReason {

@@ -1,18 +1,21 @@
 import { expect } from 'chai';
 import {
   TIMEOUTS,
+  ago,
   failedBy,
   jobWith,
   launched,
   messagesOf,
   pendingPod,
   podWith,
+  progress,
   runningFacts,
   scanWith,
+  searched,
 } from '../../../test/support/scan-samples.ts';
 import { plan, type Facts } from './plan.ts';
 
-const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.find((action) => action.do === 'end')?.end;
+const endOf = (facts: Facts) => plan(facts, TIMEOUTS).actions.flatMap((action) => ('end' in action ? action.end : []) ?? [])[0];
 
 describe('messages of failed scans', () => {
   it('state why a pod does not start', () => {
@@ -42,7 +45,12 @@ describe('messages of failed scans', () => {
   it('state how the scanner crashed', () => {
     const over = jobWith({ type: 'Failed', reason: 'FailedIndexes' });
     const status = (pod: object) =>
-      runningFacts({ job: over, scan: scanWith(launched({ attempts: 3 })), pods: [podWith(0, { phase: 'Failed', ...pod })] });
+      runningFacts({
+        job: over,
+        scan: scanWith(launched({ attempts: 3 })),
+        pods: [podWith(0, { phase: 'Failed', ...pod })],
+        state: { search: searched() },
+      });
     expect(
       endOf(status({ containerStatuses: [{ name: 'scanner', state: { terminated: { exitCode: 137, reason: 'OOMKilled' } } }] }))?.message,
     ).to.match(/3 times \(last: exit code 137, out of memory\)/);
@@ -50,7 +58,29 @@ describe('messages of failed scans', () => {
     expect(
       endOf(status({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] }))?.message,
     ).to.match(/pod disrupted: PreemptionByScheduler/);
-    expect(endOf(runningFacts({ job: over, pods: [] }))?.message).to.match(/once \(last: pod deleted\)/);
+    expect(endOf(runningFacts({ job: over, pods: [], state: { search: searched() } }))?.message).to.match(/once \(last: pod deleted\)/);
+  });
+
+  it('state what is charged for a canceled or deleted scan: the most that its status or its pods reported', () => {
+    const reported = (scanned: number) => messagesOf({ progress: progress(0, { pages: { scanned, failed: 0, total: 9 } }) });
+    const counted = launched({ pages: { requested: 5, reserved: 5, scanned: 2, failed: 0 } });
+    const canceled = scanWith(counted, { spec: { cancel: true } });
+    const deleted = scanWith(counted, { metadata: { deletionTimestamp: ago(1) } });
+    for (const [scan, reason] of [
+      [canceled, 'Canceled'],
+      [deleted, 'Deleted'],
+    ] as const) {
+      expect(endOf(runningFacts({ scan, podMessages: reported(4) }))).to.deep.include({
+        reason,
+        pages: { scanned: 4, failed: 0, total: 9 },
+      });
+      expect(endOf(runningFacts({ scan, podMessages: reported(1) }))?.message).to.match(/The 2 pages tested until then were charged\.$/);
+      // More than the reserved pages is not plausible.
+      expect(endOf(runningFacts({ scan, podMessages: reported(6) }))?.message).to.match(/The 2 pages/);
+    }
+    const fresh = scanWith(launched(), { spec: { cancel: true } });
+    expect(endOf(runningFacts({ scan: fresh, podMessages: reported(1) }))?.message).to.match(/The page tested until then was charged\.$/);
+    expect(endOf(runningFacts({ scan: fresh }))?.message).to.match(/Nothing was charged\.$/);
   });
 
   it('reduce text from a pod to one line without control characters', () => {

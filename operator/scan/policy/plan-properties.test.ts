@@ -17,6 +17,7 @@ import {
   refusedAttempts,
   runningPod,
   scanWith,
+  searched,
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
@@ -80,6 +81,7 @@ describe('plan, for arbitrary facts', () => {
     busSince: fc.constantFrom(null, secondsAgo(50)),
     state: fc
       .record({
+        search: fc.constantFrom(null, searched(), searched(0), searched(1, 5)),
         noPodSince: fc.constantFrom(null, secondsAgo(10)),
         refused: fc.uniqueArray(attempt).map((attempts) => refusedAttempts(...attempts)),
         mirrored: fc.option(fc.record({ phase, pages })),

@@ -4,93 +4,18 @@
  */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
-import { EXIT_PERMANENT, type PodStored } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
-import type { Phase } from '../../../core/scan/phases.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
-import type { EndReason } from './condition-reasons.ts';
-import { admittedAt, isPodTerminal, isPending, jobEnd, scannerState, type Job, type Pod } from '../kube-types.ts';
-import type { ReconcileState } from '../reconcile-state.ts';
-import { identityKey, identityOf } from './pod-identity.ts';
+import { admittedAt, isPodTerminal, isPending, jobEnd, type Pod } from '../kube-types.ts';
+import { act, end, type Action, type Facts, type Plan, type Timeouts } from './facts.ts';
+import { identityOf } from './pod-identity.ts';
 import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
-import { JOB_MARGIN_SECONDS, OPERATOR_MARGIN_SECONDS } from './run-time.ts';
-import { terminationMessage, type PodMessages, type FinalMessage } from '../results/pod-message-log.ts';
-import { hasEnded, type StatusPatch } from './status.ts';
+import { announcedResults, endAfterSearch, failedPermanently, isRefused, search, stored } from './results.ts';
+import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
+import { hasEnded } from './status.ts';
 
-/** The time limit of each state, in milliseconds. */
-export interface Timeouts {
-  /** From the scan's creation to its admission. */
-  queueMs: number;
-  /** From a pod's creation to its start, and from the Job's creation to its pod. */
-  pendingMs: number;
-  /** From one message of a pod to the next. */
-  stuckMs: number;
-  /** From the end of a deleted pod's grace period until its node is considered lost. */
-  lostPodMs: number;
-  /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
-  lingerMs: number;
-  /** From the end of a Job without results until the scan fails, because the pod's status arrives by another watch. */
-  jobEndGraceMs: number;
-  /** Between two writes of page counts to the status. */
-  statusEveryMs: number;
-  /** Between two writes of page counts to the read model. */
-  mirrorEveryMs: number;
-}
-
-/** The input of the plan. */
-export interface Facts {
-  scan: AccessibilityScan;
-  scanId: string;
-  now: Date;
-  /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
-  job: Job | null;
-  /** The Job's pods, ordered by attempt. */
-  pods: readonly Pod[];
-  /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
-  podCreationError: string | null;
-  podMessages: PodMessages;
-  /** The start of the current bus connection; null while disconnected. */
-  busSince: Date | null;
-  state: Readonly<ReconcileState>;
-}
-
-export type Action =
-  /** Add the finalizer, and the label of the organisation that is charged. */
-  | { do: 'claim' }
-  /** Run the preflight checks, reserve credits, and queue the scan. */
-  | { do: 'vet' }
-  /** Create the Secret and the Job. */
-  | { do: 'launch' }
-  | { do: 'observe'; status: StatusPatch }
-  | { do: 'mirror'; phase: Phase; pages: PageProgress }
-  /** Verify the pod's results and write the outcome. */
-  | { do: 'ingest'; stored: PodStored }
-  /** End the scan without a result. */
-  | { do: 'end'; end: EndReason }
-  /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */
-  | { do: 'failLostPod'; pod: Pod }
-  | { do: 'removeJob' }
-  /** Settle credits, and mirror and publish the end. */
-  | { do: 'finish' }
-  /** Remove the finalizer. */
-  | { do: 'release' }
-  /** Delete the resource. */
-  | { do: 'expire' };
-
-export interface Plan {
-  actions: Action[];
-  /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
-  wakeAfterMs: number | null;
-}
-
-/** The maximum number of attempts whose results are verified. */
-const VERIFICATIONS_MAX = 3;
-/** The interval of checks of a Job without a pod, in milliseconds, because its Events are not watched. */
-const NO_POD_CHECK_MS = 10_000;
-
-const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
-const end = (why: EndReason): Plan => act({ do: 'end', end: why });
+export type { Action, Facts, Plan, Timeouts } from './facts.ts';
 
 /** Plans the next actions, in order. Each action is idempotent. */
 export function plan(facts: Facts, timeouts: Timeouts): Plan {
@@ -100,43 +25,73 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
   if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
-  if (scan.spec.cancel === true) return end(reasons.CANCELED);
-  if (scan.status?.phase === undefined) return act({ do: 'vet' });
+  if (scan.spec.cancel === true) return end(reasons.canceled(pagesOf(facts)));
+  if (scan.status?.phase === undefined) return unvetted(facts, timeouts);
 
   const admitted = admittedAt(scan);
   if (admitted === null) return queued(scan, now, timeouts);
-  if (facts.job === null) return scan.status.jobName === undefined ? act({ do: 'launch' }) : end(reasons.JOB_LOST);
+  if (facts.job === null)
+    return scan.status.jobName === undefined && !facts.state.launched
+      ? act({ do: 'launch' })
+      : (stored(facts) ?? endAfterSearch(facts, reasons.JOB_LOST));
+  // Its successor has the same name.
+  if (facts.job.metadata.uid === scan.status.replacedJob) return act({ do: 'removeJob' });
 
   return (
     timedOut(facts, admitted) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
   );
 }
 
+/** The pages so far. The pod's messages are newer than the status, which is written less often. */
+function pagesOf({ scan, pods, podMessages, podCreationError }: Facts): PageProgress {
+  return progressOf(scan, pods, podMessages, podCreationError).pages;
+}
+
 function deleted(facts: Facts, claimed: boolean): Plan {
   // Without the settle finalizer no credits are reserved. Other controllers handle other finalizers.
   if (!claimed) return act();
-  if (!hasEnded(facts.scan)) return end(reasons.DELETED);
-  return act(...(facts.job ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
+  const { scan, job } = facts;
+  // Foreground deletion and other controllers keep the resource for a while, so its status must be right and its Job must stop.
+  // Otherwise the resource is gone at once, and garbage collection deletes the Job and its pods.
+  const stays = scan.metadata.finalizers!.some((name) => name !== SETTLE_FINALIZER);
+  if (!hasEnded(scan)) {
+    const why = reasons.deleted(pagesOf(facts));
+    return stays ? end(why) : act({ do: 'finish', end: why }, { do: 'release' });
+  }
+  return act(...(job !== null && stays ? [{ do: 'removeJob' } as const] : []), { do: 'finish' }, { do: 'release' });
 }
 
-function settled({ scan, job, now }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
+function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
   const actions: Action[] = [];
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
-  if (job !== null && jobEnd(job) === null) {
-    // Give a pod that announced its results time to exit by itself.
-    const lingers = scan.status?.phase === 'done' ? ended + timeouts.lingerMs - now.getTime() : 0;
-    if (lingers > 0) wakes.push(lingers);
+  if (job !== null) {
+    const finished = jobEnd(job);
+    // Give a pod that announced its results time to exit by itself, and keep the log of a finished Job for a while.
+    const kept =
+      finished !== null
+        ? Math.max(ended, finished.at?.getTime() ?? 0) + timeouts.jobTtlMs
+        : ended + (scan.status?.phase === 'done' ? timeouts.lingerMs : 0);
+    const left = kept - now.getTime();
+    if (left > 0) wakes.push(left);
     else actions.push({ do: 'removeJob' });
   }
   if (claimed) actions.push({ do: 'finish' }, { do: 'release' });
   const ttl = scan.spec.ttlSecondsAfterFinished;
-  if (ttl !== undefined && !claimed) {
+  if (ttl !== undefined && !claimed && !state.expired) {
     const left = ended + ttl * 1000 - now.getTime();
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'expire' });
   }
   return { actions, wakeAfterMs: soonest(wakes) };
+}
+
+/** A scan that holds no credits yet. It waits while its organisation has too many live scans. */
+function unvetted({ scan, state, now }: Facts, timeouts: Timeouts): Plan {
+  const left = dueIn(state.vettedAt, timeouts.vetAgainMs, now);
+  if (left <= 0) return act({ do: 'vet' });
+  const waiting = queued(scan, now, timeouts);
+  return waiting.wakeAfterMs === null ? waiting : { actions: [], wakeAfterMs: Math.min(left, waiting.wakeAfterMs) };
 }
 
 function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
@@ -152,42 +107,9 @@ function giveUpAt({ job }: Facts, admitted: Date): number {
 
 function timedOut(facts: Facts, admitted: Date): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts, admitted)) return null;
-  // Accept results that were stored in time, even if the operator sees them late.
-  if (storedMessages(facts).length > 0) return null;
-  return end(reasons.timedOut(facts.job!.spec!.activeDeadlineSeconds! - JOB_MARGIN_SECONDS));
-}
-
-/** The final messages of the scan's pods, latest last: from the bus, then from terminated pods. */
-function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
-  return [...[...podMessages.values()].flatMap(({ final }) => final), ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
-}
-
-function storedMessages(facts: Facts): PodStored[] {
-  return finalMessages(facts).filter((message): message is PodStored => message.kind === 'stored');
-}
-
-function failedPermanently(facts: Facts): Plan | null {
-  const gaveUp = finalMessages(facts).findLast((message) => message.kind === 'failed');
-  if (gaveUp?.kind === 'failed') return end(reasons.failedPermanently(gaveUp));
-  const last = facts.pods.at(-1);
-  if (last !== undefined && isPodTerminal(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT)
-    return end(reasons.FAILED_WITHOUT_REASON);
-  return null;
-}
-
-function stored(facts: Facts): Plan | null {
-  const { state, pods } = facts;
-  const messages = storedMessages(facts);
-  // Verification costs a download. Limit it, so that a pod cannot keep the operator busy with repeated announcements.
-  if (state.refused.size >= VERIFICATIONS_MAX) return end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
-  const unverified = messages.findLast((message) => !state.refused.has(identityKey(message)));
-  if (unverified !== undefined) return act({ do: 'ingest', stored: unverified });
-  const last = messages.at(-1);
-  if (last === undefined) return null;
-  // If a later attempt is still running, wait for its results.
-  const newest = pods.at(-1);
-  const isSuperseded = newest !== undefined && !isPodTerminal(newest) && identityOf(newest).attempt > last.attempt;
-  return isSuperseded ? null : end(reasons.resultsRefused(state.refused.get(identityKey(last))!));
+  // Accept results that were stored in time, even if the operator sees them late. Refused ones do not prolong the scan.
+  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored))) return null;
+  return endAfterSearch(facts, reasons.timedOut(secondsGiven(facts.job!.spec!.activeDeadlineSeconds)));
 }
 
 function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
@@ -196,10 +118,18 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   // The Job's end may arrive before its pod's, because they come by different watches.
   const left = (over.at?.getTime() ?? 0) + timeouts.jobEndGraceMs - facts.now.getTime();
   if (left > 0) return { actions: [], wakeAfterMs: left };
-  if (over.succeeded) return end(reasons.NO_RESULTS);
-  if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut((facts.job?.spec?.activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS));
+  const searching = search(facts);
+  if (searching !== null) return searching;
+  if (over.succeeded) return mayReplace(facts) ? act({ do: 'replaceJob' }) : end(reasons.NO_RESULTS);
+  if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut(secondsGiven(facts.job?.spec?.activeDeadlineSeconds)));
   if (over.reason === 'PodFailurePolicy') return end(reasons.FAILED_WITHOUT_REASON);
   return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
+}
+
+/** A Job is replaced once, if the deadline of its pods, which the successor has too, has not passed. */
+function mayReplace({ scan, job, now }: Facts): boolean {
+  const deadline = (admittedAt(scan)?.getTime() ?? 0) + secondsGiven(job?.spec?.activeDeadlineSeconds) * 1000;
+  return scan.status?.replacedJob === undefined && now.getTime() < deadline;
 }
 
 /** Returns why the scan has not started, and since when, or null while a pod runs. */
@@ -225,12 +155,12 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   const waits = notStarted(facts);
   if (waits !== null) {
     const left = waits.since + timeouts.pendingMs - now.getTime();
-    if (left <= 0) return end(reasons.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.problem));
-    wakes.push(left, ...(pods.length === 0 ? [NO_POD_CHECK_MS] : []));
+    if (left <= 0) return endAfterSearch(facts, reasons.pendingTooLong(Math.round(timeouts.pendingMs / 1000), waits.problem));
+    wakes.push(left);
   }
   const stuckLeft = stuckIn(facts, timeouts);
   if (stuckLeft !== null) {
-    if (stuckLeft <= 0) return end(reasons.stuck(Math.round(timeouts.stuckMs / 1000)));
+    if (stuckLeft <= 0) return endAfterSearch(facts, reasons.stuck(Math.round(timeouts.stuckMs / 1000)));
     wakes.push(stuckLeft);
   }
 
@@ -244,7 +174,8 @@ function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
   const seen = progressOf(scan, pods, podMessages, podCreationError);
   const change = statusChange(scan, seen, job!, now);
   if (change !== null) {
-    const left = change.urgent ? 0 : dueIn(state.statusAt, timeouts.statusEveryMs, now);
+    const waits = { phase: 0, pod: timeouts.podStateMs, pages: timeouts.statusEveryMs };
+    const left = dueIn(state.statusAt, waits[change.about], now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'observe', status: change.patch });
   }

@@ -39,6 +39,9 @@ export function identityKey({ attempt, shard }: PodIdentity): string {
   return `${attempt}/${shard}`;
 }
 
+/** The largest setting for the number of retries after crashes. */
+export const RETRIES_MAX = 10;
+
 /** The identities that get upload links at launch, ordered by attempt. @param retries after crashes */
 export function uploadSlots(retries: number): PodIdentity[] {
   return Array.from({ length: retries + DISRUPTIONS + 1 }, (_, attempt) =>

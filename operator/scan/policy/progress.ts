@@ -111,22 +111,26 @@ function stateOf(scan: AccessibilityScan, pods: readonly Pod[], phase: Phase, po
   return { reason: phase[0]!.toUpperCase() + phase.slice(1), message: `Pod ${pod.metadata.name} is running.` };
 }
 
-/** The part of the progress that is not in the status yet, or null. `urgent` changes are written at once. */
-export function statusChange(scan: AccessibilityScan, seen: Progress, job: Job, now: Date): { patch: StatusPatch; urgent: boolean } | null {
+/** The part of the progress that is not in the status yet, and the most important thing that it changes; null if nothing differs. */
+export function statusChange(
+  scan: AccessibilityScan,
+  seen: Progress,
+  job: Job,
+  now: Date,
+): { patch: StatusPatch; about: 'phase' | 'pod' | 'pages' } | null {
   const status = scan.status ?? {};
   const succeeded = status.conditions?.find(({ type }) => type === 'Succeeded');
   const started = seen.phase !== 'queued' && status.startTime === undefined;
   const restated = succeeded?.reason !== seen.state.reason;
-  const urgent =
-    seen.phase !== phaseOf(scan) ||
+  const moves = seen.phase !== phaseOf(scan) || started;
+  const pod =
     seen.attempts !== (status.attempts ?? 0) ||
     seen.podName !== (status.podName ?? null) ||
     job.metadata.name !== status.jobName ||
-    started ||
     restated;
   const { scanned = 0, failed = 0, requested = 0, reserved = 0 } = status.pages ?? {};
   const moved = seen.pages.scanned !== scanned || seen.pages.failed !== failed;
-  if (!urgent && !moved && succeeded?.message === seen.state.message) return null;
+  if (!moves && !pod && !moved && succeeded?.message === seen.state.message) return null;
   const patch: StatusPatch = {
     phase: seen.phase,
     observedGeneration: scan.metadata.generation,
@@ -137,5 +141,5 @@ export function statusChange(scan: AccessibilityScan, seen: Progress, job: Job, 
     conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', ...seen.state }], now),
     ...(started && { startTime: timestamp(now) }),
   };
-  return { patch, urgent };
+  return { patch, about: moves ? 'phase' : pod ? 'pod' : 'pages' };
 }

@@ -15,8 +15,10 @@ export interface RunTime {
   pageBudgetMs: number;
 }
 
-/** The Job's deadline is this much later than the pod's, so that the pod can end by itself and report it. */
-export const JOB_MARGIN_SECONDS = 30;
+/** The pod may still store its results this long after its deadline, so that a scan survives 15 minutes without the object store. */
+export const UPLOAD_GRACE_SECONDS = 1200;
+/** The Job's deadline is this much later than the pod's, so that the pod can store its results, end by itself and report it. */
+export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
 /** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
 export const OPERATOR_MARGIN_SECONDS = 30;
 
@@ -24,6 +26,11 @@ export const OPERATOR_MARGIN_SECONDS = 30;
 export function secondsToRun(pages: number, time: RunTime): number {
   const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);
   return time.pendingDeadlineSeconds + Math.min(time.maxSeconds, time.baseSeconds + forPages);
+}
+
+/** Seconds from admission to the pod's deadline, according to the deadline of the Job. */
+export function secondsGiven(activeDeadlineSeconds: number | undefined): number {
+  return Math.max(1, (activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS);
 }
 
 /** The number of pages with reserved credits, which the pod may test. */

@@ -5,7 +5,7 @@ import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf, withConditions, type ConditionUpdate } from '../../runtime/conditions.ts';
-import type { EndReason } from './condition-reasons.ts';
+import { STORE_UNAVAILABLE, type EndReason, type WaitReason } from './condition-reasons.ts';
 
 /** A merge patch of a status: null deletes a field. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
@@ -19,42 +19,55 @@ export function hasEnded(scan: AccessibilityScan): boolean {
   return isTerminal(phaseOf(scan));
 }
 
-/** The status after the credits are reserved. */
-export function queuedStatus(scan: AccessibilityScan, pages: { requested: number; reserved: number }, now: Date): StatusPatch {
+/** Why a scan waits. The position is not stated: each scan that leaves the queue would change the status of all behind it. */
+const QUEUED = { reason: 'Queued', message: 'Waiting in the queue.' };
+export const QUEUE_PAUSED = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
+
+const waitingUpdates = (why: WaitReason): ConditionUpdate[] => [
+  { type: 'Admitted', status: 'False', ...why },
+  { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: why.message },
+];
+const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
+  { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The queue has admitted the scan.' },
+  { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Creating the Job.' },
+];
+
+/** The facts that vetting determines. */
+export interface VettedFacts {
+  organisation: string;
+  pages: { requested: number; reserved: number };
+}
+
+/** The status after the credits are reserved. @param admitted whether a place was free at once */
+export function vettedStatus(scan: AccessibilityScan, { organisation, pages }: VettedFacts, admitted: boolean, now: Date): StatusPatch {
   const passed: ConditionUpdate[] = hasThresholds(scan.spec.thresholds ?? {})
     ? [{ type: 'Passed', status: 'Unknown', reason: 'Pending', message: 'The scan has not ended.' }]
     : [];
   return {
     phase: 'queued',
+    organisation,
     observedGeneration: scan.metadata.generation,
     pages: { ...pages, scanned: 0, failed: 0 },
     attempts: 0,
-    message: 'Waiting in the queue.',
-    conditions: withConditions(
-      scan,
-      [
-        { type: 'Admitted', status: 'False', reason: 'Queued', message: 'Waiting in the queue.' },
-        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: 'Waiting in the queue.' },
-        ...passed,
-      ],
-      now,
-    ),
+    message: admitted ? null : QUEUED.message,
+    conditions: withConditions(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
   };
 }
 
-/** The status of a waiting scan, with the reason. */
-export function waitingStatus(scan: AccessibilityScan, why: { reason: string; message: string }, now: Date): StatusPatch {
+/** The status of a scan that waits before it holds credits. Null if the status says so already. It has no phase, so that it is vetted again. */
+export function heldBackStatus(scan: AccessibilityScan, why: WaitReason, now: Date): StatusPatch | null {
+  const current = conditionOf(scan.status?.conditions, 'Admitted');
+  if (current?.reason === why.reason && current.message === why.message) return null;
+  return { observedGeneration: scan.metadata.generation, message: why.message, conditions: withConditions(scan, waitingUpdates(why), now) };
+}
+
+/** The status of a waiting scan after the queue was paused or resumed. */
+export function waitingStatus(scan: AccessibilityScan, paused: boolean, now: Date): StatusPatch {
+  const why = paused ? QUEUE_PAUSED : QUEUED;
   return {
     observedGeneration: scan.metadata.generation,
     message: why.message,
-    conditions: withConditions(
-      scan,
-      [
-        { type: 'Admitted', status: 'False', ...why },
-        { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: why.message },
-      ],
-      now,
-    ),
+    conditions: withConditions(scan, waitingUpdates(why), now),
   };
 }
 
@@ -63,18 +76,39 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
   return {
     observedGeneration: scan.metadata.generation,
     message: null,
-    conditions: withConditions(
-      scan,
-      [
-        { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The queue has admitted the scan.' },
-        { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Creating the Job.' },
-      ],
-      now,
-    ),
+    conditions: withConditions(scan, ADMITTED_UPDATES, now),
   };
 }
 
-/** The status of a scan that ended without a result. */
+/** The status of a scan whose results cannot be read. */
+export function outageStatus(scan: AccessibilityScan, jobName: string | undefined, now: Date): StatusPatch {
+  const message = 'The object store is unavailable; the results are read when it responds again.';
+  return {
+    observedGeneration: scan.metadata.generation,
+    ...(jobName !== undefined && { jobName }),
+    conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', reason: STORE_UNAVAILABLE, message }], now),
+  };
+}
+
+/** The status of a scan whose Job succeeded without results and is replaced. */
+export function replacedStatus(scan: AccessibilityScan, job: string, now: Date): StatusPatch {
+  const message = 'The scanner ended without results; it is started once more.';
+  return {
+    observedGeneration: scan.metadata.generation,
+    replacedJob: job,
+    jobName: null,
+    podName: null,
+    conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', reason: 'Retrying', message }], now),
+  };
+}
+
+/** Applies a patch to a scan without writing it. */
+export function withStatus(scan: AccessibilityScan, patch: StatusPatch): AccessibilityScan {
+  const status = Object.fromEntries(Object.entries({ ...scan.status, ...patch }).filter(([, value]) => value !== null));
+  return { ...scan, status: status as AccessibilityScanStatus };
+}
+
+/** The status of a scan that ended without a result. It states the pages that are charged. */
 export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
   const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
@@ -89,6 +123,7 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
     completionTime: timestamp(now),
     message: end.message,
     passed,
+    ...(end.pages && scan.status?.pages && { pages: { ...scan.status.pages, scanned: end.pages.scanned, failed: end.pages.failed } }),
     conditions: withConditions(scan, updates, now),
   };
 }
@@ -111,7 +146,13 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
   const summary = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
   const stored = toOutcomeStatus(outcome);
   const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: summary }];
-  if (passed === true) updates.push({ type: 'Passed', status: 'True', reason: 'ThresholdsMet', message: 'Every threshold is met.' });
+  if (passed === true)
+    updates.push({
+      type: 'Passed',
+      status: 'True',
+      reason: 'ThresholdsMet',
+      message: ['Every threshold is met.', message].filter(Boolean).join(' '),
+    });
   if (passed === false) updates.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
   return {
     phase: 'done',

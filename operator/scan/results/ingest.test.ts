@@ -6,14 +6,15 @@ import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/sca
 import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
 import { verifyExport } from './verify.ts';
 import { createIngestion } from './ingest.ts';
+import { createVerifier } from './verifier.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { podInput } from '../launch/secret.ts';
 
 const scan = scanWith(launched());
 const input: PodInput = podInput(
-  { scan, scanId: SCAN_ID, organisation: 'acme', seconds: 600 },
+  { scan, scanId: SCAN_ID, organisation: 'acme', seconds: 600, secretName: 'scan-input' },
   { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
-  { uploads: [], messages: null, deadline: new Date() },
+  { uploads: [], messages: null, deadline: new Date(), uploadDeadline: new Date() },
 );
 const expected = {
   scanId: SCAN_ID,
@@ -49,13 +50,14 @@ function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<R
 const stored = (bytes: Uint8Array) => ({ ...storedBy(0), export: digestOf(bytes), pdf: digestOf(PDF) });
 
 describe('ingestion', () => {
-  const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6, memoryMib: 256 };
+  const bounds = { exportMaxBytes: 64e6, pdfMaxBytes: 64e6 };
+  const verifier = createVerifier({ memoryMib: 256 });
 
   it('accepts correct results and copies them to their final keys', async () => {
     const report = reportOf(input);
     const bytes = bytesOf(report);
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
-    const ingested = await createIngestion({ reports: holding(objects), bounds }).ingest(stored(bytes), slot, expected);
+    const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested).to.deep.equal({
       ok: true,
       result: {
@@ -73,7 +75,7 @@ describe('ingestion', () => {
     const bytes = bytesOf(reportOf(input));
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
     const reports = holding(objects, () => (objects[from.export] = Buffer.from('{}')));
-    const ingested = await createIngestion({ reports, bounds }).ingest(stored(bytes), slot, expected);
+    const ingested = await createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested).to.deep.equal({ ok: false, reason: 'the results were changed while they were verified.' });
     expect(objects).not.to.have.any.keys(to.export, to.pdf);
   });
@@ -81,7 +83,7 @@ describe('ingestion', () => {
   it('does not copy refused results', async () => {
     const bytes = Buffer.from('{}');
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
-    const ingested = await createIngestion({ reports: holding(objects), bounds }).ingest(stored(bytes), slot, expected);
+    const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested.ok).to.equal(false);
     expect(objects).not.to.have.any.keys(to.export, to.pdf);
   });
@@ -89,14 +91,14 @@ describe('ingestion', () => {
   it('survives an export that exceeds its memory limit', async () => {
     const bomb = Buffer.from(`[${'[],'.repeat(8_000_000)}[]]`);
     const reports = holding({ [from.export]: bomb, [from.pdf]: PDF });
-    const ingestion = createIngestion({ reports, bounds: { ...bounds, memoryMib: 48 } });
+    const ingestion = createIngestion({ reports, bounds, verifier: createVerifier({ memoryMib: 48 }) });
     const ingested = await ingestion.ingest(stored(bomb), slot, expected);
     expect(ingested).to.deep.equal({ ok: false, reason: 'the export holds more values than its size allows.' });
   });
 
   it('throws, instead of refusing the results, while the object store is unavailable', async () => {
     const unavailable = { ...holding({}), read: () => Promise.reject(new Error('unavailable')) };
-    const ingestion = createIngestion({ reports: unavailable, bounds });
+    const ingestion = createIngestion({ reports: unavailable, bounds, verifier });
     const bytes = bytesOf(reportOf(input));
     const error = await ingestion.ingest(stored(bytes), slot, expected).then(
       () => null,

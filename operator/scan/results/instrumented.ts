@@ -1,9 +1,9 @@
 /** Measures each ingestion of a pod's results. */
 import type { OperatorMetrics } from '../../metrics.ts';
 import type { Clock } from '../../runtime/clock.ts';
-import type { Ingestion } from './ingest.ts';
+import { ResultUnwanted, type Ingestion } from './ingest.ts';
 
-export function instrumentIngestion(ingestion: Ingestion, metrics: OperatorMetrics, clock: Clock): Ingestion {
+export function instrumentIngestion(ingestion: Ingestion, metrics: Pick<OperatorMetrics, 'ingested'>, clock: Clock): Ingestion {
   return {
     async ingest(...args) {
       const start = clock.monotonic();
@@ -13,7 +13,8 @@ export function instrumentIngestion(ingestion: Ingestion, metrics: OperatorMetri
         metrics.ingested(ingested.ok ? 'accepted' : 'refused', seconds());
         return ingested;
       } catch (error) {
-        metrics.ingested('error', seconds());
+        // A scan that is canceled while its results are verified is no error.
+        if (!(error instanceof ResultUnwanted)) metrics.ingested('error', seconds());
         throw error;
       }
     },

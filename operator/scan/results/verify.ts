@@ -3,6 +3,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
+import { countPages } from '../../../core/report/coverage.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
 import { Report, type ReportPage, type TestedPage } from '../../../core/report/schema.ts';
@@ -68,8 +69,8 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
   if (tested.length > reserved) return refuse(`${tested.length} pages were tested, but credits are reserved for ${reserved}.`);
-  const untested = pages.length - tested.length;
-  if (tested.length !== announced.scanned || untested !== announced.failed) return refuse("page counts differ from the scanner's summary.");
+  const { scanned, failed } = countPages(pages);
+  if (scanned !== announced.scanned || failed !== announced.failed) return refuse("page counts differ from the scanner's summary.");
   const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
 
@@ -79,7 +80,7 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (score.value !== outcome.score || score.score_version !== derived.score.score_version)
     return refuse('the score does not follow from the pages.');
   if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
-  if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score and violations.');
+  if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
   return { ok: true, outcome, verdict };
 }

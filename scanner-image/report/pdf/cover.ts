@@ -177,7 +177,7 @@ function drawFacts(flow: Flow, parent: Element, report: Report, i18n: I18n): voi
   const { pdf } = flow;
   const { texts, format, number } = i18n;
   const facts: [string, string][] = [
-    [format(texts.nOfM, { n: report.score.pages_tested, m: report.score.pages_found }), texts.pagesTested],
+    [format(texts.nOfM, { n: report.score.pages_tested, m: report.score.pages_attempted }), texts.pagesTested],
     [number(report.counts.total), texts.violations],
     [number(report.groups.length), texts.rootCauses],
     [number(report.score.needs_review), texts.needsReview],

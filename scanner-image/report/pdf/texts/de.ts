@@ -86,6 +86,7 @@ export const de: TextsOf<'de'> = {
     crashed: 'Brachte den Browser zum Absturz',
     refused: 'Adresse nicht erlaubt',
     redirected_away: 'Leitet zu einer anderen Website weiter',
+    robots_disallowed: 'Durch robots.txt ausgeschlossen',
     sign_in_page: 'Zeigt eine Anmeldeseite',
     bot_wall: 'Vom Bot-Schutz gesperrt',
     download: 'Ist ein Download',

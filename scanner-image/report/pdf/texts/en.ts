@@ -85,6 +85,7 @@ export const en: TextsOf<'en'> = {
     crashed: 'Crashed the browser',
     refused: 'Address not allowed',
     redirected_away: 'Redirects to another site',
+    robots_disallowed: 'Disallowed by robots.txt',
     sign_in_page: 'Shows a sign-in page',
     bot_wall: 'Blocked by bot protection',
     download: 'Is a download',

@@ -89,6 +89,7 @@ export const fr: TextsOf<'fr'> = {
     crashed: 'A fait planter le navigateur',
     refused: 'Adresse non autorisée',
     redirected_away: 'Redirige vers un autre site',
+    robots_disallowed: 'Interdite par robots.txt',
     sign_in_page: 'Affiche une page de connexion',
     bot_wall: 'Bloquée par une protection anti-robots',
     download: 'Est un téléchargement',

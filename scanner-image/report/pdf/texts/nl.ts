@@ -85,6 +85,7 @@ export const nl: TextsOf<'nl'> = {
     crashed: 'Liet de browser vastlopen',
     refused: 'Adres niet toegestaan',
     redirected_away: 'Verwijst door naar een andere site',
+    robots_disallowed: 'Niet toegestaan door robots.txt',
     sign_in_page: 'Toont een inlogpagina',
     bot_wall: 'Geblokkeerd door botbescherming',
     download: 'Is een download',

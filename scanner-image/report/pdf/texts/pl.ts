@@ -90,6 +90,7 @@ export const pl: TextsOf<'pl'> = {
     crashed: 'Spowodowała awarię przeglądarki',
     refused: 'Adres niedozwolony',
     redirected_away: 'Przekierowuje do innej witryny',
+    robots_disallowed: 'Zabroniona przez robots.txt',
     sign_in_page: 'Pokazuje stronę logowania',
     bot_wall: 'Zablokowana ochroną przed botami',
     download: 'Jest plikiem do pobrania',

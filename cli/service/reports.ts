@@ -2,11 +2,11 @@
 import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
-import { causeOf, type Client } from './client.ts';
-import { CliError } from './errors.ts';
+import { causeOf } from './answers.ts';
+import { createWatchdog, type Watchdog } from './budget.ts';
+import type { Client } from './client.ts';
+import { CliError } from '../errors.ts';
 
 /** Files to save the reports to. An absent report is not saved. */
 export interface Files {
@@ -18,6 +18,8 @@ export interface Files {
 const ATTEMPTS = 3;
 const BETWEEN_ATTEMPTS_MS = 1_000;
 const DOWNLOAD_TIMEOUT_MS = 300_000;
+/** A download without any data for this time is tried again. */
+const STALLED_MS = 30_000;
 
 /** Checks that the files can be written, before any credits are spent. @throws CliError if not */
 export async function checkFiles(files: Files): Promise<void> {
@@ -42,31 +44,53 @@ export async function saveReports(client: Client, scanId: string, files: Files):
 
 async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: string): Promise<void> {
   const { signal, sleep } = client.options;
-  const part = `${file}.${process.pid}.part`;
   for (let attempt = 1; ; attempt += 1) {
-    const link = await client.reportLink(scanId, kind);
-    let why: string;
-    try {
-      // The link is presigned. Send the API key to the service only, never to the object store.
-      const response = await fetch(link, { signal: AbortSignal.any([signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
-      if (response.ok && response.body !== null) {
-        await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(part));
-        await rename(part, file);
-        return;
-      }
-      await response.body?.cancel();
-      why = `the object store answered ${response.status}`;
-    } catch (error) {
-      signal.throwIfAborted();
-      why = causeOf(error);
-    } finally {
-      await rm(part, { force: true });
-    }
-    if (attempt === ATTEMPTS)
+    const why = await download(client, await client.reportLink(scanId, kind), file);
+    if (why === null) return;
+    if (attempt === ATTEMPTS || client.budget.left() === 0)
       throw new CliError(
         `The report could not be saved to ${file}: ${why}.`,
         `Get it later with: curbcut follow ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
       );
     await sleep(BETWEEN_ATTEMPTS_MS, signal);
+  }
+}
+
+/**
+ * Downloads a presigned link. It is requested without the API key, which is for the service only, so that redirects of the
+ * object store may be followed.
+ * @returns null, or why the download failed
+ */
+async function download({ budget, options: { signal } }: Client, link: string, file: string): Promise<string | null> {
+  const part = `${file}.${process.pid}.part`;
+  budget.start();
+  const watchdog = createWatchdog(budget.limit(STALLED_MS));
+  try {
+    const response = await fetch(link, { signal: AbortSignal.any([signal, watchdog.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
+    if (response.ok && response.body !== null) {
+      await pipeline(watched(response.body, budget, watchdog), createWriteStream(part));
+      await rename(part, file);
+      budget.served();
+      return null;
+    }
+    await response.body?.cancel();
+    budget.count();
+    return `the object store answered ${response.status}`;
+  } catch (error) {
+    signal.throwIfAborted();
+    budget.count();
+    return causeOf(error);
+  } finally {
+    watchdog.stop();
+    await rm(part, { force: true });
+  }
+}
+
+async function* watched(chunks: AsyncIterable<Uint8Array>, budget: Client['budget'], watchdog: Watchdog): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    budget.served();
+    budget.start();
+    watchdog.touch();
+    yield chunk;
   }
 }

@@ -1,0 +1,71 @@
+/** Example bodies for the OpenAPI document. The tests check each against the schema of its response. */
+
+const SCAN = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
+
+const NO_FINDINGS = {
+  score: null,
+  violations_count: null,
+  violations_critical: null,
+  violations_serious: null,
+  violations_moderate: null,
+  violations_minor: null,
+};
+const FINDINGS = {
+  score: 87.5,
+  violations_count: 12,
+  violations_critical: 1,
+  violations_serious: 4,
+  violations_moderate: 5,
+  violations_minor: 2,
+};
+const REPORT_URL = `/v1/scans/${SCAN}/report`;
+const MISSED = 'The score is 87.5, below the minimum of 90.';
+
+const scanning = { scan_id: SCAN, status: 'scanning', ...NO_FINDINGS, passed: null, report_url: null, message: null };
+const passed = { scan_id: SCAN, status: 'done', ...FINDINGS, passed: true, report_url: REPORT_URL, message: null };
+const missed = { ...passed, passed: false, message: MISSED };
+const failed = { ...scanning, status: 'failed', passed: false, message: 'The first page could not be loaded. Nothing was charged.' };
+
+const key = {
+  id: '0d6d0a52-6a0b-4a43-9d7e-0e6a1f4f2b11',
+  name: 'Pipeline',
+  last4: 'XXXX',
+  created_at: '2026-03-02T10:00:00.000Z',
+  expires_at: null,
+};
+
+export const EXAMPLES = {
+  accepted: {
+    scan_id: SCAN,
+    status: 'queued',
+    status_url: `/v1/ci/scans/${SCAN}`,
+    message: 'The scan is queued.',
+    pages_requested: 5,
+    pages_reserved: 5,
+  },
+  result: { scanning, passed, missed, failed },
+  scans: {
+    data: [{ ...scanning, url: 'https://www.example.com/', submitted_at: '2026-03-02T10:00:00.000Z' }],
+    next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',
+  },
+  events: {
+    progress: { event: 'progress', status: 'scanning', scan_id: SCAN, pages_scanned: 3, pages_total: 12 },
+    complete: { event: 'complete', scan_id: SCAN, status: 'done', ...FINDINGS, passed: false, message: MISSED },
+  },
+  reportLink: { url: `https://objects.example.com/reports/scans/${SCAN}/report.pdf?X-Amz-Signature=5f0c`, expires_in: 3600 },
+  ledger: {
+    data: [
+      { id: `refund:${SCAN}`, at: '2026-03-02T10:05:00.000Z', kind: 'refund', pages: 2, balance: 97, scan_id: SCAN },
+      { id: `settle:${SCAN}`, at: '2026-03-02T10:05:00.000Z', kind: 'settle', pages: 3, balance: 95, scan_id: SCAN },
+      { id: `reserve:${SCAN}`, at: '2026-03-02T10:00:00.000Z', kind: 'reserve', pages: 5, balance: 95, scan_id: SCAN },
+      { id: 'grant:welcome', at: '2026-03-01T09:00:00.000Z', kind: 'grant', pages: 100, balance: 100, scan_id: null },
+    ],
+    next_cursor: null,
+  },
+  credits: { balance: 95, plan: 'team', setup_complete: true },
+  // Not a key: its checksum is wrong.
+  issuedKey: { ...key, key: `svc_live_${'X'.repeat(38)}` },
+  keys: { data: [{ ...key, status: 'live', last_used_at: '2026-03-02T10:05:00.000Z' }], next_cursor: null },
+  insufficientCredits: { balance: 3, pages_requested: 5 },
+  validation: { detail: [{ loc: ['body', 'max_pages'], msg: 'max_pages must be at most 500.', type: 'number.maximum' }] },
+} as const;

@@ -1,0 +1,120 @@
+/**
+ * The event streams that are open on this replica: how many there may be, and when they must end. A stream ends within
+ * seconds when its key is revoked or expires, or its organisation is blocked, and at once when the replica closes.
+ */
+import type { Logger } from '../platform/logger.ts';
+import type { Keys } from '../stores/accounts/keys.ts';
+import { STREAMS_PER_KEY, type STREAM_LIMITS } from './errors.ts';
+
+/** One organisation can have this share of a replica's streams, so that it cannot take the places of all others. */
+const ORGANISATION_SHARE = 1 / 4;
+/** How long an ended stream may take to send its last bytes, in milliseconds. A client that does not read is disconnected then. */
+const ENDING_MS = 1_000;
+
+export type Place =
+  /** `signal` aborts when the stream must end. `close` frees the place; it may be called more than once. */
+  { ok: true; signal: AbortSignal; close(): void } | { ok: false; reason: StreamLimit };
+
+/** Whose streams have reached their limit. */
+export type StreamLimit = (typeof STREAM_LIMITS)[number];
+
+export interface OpenStreams {
+  /**
+   * Takes a place for a stream of a key and its organisation.
+   * @param disconnect closes the connection of the stream
+   */
+  open(caller: { keyId: string; organisation: string }, disconnect: () => void): Place;
+  /** Ends every stream, and every stream that is opened later. */
+  end(): void;
+}
+
+export interface OpenStreamsDeps {
+  keys: Pick<Keys, 'usable'>;
+  /** The maximum number of streams. */
+  max: number;
+  /** The interval between two checks of all keys, which take one command. In milliseconds. */
+  checkMs: number;
+  logger: Logger;
+  /** Called when a stream was opened (+1) or closed (−1). */
+  onChange(change: 1 | -1): void;
+}
+
+interface Stream {
+  keyId: string;
+  organisation: string;
+  ending: AbortController;
+  disconnect(): void;
+  timer?: NodeJS.Timeout;
+}
+
+export function createOpenStreams({ keys, max, checkMs, logger, onChange }: OpenStreamsDeps): OpenStreams {
+  const streams = new Set<Stream>();
+  const perOrganisation = Math.max(STREAMS_PER_KEY, Math.ceil(max * ORGANISATION_SHARE));
+  let closing = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  function end(stream: Stream): void {
+    if (stream.ending.signal.aborted) return;
+    stream.ending.abort();
+    stream.timer = setTimeout(stream.disconnect, ENDING_MS).unref();
+  }
+
+  async function check(): Promise<void> {
+    try {
+      const checked = new Set(Array.from(streams, ({ keyId }) => keyId));
+      const usable = await keys.usable([...checked]);
+      for (const stream of streams) if (checked.has(stream.keyId) && !usable.has(stream.keyId)) end(stream);
+    } catch (error) {
+      // While the database is down the streams send nothing new. The next check repeats it.
+      logger.warn({ err: error }, 'keys of event streams not checked');
+    } finally {
+      schedule();
+    }
+  }
+
+  function schedule(): void {
+    clearTimeout(timer);
+    timer = streams.size === 0 ? undefined : setTimeout(() => void check(), checkMs).unref();
+  }
+
+  /** The limit that one more stream would exceed; null if there is room. */
+  function limitFor({ keyId, organisation }: { keyId: string; organisation: string }): StreamLimit | null {
+    let ofKey = 0;
+    let ofOrganisation = 0;
+    for (const stream of streams) {
+      if (stream.keyId === keyId) ofKey += 1;
+      if (stream.organisation === organisation) ofOrganisation += 1;
+    }
+    if (ofKey >= STREAMS_PER_KEY) return 'key';
+    if (ofOrganisation >= perOrganisation) return 'organisation';
+    return streams.size >= max ? 'replica' : null;
+  }
+
+  return {
+    open(caller, disconnect) {
+      const reason = limitFor(caller);
+      if (reason !== null) return { ok: false, reason };
+      const stream: Stream = { ...caller, ending: new AbortController(), disconnect };
+      streams.add(stream);
+      onChange(1);
+      if (streams.size === 1) schedule();
+      if (closing) end(stream);
+      return {
+        ok: true,
+        signal: stream.ending.signal,
+        close() {
+          stream.ending.abort();
+          clearTimeout(stream.timer);
+          if (!streams.delete(stream)) return;
+          onChange(-1);
+          if (streams.size === 0) schedule();
+        },
+      };
+    },
+
+    end() {
+      closing = true;
+      for (const stream of streams) end(stream);
+    },
+  };
+}

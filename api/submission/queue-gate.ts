@@ -1,0 +1,47 @@
+/** Whether the queue takes further submissions, from the state that the operator mirrors to MongoDB. */
+import type { QueueState } from '../../stores/submissions/queue-state.ts';
+import type { ApiStores } from '../dependencies.ts';
+
+/** The operator writes the state every 10 s. An older one says nothing about the number of live scans. */
+const OUTDATED_AFTER_MS = 60_000;
+
+export interface QueueGateDeps {
+  queueStates: ApiStores['queueStates'];
+  scans: Pick<ApiStores['scans'], 'countLive'>;
+  clock: () => Date;
+  maxLiveScans: number;
+  /** How long one answer is used for all submissions to this replica, in milliseconds. */
+  cacheMs: number;
+}
+
+/** Returns why the queue takes no submission now, or null. */
+export type QueueGate = () => Promise<'queue_paused' | 'queue_full' | null>;
+
+export function createQueueGate({ queueStates, scans, clock, maxLiveScans, cacheMs }: QueueGateDeps): QueueGate {
+  let cached: { until: number; answer: ReturnType<QueueGate> } | null = null;
+
+  /** Without a current state, as while the operator is down, the live rows count: submissions must not pile up without bound. */
+  function live(state: QueueState): number | Promise<number> {
+    const ageMs = clock().getTime() - state.updatedAt.getTime();
+    return ageMs > OUTDATED_AFTER_MS ? scans.countLive(maxLiveScans) : state.live;
+  }
+
+  async function look(): ReturnType<QueueGate> {
+    const state = await queueStates.read();
+    if (state.paused) return 'queue_paused';
+    return (await live(state)) >= maxLiveScans ? 'queue_full' : null;
+  }
+
+  return async () => {
+    const now = clock().getTime();
+    if (cached === null || now >= cached.until) {
+      const entry = { until: now + cacheMs, answer: look() };
+      cached = entry;
+      // An outage must not last longer than it does.
+      entry.answer.catch(() => {
+        if (cached === entry) cached = null;
+      });
+    }
+    return cached.answer;
+  };
+}

@@ -1,0 +1,32 @@
+/** `curbcut cancel ID`: cancels a scan. */
+import { isTerminal } from '../../core/scan/phases.ts';
+import { printable } from '../errors.ts';
+import type { ScanResult } from '../service/messages.ts';
+import { CANCEL_HELP } from './help.ts';
+import { COMMON_OPTIONS, connect, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+
+/** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
+export async function cancel(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+  const { values, positionals } = parse('cancel', args, COMMON_OPTIONS);
+  if (values.help) {
+    context.stdout.write(CANCEL_HELP);
+    return 0;
+  }
+  const scanId = onlyArgument('cancel', 'scan ID', positionals);
+  const output = outputOf('cancel', values, context);
+  const client = connect(context, output);
+  aftermath.hint = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
+  const { accepted, result } = await client.cancel(scanId);
+  if (values.json) context.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
+  else if (!values.quiet) context.stdout.write(`${sentenceOf(scanId, accepted, result)}\n`);
+  // A scan that has ended as canceled may be the effect of a first request whose response was lost.
+  return accepted || result.status === 'canceled' ? 0 : 1;
+}
+
+function sentenceOf(scanId: string, accepted: boolean, { status }: ScanResult): string {
+  if (status === 'canceled') return 'The scan is canceled.';
+  if (isTerminal(status)) return `The scan has already ended (${printable(status)}); nothing was canceled.`;
+  // The end is stored a moment after the scan has ended in the cluster.
+  if (!accepted) return `The scan has already ended; nothing was canceled.\nTo see how: curbcut follow ${scanId}`;
+  return `The scan is being canceled. Tested pages are charged, the other credits are released.\nTo wait for its end: curbcut follow ${scanId}`;
+}

@@ -1,0 +1,69 @@
+/** The budget of --max-wait: the total time of a command for which the service may fail to serve it. */
+
+/**
+ * The time counts from `start` on: requests without a useful response, and the waits between them. `served` stops it. The time
+ * of a scan that runs, and of requests that succeed, is not counted.
+ */
+export interface Budget {
+  readonly seconds: number;
+  /** The service owes a response from now on. Has no effect if it does already. */
+  start(): void;
+  /** The service did its part. What was not yet counted is dropped. */
+  served(): void;
+  /** Counts the time since `start`, and continues. */
+  count(): void;
+  /** Seconds that are left; at least 0. */
+  left(): number;
+  used(): number;
+  /**
+   * The time limit of one step in milliseconds: `ms`, or a share of what is left if that is less. A budget of 0 s allows no
+   * wait between attempts, but it does not limit the one attempt.
+   */
+  limit(ms: number, share?: number): number;
+}
+
+/** @param now a monotonic clock in milliseconds */
+export function createBudget(seconds: number, now: () => number): Budget {
+  let counted = 0;
+  let since: number | null = null;
+  const used = (): number => (counted + (since === null ? 0 : now() - since)) / 1000;
+  const left = (): number => Math.max(0, seconds - used());
+  return {
+    seconds,
+    start: () => void (since ??= now()),
+    served: () => void (since = null),
+    count() {
+      if (since === null) return;
+      const at = now();
+      counted += at - since;
+      since = at;
+    },
+    left,
+    used,
+    limit: (ms, share = 1) => (seconds === 0 ? ms : Math.max(1, Math.floor(Math.min(ms, left() * 1000 * share)))),
+  };
+}
+
+/** Aborts if `touch` is not called in time. */
+export interface Watchdog {
+  readonly signal: AbortSignal;
+  /** Starts the time again; with `ms`, a new limit. */
+  touch(ms?: number): void;
+  stop(): void;
+}
+
+export function createWatchdog(ms: number): Watchdog {
+  const controller = new AbortController();
+  const bark = (): void => controller.abort(new DOMException('no data in time', 'TimeoutError'));
+  let limit = ms;
+  let timer = setTimeout(bark, limit);
+  return {
+    signal: controller.signal,
+    touch(next = limit) {
+      limit = next;
+      clearTimeout(timer);
+      timer = setTimeout(bark, limit);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,107 @@
+/** Requests with the API key: to the service only, and again if they failed for a time, within the budget of --max-wait. */
+import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
+import type { Budget } from './budget.ts';
+import { CliError, ServiceUnavailable, printable } from '../errors.ts';
+
+export interface RequestOptions {
+  baseUrl: string;
+  apiKey: string;
+  /** Sent as User-Agent. */
+  version: string;
+  /** Called before each wait with its reason and length. */
+  onWait?: (why: string, seconds: number) => void;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  signal: AbortSignal;
+}
+
+export interface Requests {
+  /**
+   * Sends one request with the API key. Follows no redirect.
+   * @throws CliError if the service redirects
+   */
+  send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response>;
+  /**
+   * Sends a request and retries temporary failures. The request must be idempotent.
+   * @throws ServiceUnavailable if the budget is used up
+   */
+  ask(path: string, init?: RequestInit): Promise<Answer>;
+}
+
+/** A request without a response is sent again after this time. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+const FIRST_BACK_OFF_SECONDS = 0.5;
+const LAST_BACK_OFF_SECONDS = 8;
+/** Statuses to retry. A 409 is retried only if it has a `Retry-After`. */
+const TEMPORARY = new Set([408, 429, 500, 502, 503, 504]);
+
+export function createRequests(options: RequestOptions, budget: Budget): Requests {
+  async function send(path: string, init: RequestInit & { signal: AbortSignal }): Promise<Response> {
+    const address = `${options.baseUrl.replace(/\/+$/, '')}${path}`;
+    const response = await fetch(address, {
+      ...init,
+      // fetch would send the API key to the other origin. `manual`, unlike `error`, says which one it is.
+      redirect: 'manual',
+      headers: {
+        'X-API-Key': options.apiKey,
+        'User-Agent': `curbcut/${options.version}`,
+        Accept: 'application/json',
+        ...(init.headers as Record<string, string> | undefined),
+      },
+    });
+    if (response.status !== 0 && (response.status < 300 || response.status > 399)) return response;
+    await response.body?.cancel();
+    throw redirected(response, address, options.baseUrl);
+  }
+
+  async function attempt(path: string, init: RequestInit): Promise<{ answer: Answer | null; why: string }> {
+    try {
+      const signal = AbortSignal.any([options.signal, AbortSignal.timeout(budget.limit(REQUEST_TIMEOUT_MS))]);
+      const answer = await readAnswer(await send(path, { ...init, signal }));
+      return { answer, why: reasonOf(answer) };
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (error instanceof CliError) throw error;
+      return { answer: null, why: `${options.baseUrl} cannot be reached (${causeOf(error)})` };
+    }
+  }
+
+  async function ask(path: string, init: RequestInit = {}): Promise<Answer> {
+    for (let attempts = 1; ; attempts += 1) {
+      budget.start();
+      const { answer, why } = await attempt(path, init);
+      if (answer !== null && !isTemporary(answer)) {
+        budget.served();
+        return answer;
+      }
+      budget.count();
+      const asked = answer?.retryAfterSeconds ?? null;
+      const seconds = asked ?? Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
+      if (seconds > budget.left() || budget.left() === 0)
+        throw new ServiceUnavailable(answer !== null, `${why}.`, gaveUp(budget, attempts, asked));
+      options.onWait?.(why, seconds);
+      await options.sleep(seconds * 1000, options.signal);
+      budget.count();
+    }
+  }
+
+  return { send, ask };
+}
+
+const isTemporary = ({ status, retryAfterSeconds }: Answer): boolean =>
+  TEMPORARY.has(status) || (status === 409 && retryAfterSeconds !== null);
+
+function gaveUp(budget: Budget, attempts: number, asked: number | null): string {
+  if (asked !== null && asked > budget.seconds) return `It asks to wait ${Math.ceil(asked)} s, longer than --max-wait ${budget.seconds}.`;
+  const wait = asked === null ? '' : `; it asks to wait another ${Math.ceil(asked)} s`;
+  return `Gave up after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} and ${Math.round(budget.used())} s without service (--max-wait ${budget.seconds})${wait}.`;
+}
+
+function redirected(response: Response, address: string, baseUrl: string): CliError {
+  const location = response.headers.get('location');
+  const target = location !== null && URL.canParse(location, address) ? new URL(location, address) : null;
+  const where = target === null ? 'elsewhere' : `to ${target.origin === new URL(address).origin ? target.href : target.origin}`;
+  return new CliError(
+    `${baseUrl} redirects ${printable(where)} (${response.status}). Redirects are not followed, because they would carry the API key there.`,
+    'If that is your Curbcut service, set CURBCUT_URL to its address.',
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Keeps the number of ended resources of each organisation bounded. The API's resources live on for an hour, so that people can
+ * inspect them; at its rate limit, one organisation would keep 3,600 of them and more. Results are stored elsewhere.
+ */
+import { SCAN_ID_ANNOTATION, SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { PeriodicTask } from '../runtime/manager.ts';
+import { organisationOf } from '../queue/admission.ts';
+import { hasEnded } from '../scan/policy/status.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
+
+export interface EndedScansDeps {
+  scanClient: Pick<ScanClient, 'list' | 'remove'>;
+  apiNamespace: string;
+  /** The maximum number of ended resources per organisation. */
+  keep: number;
+  /** The pause between two runs, in milliseconds. */
+  everyMs: number;
+}
+
+export function createEndedScansTask({ scanClient, apiNamespace, keep, everyMs }: EndedScansDeps): PeriodicTask {
+  return {
+    name: 'remove ended scans',
+    everyMs,
+    async run(signal) {
+      for (const scan of endedInExcess(scanClient.list(), keep, apiNamespace)) {
+        signal.throwIfAborted();
+        await scanClient.remove(scan, signal);
+      }
+    },
+  };
+}
+
+/** Returns all but the newest `keep` settled resources that the API created, per organisation, oldest first. Pure. */
+export function endedInExcess(scans: readonly AccessibilityScan[], keep: number, apiNamespace: string): AccessibilityScan[] {
+  const settled = scans.filter((scan) => cameByApi(scan, apiNamespace) && isSettled(scan));
+  return [...Map.groupBy(settled, organisationOf).values()].flatMap((own) =>
+    own.length <= keep ? [] : own.toSorted(byCompletion).slice(0, own.length - keep),
+  );
+}
+
+/** Manifests can contain the annotation, but the API also sets a TTL. Resources without a TTL are kept until people delete them. */
+function cameByApi({ metadata, spec }: AccessibilityScan, apiNamespace: string): boolean {
+  const isSubmission = metadata.namespace === apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
+  return isSubmission && spec.ttlSecondsAfterFinished !== undefined;
+}
+
+function isSettled(scan: AccessibilityScan): boolean {
+  const { deletionTimestamp, finalizers = [] } = scan.metadata;
+  return hasEnded(scan) && deletionTimestamp === undefined && !finalizers.includes(SETTLE_FINALIZER);
+}
+
+function byCompletion(a: AccessibilityScan, b: AccessibilityScan): number {
+  const at = ({ status }: AccessibilityScan) => status?.completionTime ?? '';
+  return at(a).localeCompare(at(b)) || a.metadata.uid!.localeCompare(b.metadata.uid!);
+}

@@ -1,0 +1,38 @@
+/** The places of running scans: how many are taken, by whom, and whether an organisation may take another. */
+
+export interface Limits {
+  maxRunning: number;
+  maxRunningPerOrganisation: number;
+  /** The maximum number of admitted scans of an organisation whose pod has not started, because they may never start. */
+  maxStartingPerOrganisation: number;
+}
+
+interface Counts {
+  running: number;
+  /** The running scans whose pod has not started yet. */
+  starting: number;
+}
+
+export interface Places extends Counts {
+  readonly limits: Limits;
+  readonly organisations: Map<string, Counts>;
+}
+
+export function noPlaces(limits: Limits): Places {
+  return { limits, running: 0, starting: 0, organisations: new Map() };
+}
+
+export function hasPlace({ limits, running, organisations }: Places, organisation: string): boolean {
+  const own = organisations.get(organisation) ?? { running: 0, starting: 0 };
+  return running < limits.maxRunning && own.running < limits.maxRunningPerOrganisation && own.starting < limits.maxStartingPerOrganisation;
+}
+
+/** Counts a running scan, without a check of the limits. */
+export function takePlace(places: Places, organisation: string, started: boolean): void {
+  const own = places.organisations.get(organisation) ?? { running: 0, starting: 0 };
+  places.organisations.set(organisation, own);
+  for (const counts of [places, own]) {
+    counts.running += 1;
+    if (!started) counts.starting += 1;
+  }
+}

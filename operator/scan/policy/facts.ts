@@ -1,0 +1,92 @@
+/** The input and the output of a scan's plan. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { PageProgress } from '../../../core/scan/counts.ts';
+import type { Phase } from '../../../core/scan/phases.ts';
+import type { Job, Pod } from '../kube-types.ts';
+import type { AnnouncedResult, ReconcileState } from '../reconcile-state.ts';
+import type { PodMessages } from '../results/pod-message-log.ts';
+import type { EndReason } from './condition-reasons.ts';
+import type { StatusPatch, VerifiedResult } from './status.ts';
+
+/** The time limit of each state, in milliseconds. */
+export interface Timeouts {
+  /** From the scan's creation to its admission. */
+  queueMs: number;
+  /** From a pod's creation to its start, and from the Job's creation to its pod. */
+  pendingMs: number;
+  /** From one message of a pod to the next. */
+  stuckMs: number;
+  /** From the end of a deleted pod's grace period until its node is considered lost. */
+  lostPodMs: number;
+  /** From the end of a completed scan to the deletion of its Job, so that the pod can exit by itself. */
+  lingerMs: number;
+  /** From the end of a finished Job to its deletion, so that its log can be read. */
+  jobTtlMs: number;
+  /** From the end of a Job without results until the scan fails, because the pod's status arrives by another watch. */
+  jobEndGraceMs: number;
+  /** From one write of the status to the next, if only the pod's state differs, so that a pod that starts soon needs none. */
+  podStateMs: number;
+  /** Between two writes of page counts to the status. */
+  statusEveryMs: number;
+  /** Between two writes of page counts to the read model. */
+  mirrorEveryMs: number;
+  /** Between two checks whether a scan that waits without credits may hold them. */
+  vetAgainMs: number;
+}
+
+/** The input of the plan. */
+export interface Facts {
+  scan: AccessibilityScan;
+  scanId: string;
+  now: Date;
+  /** Null only if the Job does not exist: the gatherer asks the API server if the status names one. */
+  job: Job | null;
+  /** The Job's pods, ordered by attempt. */
+  pods: readonly Pod[];
+  /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
+  podCreationError: string | null;
+  podMessages: PodMessages;
+  /** The start of the current bus connection; null while disconnected. */
+  busSince: Date | null;
+  state: Readonly<ReconcileState>;
+}
+
+export type Action =
+  /** Add the finalizer, and the label of the organisation that is charged. */
+  | { do: 'claim' }
+  /** Run the preflight checks, reserve credits, and queue the scan. */
+  | { do: 'vet' }
+  /** Create the Secret and the Job. */
+  | { do: 'launch' }
+  | { do: 'observe'; status: StatusPatch }
+  | { do: 'mirror'; phase: Phase; pages: PageProgress }
+  /** Start to look for results and pods that no message and no watch has reported. */
+  | { do: 'search' }
+  /** Start to verify a pod's results. */
+  | { do: 'ingest'; result: AnnouncedResult }
+  /** Report that results cannot be read. */
+  | { do: 'reportOutage' }
+  /** Write the outcome of verified results. */
+  | { do: 'complete'; result: VerifiedResult }
+  /** Record that the Job is replaced by a new one. */
+  | { do: 'replaceJob' }
+  /** End the scan without a result. */
+  | { do: 'end'; end: EndReason }
+  /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */
+  | { do: 'failLostPod'; pod: Pod }
+  | { do: 'removeJob' }
+  /** Settle credits, and mirror and publish the end. `end` is an end that the status does not state, because the resource is being deleted. */
+  | { do: 'finish'; end?: EndReason }
+  /** Remove the finalizer. */
+  | { do: 'release' }
+  /** Delete the resource. */
+  | { do: 'expire' };
+
+export interface Plan {
+  actions: Action[];
+  /** The delay until the next plan if no event arrives, in milliseconds; null waits for an event. */
+  wakeAfterMs: number | null;
+}
+
+export const act = (...actions: Action[]): Plan => ({ actions, wakeAfterMs: null });
+export const end = (why: EndReason): Plan => act({ do: 'end', end: why });

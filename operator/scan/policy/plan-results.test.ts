@@ -1,0 +1,206 @@
+import { expect } from 'chai';
+import {
+  actionsOf,
+  condition,
+  endedPod,
+  factsOf,
+  failedBy,
+  jobWith,
+  launched,
+  messagesOf,
+  refusedAttempts,
+  runningFacts,
+  runningPod,
+  scanWith,
+  searched,
+  secondsAgo,
+  storedBy,
+} from '../../../test/support/scan-samples.ts';
+import type { ReconcileState } from '../reconcile-state.ts';
+import type { Facts } from './plan.ts';
+import { OUTAGE_MAX_MS } from './results.ts';
+import { JOB_MARGIN_SECONDS } from './run-time.ts';
+
+const VERIFYING: ReconcileState['task'] = { do: 'verify', stored: storedBy(0), slot: { attempt: 0, shard: 0 } };
+const VERIFIED: ReconcileState['verified'] = {
+  outcome: {
+    score: 90,
+    violations: { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 },
+    pages: { scanned: 2, failed: 0, total: 2 },
+  },
+  verdict: { passed: null, message: null },
+  export: storedBy(0).export,
+  pdf: storedBy(0).pdf,
+};
+const unavailable = scanWith(
+  launched({ conditions: [condition('Admitted', 'True', 'Admitted'), condition('Succeeded', 'Unknown', 'StoreUnavailable')] }),
+);
+
+describe('plan for results and failures', () => {
+  const table: [string, Facts, string[]][] = [
+    // permanent failure
+    ['permanent failure in a bus message', runningFacts({ podMessages: messagesOf({ final: [failedBy(0)] }) }), ['TargetNotHtml']],
+    ['permanent failure in the termination message', runningFacts({ pods: [endedPod(0, 42, failedBy(0))] }), ['TargetNotHtml']],
+    ['exit code 42 without a message', runningFacts({ pods: [endedPod(0, 42)] }), ['search']],
+    ['exit code 42 without a message, nothing found', runningFacts({ pods: [endedPod(0, 42)], state: { search: searched() } }), ['GaveUp']],
+    ['permanent failure of a later attempt', runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }) }), ['search']],
+    [
+      'permanent failure of a later attempt, nothing found',
+      runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }), state: { search: searched() } }),
+      ['TargetNotHtml'],
+    ],
+    [
+      'permanent failure of a later attempt, an earlier one stored results',
+      runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }), state: { search: searched(0) } }),
+      ['ingest'],
+    ],
+    [
+      'permanent failure of a later attempt, results of an earlier one refused',
+      runningFacts({ podMessages: messagesOf({ final: [failedBy(1)] }), state: { search: searched(0), refused: refusedAttempts(0) } }),
+      ['TargetNotHtml'],
+    ],
+    [
+      'exit code 42 with a message about another scan',
+      runningFacts({ pods: [endedPod(0, 42, { ...failedBy(0), scanId: 'other' })], state: { search: searched() } }),
+      ['GaveUp'],
+    ],
+    ['permanent failure, but killed before exit code 42', runningFacts({ pods: [endedPod(0, 137, failedBy(0))] }), ['observe', 'mirror']],
+    [
+      'permanent failure, then stored results',
+      runningFacts({ podMessages: messagesOf({ final: [failedBy(0), storedBy(0)] }) }),
+      ['TargetNotHtml'],
+    ],
+    // stored results
+    ['results stored, in a bus message', runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }) }), ['ingest']],
+    ['results stored, in the termination message', runningFacts({ pods: [endedPod(0, 0, storedBy(0))] }), ['ingest']],
+    ['results stored, then killed', runningFacts({ pods: [endedPod(0, 137, storedBy(0))] }), ['ingest']],
+    [
+      'results stored, Job failed',
+      runningFacts({ job: jobWith({ type: 'Failed', reason: 'FailedIndexes' }), pods: [endedPod(0, 1, storedBy(0))] }),
+      ['ingest'],
+    ],
+    [
+      'results refused',
+      runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { refused: refusedAttempts(0) } }),
+      ['ResultsRefused'],
+    ],
+    [
+      'results refused, another attempt stored results',
+      runningFacts({ podMessages: messagesOf({ final: [storedBy(0), storedBy(1)] }), state: { refused: refusedAttempts(0) } }),
+      ['ingest'],
+    ],
+    [
+      'results refused, a later attempt is running',
+      runningFacts({
+        pods: [endedPod(0, 1), runningPod(1)],
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['observe', 'mirror'],
+    ],
+    [
+      'results refused for too many attempts',
+      runningFacts({
+        podMessages: messagesOf({ final: [storedBy(3)] }),
+        state: { refused: refusedAttempts(0, 1, 2) },
+      }),
+      ['ResultsRefused'],
+    ],
+    // work on results in progress
+    ['results are being verified', runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { task: VERIFYING } }), []],
+    [
+      'results are verified',
+      runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { verified: VERIFIED } }),
+      ['complete'],
+    ],
+    [
+      'results of one attempt are verified, another one stored results',
+      runningFacts({ podMessages: messagesOf({ final: [storedBy(0), storedBy(1)] }), state: { verified: VERIFIED } }),
+      ['complete'],
+    ],
+    [
+      'results cannot be read',
+      runningFacts({
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { task: VERIFYING, outageSince: secondsAgo(1) },
+      }),
+      ['reportOutage'],
+    ],
+    [
+      'results cannot be read, which is reported',
+      runningFacts({
+        scan: unavailable,
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { task: VERIFYING, outageSince: secondsAgo(OUTAGE_MAX_MS / 1000 - 1) },
+      }),
+      [],
+    ],
+    [
+      'results could not be read for too long',
+      runningFacts({
+        scan: unavailable,
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { task: VERIFYING, outageSince: secondsAgo(OUTAGE_MAX_MS / 1000) },
+      }),
+      ['StoreUnavailable'],
+    ],
+    [
+      'results cannot be searched, Job deleted',
+      factsOf({ scan: unavailable, state: { task: VERIFYING, outageSince: secondsAgo(900) } }),
+      [],
+    ],
+    [
+      'results cannot be read, canceled',
+      runningFacts({
+        scan: scanWith(launched(), { spec: { cancel: true } }),
+        podMessages: messagesOf({ final: [storedBy(0)] }),
+        state: { task: VERIFYING, outageSince: secondsAgo(900) },
+      }),
+      ['Canceled'],
+    ],
+    // ended Job
+    ['Job ended just now', runningFacts({ job: jobWith({ type: 'Complete', seconds: 1 }), pods: [endedPod(0, 0)] }), []],
+    ['Job ended without results', runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)] }), ['search']],
+    [
+      'Job ended without results, results found',
+      runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)], state: { search: searched(0) } }),
+      ['ingest'],
+    ],
+    [
+      'Job ended without results, nothing found',
+      runningFacts({ job: jobWith({ type: 'Complete' }), pods: [endedPod(0, 0)], state: { search: searched() } }),
+      ['replaceJob'],
+    ],
+    [
+      'Job ended without results beyond the deadline of its pods, nothing found',
+      runningFacts({
+        job: { ...jobWith({ type: 'Complete' }), spec: { activeDeadlineSeconds: JOB_MARGIN_SECONDS + 60 } },
+        pods: [endedPod(0, 0)],
+        state: { search: searched() },
+      }),
+      ['NoResults'],
+    ],
+    [
+      'second Job ended without results, nothing found',
+      runningFacts({
+        scan: scanWith(launched({ replacedJob: 'first-job-uid' })),
+        job: jobWith({ type: 'Complete' }),
+        pods: [endedPod(0, 0)],
+        state: { search: searched() },
+      }),
+      ['NoResults'],
+    ],
+    [
+      'Job failed after all retries',
+      runningFacts({ job: jobWith({ type: 'Failed', reason: 'FailedIndexes' }), pods: [endedPod(0, 1)], state: { search: searched() } }),
+      ['Crashed'],
+    ],
+    [
+      'Job failed by podFailurePolicy',
+      runningFacts({ job: jobWith({ type: 'Failed', reason: 'PodFailurePolicy' }), pods: [], state: { search: searched() } }),
+      ['GaveUp'],
+    ],
+  ];
+  for (const [what, facts, actions] of table)
+    it(`${what}: ${actions.join(', ') || 'no action'}`, () => expect(actionsOf(facts)).to.deep.equal(actions));
+});

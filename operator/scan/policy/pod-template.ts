@@ -1,0 +1,90 @@
+/**
+ * Which parts of a scan's `podTemplate` the installation permits. The operator creates Jobs for authors who may lack the right
+ * to create pods, so it must not do for them what an administrator has not permitted. Pure.
+ */
+import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+
+export const POD_TEMPLATE_FIELDS = [
+  'resources',
+  'nodeSelector',
+  'tolerations',
+  'affinity',
+  'priorityClassName',
+  'runtimeClassName',
+  'labels',
+  'annotations',
+] as const;
+export type PodTemplateField = (typeof POD_TEMPLATE_FIELDS)[number];
+
+/** The installation's settings for `podTemplate`. */
+export interface PodTemplateRules {
+  allow: readonly PodTemplateField[];
+  /** The highest request or limit of each resource, as Kubernetes quantities. Other resources are refused. */
+  maxResources: { cpu: string; memory: string };
+}
+
+export type PodTemplateJudgement = { ok: true } | { ok: false; message: string };
+
+const SETTING_OF: Readonly<Record<string, string>> = { cpu: 'POD_TEMPLATE_MAX_CPU', memory: 'POD_TEMPLATE_MAX_MEMORY' };
+
+/**
+ * Labels and annotations that no installation can permit: the operator, the Job controller and NetworkPolicies identify pods by
+ * them, or they lift the pod's confinement.
+ */
+const RESERVED =
+  /^(job-name|controller-uid|(app\.kubernetes\.io|curbcut\.dev|batch\.kubernetes\.io|container\.apparmor\.security\.beta\.kubernetes\.io|container\.seccomp\.security\.alpha\.kubernetes\.io|seccomp\.security\.alpha\.kubernetes\.io)\/.*)$/;
+
+const refused = (message: string): PodTemplateJudgement => ({ ok: false, message });
+
+export function judgePodTemplate(template: AccessibilityScanSpec['podTemplate'], rules: PodTemplateRules): PodTemplateJudgement {
+  if (template === undefined) return { ok: true };
+  for (const field of Object.keys(template) as PodTemplateField[])
+    if (!rules.allow.includes(field))
+      return refused(`podTemplate.${field} is not permitted; an administrator can permit it with POD_TEMPLATE_ALLOW.`);
+  for (const field of ['labels', 'annotations'] as const)
+    for (const name of Object.keys(template[field] ?? {}))
+      if (RESERVED.test(name)) return refused(`podTemplate.${field} must not contain ${name}, which is reserved.`);
+  for (const field of ['requests', 'limits'] as const)
+    for (const [resource, quantity] of Object.entries(template.resources?.[field] ?? {})) {
+      const path = `podTemplate.resources.${field}.${resource}`;
+      const judged = judgeQuantity(path, resource, quantity, rules.maxResources);
+      if (!judged.ok) return judged;
+      if (field === 'limits' && amountOf(quantity) === 0) return refused(`${path} is ${quantity}, which Kubernetes reads as no limit.`);
+    }
+  return { ok: true };
+}
+
+function judgeQuantity(path: string, resource: string, quantity: string, max: PodTemplateRules['maxResources']): PodTemplateJudgement {
+  if (resource !== 'cpu' && resource !== 'memory') return refused(`${path} is not permitted; only cpu and memory are.`);
+  const amount = amountOf(quantity);
+  if (amount === null) return refused(`${path} is ${quantity}, which is not a quantity.`);
+  if (amount > amountOf(max[resource])!)
+    return refused(`${path} is ${quantity}, more than the ${max[resource]} that ${SETTING_OF[resource]} allows.`);
+  return { ok: true };
+}
+
+const FACTORS: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  '': 1,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+/** Reads a non-negative Kubernetes quantity, such as 500m, 2Gi or 1e9. Returns null if it is malformed. */
+export function amountOf(quantity: string): number | null {
+  const [, digits, suffix = '', exponent] = /^\+?(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?$/.exec(quantity) ?? [];
+  if (digits === undefined) return null;
+  return Number(digits) * FACTORS[suffix]! * 10 ** Number(exponent ?? 0);
+}

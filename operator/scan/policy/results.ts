@@ -1,0 +1,110 @@
+/** Decides about the results and the failures that a scan's pods report, and about results that no message announced. Pure. */
+import { EXIT_PERMANENT } from '../../../core/protocol/pod-messages.ts';
+import { isPodTerminal, isPending, jobEnd, scannerState, type Job } from '../kube-types.ts';
+import { terminationMessage, type FinalMessage } from '../results/pod-message-log.ts';
+import * as reasons from './condition-reasons.ts';
+import type { EndReason } from './condition-reasons.ts';
+import { conditionOf } from '../../runtime/conditions.ts';
+import type { AnnouncedResult, Search } from '../reconcile-state.ts';
+import { act, end, type Action, type Facts, type Plan } from './facts.ts';
+import { identityKey, identityOf } from './pod-identity.ts';
+import { attemptsSoFar } from './progress.ts';
+
+/** The maximum number of attempts whose results are verified. */
+const VERIFICATIONS_MAX = 3;
+/** The time for which a search for results is current, in milliseconds. */
+const SEARCH_FRESH_MS = 30_000;
+/** The longest outage of the object store that a scan with results survives, in milliseconds. */
+export const OUTAGE_MAX_MS = 6 * 3_600_000;
+/** The interval of checks while results are searched or verified, in milliseconds. Their end is an event of its own. */
+const TASK_CHECK_MS = 30_000;
+
+/** The final messages of the scan's pods, latest last: from the bus, then from terminated pods. */
+function finalMessages({ podMessages, pods, scanId }: Facts): FinalMessage[] {
+  return [...[...podMessages.values()].flatMap(({ final }) => final), ...pods.flatMap((pod) => terminationMessage(pod, scanId) ?? [])];
+}
+
+/**
+ * The results of the scan's pods, the most credible last: a pod has links for all slots, so found results of an attempt that
+ * is known to have had a pod are verified before those of other attempts, and announced results before both.
+ */
+export function announcedResults(facts: Facts): AnnouncedResult[] {
+  const { attempts } = attemptsSoFar(facts.scan.status, facts.pods);
+  const found = facts.state.search?.found ?? [];
+  return [
+    ...found.filter(({ stored }) => stored.attempt >= attempts),
+    ...found.filter(({ stored }) => stored.attempt < attempts),
+    ...finalMessages(facts).flatMap((stored) => (stored.kind === 'stored' ? [{ stored }] : [])),
+  ];
+}
+
+export function failedPermanently(facts: Facts): Plan | null {
+  const gaveUp = finalMessages(facts).findLast((message) => message.kind === 'failed');
+  if (gaveUp?.kind === 'failed') {
+    const why = reasons.failedPermanently(gaveUp);
+    if (gaveUp.attempt === 0) return end(why);
+    // An earlier attempt may have stored its results and died before Kubernetes saw it succeed.
+    const earlier = announcedResults(facts).some(({ stored }) => stored.attempt < gaveUp.attempt && !isRefused(facts, stored));
+    return earlier ? null : endAfterSearch(facts, why);
+  }
+  const last = facts.pods.at(-1);
+  if (last !== undefined && isPodTerminal(last) && scannerState(last).terminated?.exitCode === EXIT_PERMANENT)
+    return announcedResults(facts).length > 0 ? null : endAfterSearch(facts, reasons.FAILED_WITHOUT_REASON);
+  return null;
+}
+
+export function stored(facts: Facts): Plan | null {
+  const { state, pods } = facts;
+  const results = announcedResults(facts);
+  if (state.verified !== null) return act({ do: 'complete', result: state.verified });
+  // Verification costs a download. Limit it, so that a pod cannot keep the operator busy with repeated announcements.
+  if (state.refused.size >= VERIFICATIONS_MAX) return end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
+  const unverified = results.findLast((result) => !isRefused(facts, result.stored));
+  if (unverified !== undefined) return startOnce(facts, { do: 'ingest', result: unverified });
+  const last = results.at(-1)?.stored;
+  if (last === undefined) return null;
+  // If a later attempt is still running, wait for its results.
+  const newest = pods.at(-1);
+  const isSuperseded = newest !== undefined && !isPodTerminal(newest) && identityOf(newest).attempt > last.attempt;
+  return isSuperseded ? null : end(reasons.resultsRefused(state.refused.get(identityKey(last))!));
+}
+
+export function isRefused({ state }: Facts, stored: AnnouncedResult['stored']): boolean {
+  return state.refused.has(identityKey(stored));
+}
+
+/** Ends the scan, but first searches for results that no message announced: messages and pods may be gone before they are seen. */
+export function endAfterSearch(facts: Facts, why: EndReason): Plan {
+  return search(facts) ?? end(why);
+}
+
+/** Searches for results that are unknown. Returns null if that has just been done. */
+export function search(facts: Facts): Plan | null {
+  return needsSearch(facts) ? startOnce(facts, { do: 'search' }) : null;
+}
+
+/** Starts work on results, or waits for its end. While the object store is down, the scan says so and waits. */
+function startOnce(facts: Facts, action: Action): Plan {
+  const { scan, now, state } = facts;
+  if (state.task === null) return act(action);
+  if (state.outageSince !== null) {
+    const left = state.outageSince.getTime() + OUTAGE_MAX_MS - now.getTime();
+    if (left <= 0) return end(reasons.storeUnavailable(OUTAGE_MAX_MS / 3_600_000));
+    if (conditionOf(scan.status?.conditions, 'Succeeded')?.reason !== reasons.STORE_UNAVAILABLE) return act({ do: 'reportOutage' });
+  }
+  return { actions: [], wakeAfterMs: TASK_CHECK_MS };
+}
+
+/** A search before the Job's end may have missed the last upload. An end in the future comes from another clock. */
+function isOlderThanEnd({ at }: Search, job: Job | null, now: Date): boolean {
+  const ended = (job && jobEnd(job)?.at) ?? null;
+  return ended !== null && ended <= now && at < ended;
+}
+
+/** Returns whether pods may have stored results that are unknown. */
+function needsSearch({ state: { search }, job, pods, now }: Facts): boolean {
+  if (search !== null && now.getTime() - search.at.getTime() < SEARCH_FRESH_MS && !isOlderThanEnd(search, job, now)) return false;
+  const oldest = pods[0];
+  const noneHasRun = oldest !== undefined && identityOf(oldest).attempt === 0 && pods.every(isPending);
+  return !noneHasRun;
+}

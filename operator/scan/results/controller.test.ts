@@ -1,0 +1,112 @@
+import { expect } from 'chai';
+import { NO_TRACER } from '../../../platform/tracing.ts';
+import { NOW, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
+import { createReconcileStates } from '../reconcile-state.ts';
+import { createScanTraces } from '../traces.ts';
+import { createResultsController } from './controller.ts';
+import type { Ingested } from './ingest.ts';
+import { LARGE_EXPORT_BYTES } from './verifier.ts';
+
+describe('results controller', () => {
+  /** A controller whose verifications end when the test ends them. */
+  function controllerOf() {
+    const states = createReconcileStates();
+    const enqueued: string[] = [];
+    const started: { scanId: string; end: (ingested: Ingested) => void; fail: (error: Error) => void }[] = [];
+    const scan = (name: string, phase: 'scanning' | 'canceled' = 'scanning') =>
+      scanWith(launched({ phase }), { metadata: { name, uid: name, namespace: 'team' } });
+    const scans = new Map(['a', 'b', 'c'].map((name) => [name, scan(name)]));
+    const controller = createResultsController({
+      scanClient: { get: (_namespace, name) => scans.get(name) },
+      states,
+      children: { listPods: async () => [] },
+      reports: { read: async () => ({ ok: false, reason: 'missing' }) },
+      ingestion: {
+        ingest: (stored) =>
+          new Promise<Ingested>((end, fail) => {
+            started.push({ scanId: stored.scanId, end, fail });
+          }),
+      },
+      verifier: { start: () => undefined, stop: () => undefined },
+      traces: createScanTraces({ tracer: NO_TRACER }),
+      apiNamespace: 'curbcut',
+      enqueueScan: (key) => enqueued.push(key),
+      now: () => NOW,
+    });
+    const { signal } = new AbortController();
+    return {
+      states,
+      scans,
+      started,
+      enqueued,
+      end: (name: string) => scans.set(name, scan(name, 'canceled')),
+      announce(name: string, bytes: number) {
+        const stored = { ...storedBy(0), scanId: name, export: { bytes, sha256: 'a'.repeat(64) } };
+        states.of(name).task = { do: 'verify', stored, slot: { attempt: 0, shard: 0 } };
+      },
+      async run(name: string) {
+        const facts = await controller.gather(`team/${name}`, signal);
+        const plan = controller.plan(facts!);
+        return plan.actions.length === 0 ? null : controller.execute(plan, facts!, signal);
+      },
+    };
+  }
+  const REFUSED: Ingested = { ok: false, reason: 'no.' };
+
+  it('verifies large exports one at a time, and smaller ones meanwhile', async () => {
+    const { announce, run, started } = controllerOf();
+    announce('a', LARGE_EXPORT_BYTES + 1);
+    announce('b', LARGE_EXPORT_BYTES + 1);
+    announce('c', LARGE_EXPORT_BYTES);
+    const running = [run('a')];
+    expect(await run('b')).to.have.property('requeueAfterMs');
+    running.push(run('c'));
+    await Promise.resolve();
+    expect(started.map(({ scanId }) => scanId)).to.deep.equal(['a', 'c']);
+    for (const { end } of started) end(REFUSED);
+    await Promise.all(running);
+    const last = run('b');
+    await Promise.resolve();
+    expect(started).to.have.length(3);
+    started[2]!.end(REFUSED);
+    await last;
+  });
+
+  it('stores the outcome and enqueues the scan', async () => {
+    const { announce, run, started, states, enqueued } = controllerOf();
+    announce('a', 10);
+    const running = run('a');
+    await Promise.resolve();
+    started[0]!.end(REFUSED);
+    await running;
+    expect(states.of('a').task).to.equal(null);
+    expect([...states.of('a').refused]).to.deep.equal([['0/0', 'no.']]);
+    expect(enqueued).to.deep.equal(['team/a']);
+  });
+
+  it('keeps the task and notes the outage if the object store is down', async () => {
+    const { announce, run, started, states, enqueued } = controllerOf();
+    announce('a', 10);
+    const running = run('a');
+    await Promise.resolve();
+    started[0]!.fail(new Error('connect ECONNREFUSED'));
+    expect(await running!.catch((error: Error) => error.message)).to.equal('connect ECONNREFUSED');
+    expect(states.of('a').task).not.to.equal(null);
+    expect(states.of('a').outageSince).to.deep.equal(NOW);
+    expect(enqueued).to.deep.equal(['team/a']);
+    const again = run('a');
+    await Promise.resolve();
+    started[1]!.end(REFUSED);
+    await again;
+    expect(states.of('a').outageSince).to.equal(null);
+  });
+
+  it('drops the task of a scan that has ended', async () => {
+    const { announce, run, started, states, end } = controllerOf();
+    announce('a', 10);
+    end('a');
+    expect(await run('a')).to.equal(null);
+    expect(started).to.deep.equal([]);
+    expect(states.of('a').task).to.equal(null);
+  });
+});

@@ -1,0 +1,133 @@
+/**
+ * Works on the results of scans: searches and verifies them. It has a queue and workers of its own, so that slow results, a
+ * hostile pod or an outage of the object store never delay other scans. A scan has one task at a time and therefore occupies
+ * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
+ */
+import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
+import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import type { Reports } from '../../../stores/reports.ts';
+import { fromKey, keyOf } from '../../runtime/key.ts';
+import type { ControllerDefinition } from '../../runtime/manager.ts';
+import type { Children } from '../launch/children.ts';
+import { identityKey } from '../policy/pod-identity.ts';
+import { reservedPages } from '../policy/run-time.ts';
+import { hasEnded } from '../policy/status.ts';
+import type { ReconcileState, ReconcileStates, ResultTask } from '../reconcile-state.ts';
+import type { ScanClient } from '../scan-client.ts';
+import type { ScanTraces } from '../traces.ts';
+import { findResults } from './find-results.ts';
+import { ResultUnwanted, type Ingestion } from './ingest.ts';
+import { LARGE_EXPORT_BYTES, type Verifier } from './verifier.ts';
+import type { Expectation } from './verify.ts';
+
+export interface ResultsControllerDeps {
+  scanClient: Pick<ScanClient, 'get'>;
+  states: ReconcileStates;
+  children: Pick<Children, 'listPods'>;
+  reports: Pick<Reports, 'read'>;
+  ingestion: Ingestion;
+  /** Runs while the controller runs. */
+  verifier: Pick<Verifier, 'start' | 'stop'>;
+  traces: ScanTraces;
+  apiNamespace: string;
+  /** Enqueues a scan for its own controller. */
+  enqueueScan: (key: string) => void;
+  now: () => Date;
+}
+
+interface ResultFacts {
+  scan: AccessibilityScan;
+  scanId: string;
+  state: ReconcileState;
+}
+
+/** The number of results that are verified concurrently. More would need more memory, and a verification takes about 0.1 s. */
+const WORKERS = 2;
+/** The longest pause between two attempts while the object store is down, in milliseconds. */
+const MAX_BACK_OFF_MS = 30_000;
+/** The pause before a large export is tried again while another one is verified, because each needs several hundred MiB, in milliseconds. The worker is free meanwhile. */
+const LARGE_RETRY_MS = 500;
+
+export function createResultsController(deps: ResultsControllerDeps): ControllerDefinition<ResultFacts, ResultTask> {
+  const { scanClient, states, enqueueScan, now } = deps;
+  let largeInProgress = 0;
+
+  async function search(task: Extract<ResultTask, { do: 'search' }>, { scanId, state }: ResultFacts, signal: AbortSignal): Promise<void> {
+    const [found, pods] = await Promise.all([
+      findResults(deps.reports, scanId, task.slots, signal),
+      task.job === null ? [] : deps.children.listPods(task.job, scanId, signal),
+    ]);
+    state.search = { at: now(), found, pods };
+  }
+
+  async function verify(task: Extract<ResultTask, { do: 'verify' }>, facts: ResultFacts, signal: AbortSignal): Promise<void> {
+    const { scan, scanId, state } = facts;
+    const { stored, slot } = task;
+    const isWanted = () => {
+      const current = scanClient.get(scan.metadata.namespace!, scan.metadata.name);
+      return current !== undefined && !hasEnded(current);
+    };
+    const ingested = await deps.traces.during('ingest', scan, scanId, () =>
+      deps.ingestion.ingest(stored, slot, expectationOf(scan, scanId, stored.pages), { signal, isWanted }),
+    );
+    if (ingested.ok) state.verified = ingested.result;
+    else state.refused.set(identityKey(stored), ingested.reason);
+  }
+
+  return {
+    name: 'results',
+    workers: WORKERS,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    // Only the scan controller enqueues.
+    sources: [
+      () => {
+        deps.verifier.start();
+        return deps.verifier.stop;
+      },
+    ],
+    async gather(key) {
+      const { namespace, name } = fromKey(key);
+      const scan = scanClient.get(namespace, name);
+      if (scan === undefined) return null;
+      const state = states.of(scan.metadata.uid!);
+      if (hasEnded(scan)) state.task = null;
+      return { scan, scanId: scanIdOf(scan, deps.apiNamespace), state };
+    },
+    plan: ({ state }) => ({ actions: state.task === null ? [] : [state.task], wakeAfterMs: null }),
+    async execute({ actions }, facts, signal) {
+      const task = actions[0]!;
+      const isLarge = task.do === 'verify' && task.stored.export.bytes > LARGE_EXPORT_BYTES;
+      if (isLarge && largeInProgress > 0) return { requeueAfterMs: LARGE_RETRY_MS };
+      if (isLarge) largeInProgress += 1;
+      try {
+        await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
+        facts.state.task = null;
+        facts.state.outageSince = null;
+      } catch (error) {
+        if (error instanceof ResultUnwanted) {
+          facts.state.task = null;
+          return {};
+        }
+        // The Kubernetes API server also fails, but then nothing can be reported.
+        if (!(error instanceof KubernetesError)) facts.state.outageSince ??= now();
+        throw error;
+      } finally {
+        if (isLarge) largeInProgress -= 1;
+        enqueueScan(keyOf(facts.scan));
+      }
+      return {};
+    },
+  };
+}
+
+function expectationOf(scan: AccessibilityScan, scanId: string, pages: Expectation['announced']): Expectation {
+  const options = withDefaults(scan.spec);
+  return {
+    scanId,
+    options,
+    reserved: reservedPages(scan),
+    pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
+    announced: { scanned: pages.scanned, failed: pages.failed },
+  };
+}

@@ -1,0 +1,71 @@
+/** Stores the results of a scan: the export, the PDF, and last the statement that both are complete. */
+import type { Logger } from '../platform/logger.ts';
+import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodInput, type PodStored } from '../core/protocol/pod-messages.ts';
+import type { Report } from '../core/report/schema.ts';
+import type { Traced } from './scan.ts';
+import { upload, type UploadOptions } from './upload.ts';
+
+export interface StoreDeps {
+  uploads: Pick<PodInput['uploads'][number], 'export' | 'pdf' | 'result'>;
+  renderPdf: (report: Report) => Promise<Uint8Array>;
+  traced: Traced;
+  log: Logger;
+  /** Ends the retries: at the upload deadline, or because the process must end. */
+  signal: AbortSignal;
+  /** The process must end. */
+  terminated: AbortSignal;
+  /** Called when the PDF is rendered, and every ten seconds while uploads are in progress, so that the pod does not seem stuck. */
+  onGenerating: () => void;
+  /** Calls `run` every `ms` milliseconds until the returned function is called. */
+  every?: (ms: number, run: () => void) => () => void;
+  put?: typeof upload;
+}
+
+const HEARTBEAT_MS = 10_000;
+
+const everyInterval: StoreDeps['every'] = (ms, run) => {
+  const timer = setInterval(run, ms);
+  return () => clearInterval(timer);
+};
+
+/** @returns the pod's last message */
+export async function storeResults(report: Report, about: Omit<PodStored, 'kind' | 'export' | 'pdf'>, deps: StoreDeps): Promise<PodStored> {
+  const { uploads, renderPdf, traced, log, signal, terminated, onGenerating, every = everyInterval!, put = upload } = deps;
+  const options = (what: string): UploadOptions => ({
+    what,
+    signal,
+    onFailure: (attempt, error) => log.warn({ attempt, error }, `storing the ${what} failed, retrying`),
+  });
+
+  const text = new TextEncoder().encode(JSON.stringify(report));
+  refuseTooLarge('export', text, EXPORT_MAX_BYTES);
+  const exporting = traced('upload export', () => put(uploads.export, text, 'application/json', options('export')));
+  exporting.catch(() => undefined); // awaited below; the PDF may fail first
+  onGenerating();
+  const pdf = new Uint8Array(await traced('report', () => renderPdf(report)));
+  refuseTooLarge('PDF', pdf, PDF_MAX_BYTES);
+
+  // Only now: a heartbeat would hide a report that is never rendered.
+  const stopHeartbeat = every(HEARTBEAT_MS, onGenerating);
+  try {
+    const [exported, rendered] = await Promise.all([
+      exporting,
+      traced('upload PDF', () => put(uploads.pdf, pdf, 'application/pdf', options('PDF'))),
+    ]);
+    const message: PodStored = { kind: 'stored', ...about, export: exported, pdf: rendered };
+    // The results are stored and the message still goes to the bus and the kubelet, so a failure is only logged.
+    await put(uploads.result, new TextEncoder().encode(JSON.stringify(message)), 'application/json', options('statement')).catch(
+      (error: unknown) => {
+        terminated.throwIfAborted();
+        log.warn({ err: error }, 'storing the statement of the results failed; the last message carries it too');
+      },
+    );
+    return message;
+  } finally {
+    stopHeartbeat();
+  }
+}
+
+function refuseTooLarge(what: string, { byteLength }: Uint8Array, limit: number): void {
+  if (byteLength > limit) throw new RangeError(`The ${what} has ${byteLength} bytes, more than the limit of ${limit}.`);
+}

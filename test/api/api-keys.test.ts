@@ -1,0 +1,140 @@
+/** API keys over REST: issued, listed, limited and revoked. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
+import { startContext, type ApiContext } from './context.ts';
+
+describe('/v1/api-keys', () => {
+  let context: ApiContext;
+  before(async () => {
+    const limit = { limit: 1000, windowSeconds: 60 };
+    context = await startContext({ limits: { key: limit, 'key-creations': limit } });
+  });
+  after(() => context?.close());
+  afterEach(() => context.faults.clear());
+
+  it('issues a working key, shows it once, and revokes it immediately on every replica', async () => {
+    const { id, key } = await context.organisation();
+    const other = await context.replica();
+    const issued = await context.request('POST', '/v1/api-keys', { key, body: { name: ' Pipeline ' } });
+    expect(issued.status).to.equal(201);
+    expect(issued.headers.get('cache-control')).to.equal('no-store');
+    expect(issued.body).to.deep.include({ name: 'Pipeline', expires_at: null, last4: issued.body.key.slice(-4) });
+    expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(200);
+
+    const list = await context.request('GET', '/v1/api-keys', { key });
+    expect(list.body.data.map((one: { name: string }) => one.name)).to.deep.equal(['Pipeline', 'test']);
+    expect(list.text).to.not.include(issued.body.key).and.not.include(key);
+
+    const revoked = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
+    expect([revoked.status, revoked.text]).to.deep.equal([204, '']);
+    expect((await other.request('GET', '/v1/billing/credits', { key: issued.body.key })).status).to.equal(401);
+    expect((await context.request('GET', '/v1/api-keys?status=live', { key })).body.data).to.have.lengthOf(1);
+    const again = await context.request('DELETE', `/v1/api-keys/${issued.body.id}`, { key });
+    expect([again.status, again.body.detail]).to.deep.equal([404, 'key_not_found']);
+    const audit = await context.stores.organisations.audit(id, 10);
+    expect(audit.map(({ action }) => action)).to.have.members(['key.issue', 'key.revoke']);
+  });
+
+  it('issues a key with an expiry date', async () => {
+    const { key } = await context.organisation();
+    const soon = new Date(Date.now() + 3600_000).toISOString();
+    const { body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: soon } });
+    expect(body.expires_at).to.equal(soon);
+    const never = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', expires_at: null } });
+    expect(never.body.expires_at).to.equal(null);
+  });
+
+  for (const [what, body, field, type] of [
+    ['no name', {}, 'name', 'missing_field'],
+    ['an empty name', { name: '' }, 'name', 'string.min_length'],
+    ['a blank name', { name: '  ' }, 'name', 'string.pattern'],
+    ['a name that is too long', { name: 'x'.repeat(101) }, 'name', 'string.max_length'],
+    ['an expiry that is not a date', { name: 'x', expires_at: 'tomorrow' }, 'expires_at', 'string.date_time'],
+    ['a leap second, which a date cannot represent', { name: 'x', expires_at: '2030-12-31T23:59:60Z' }, 'expires_at', 'string.date_time'],
+    ['an offset without minutes', { name: 'x', expires_at: '2030-01-01T00:00:00+05' }, 'expires_at', 'string.date_time'],
+    ['a day that does not exist', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at', 'string.date_time'],
+    ['an expiry in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
+    ['an unknown field', { name: 'x', scopes: [] }, 'scopes', 'unexpected_field'],
+  ] as const)
+    it(`rejects ${what}`, async () => {
+      const { key } = await context.organisation();
+      const answer = await context.request('POST', '/v1/api-keys', { key, body });
+      expect(answer.status).to.equal(422);
+      expect(answer.body.detail[0]).to.deep.include({ loc: ['body', field], type });
+      const { body: list } = await context.request('GET', '/v1/api-keys', { key });
+      expect(list.data, 'nothing was written').to.have.lengthOf(1);
+    });
+
+  it('lists keys of every status in pages, newest first', async () => {
+    const { id, key, keyId } = await context.organisation();
+    const expired = await issueKey(context.stores.keys, id, { name: 'old', expiresAt: new Date(Date.now() - 1000) });
+    const revoked = await issueKey(context.stores.keys, id, { name: 'lost' });
+    await context.stores.keys.revoke(id, revoked.key.id);
+    const list = async (query: string) => (await context.request('GET', `/v1/api-keys?${query}`, { key })).body;
+    const all = await list('');
+    expect(all.next_cursor).to.equal(null);
+    expect(all.data.map((one: { id: string; status: string }) => [one.id, one.status])).to.have.deep.members([
+      [keyId, 'live'],
+      [expired.key.id, 'expired'],
+      [revoked.key.id, 'revoked'],
+    ]);
+    for (const status of ['live', 'expired', 'revoked']) {
+      const { data } = await list(`status=${status}`);
+      expect(data).to.have.lengthOf(1);
+      expect(data[0].status).to.equal(status);
+    }
+    const first = await list('limit=2');
+    const second = await list(`limit=2&cursor=${first.next_cursor}`);
+    expect([...first.data, ...second.data]).to.deep.equal(all.data);
+    expect(second.next_cursor).to.equal(null);
+  });
+
+  for (const [query, field, type] of [
+    ['limit=0', 'limit', 'number.minimum'],
+    ['limit=101', 'limit', 'number.maximum'],
+    ['limit=x', 'limit', 'type.integer'],
+    ['status=dead', 'status', 'enum'],
+    ['cursor=abc', 'cursor', 'cursor.invalid'],
+    ['sort=name', 'sort', 'unexpected_field'],
+  ] as const)
+    it(`rejects the list ?${query}`, async () => {
+      const { key } = await context.organisation();
+      const answer = await context.request('GET', `/v1/api-keys?${query}`, { key });
+      expect([answer.status, answer.body.detail[0]?.loc, answer.body.detail[0]?.type]).to.deep.equal([422, ['query', field], type]);
+    });
+
+  it('answers 409 if the organisation has 100 live keys, until one is revoked', async () => {
+    const { id, key } = await context.organisation();
+    for (let count = 1; count < 100; count += 1) await issueKey(context.stores.keys, id);
+    const create = () => context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } });
+    const refused = await create();
+    expect([refused.status, refused.body.detail]).to.deep.equal([409, 'too_many_keys']);
+    expect(refused.body.message).to.include('100');
+    const { body } = await context.request('GET', '/v1/api-keys?status=live&limit=1', { key });
+    await context.request('DELETE', `/v1/api-keys/${body.data[0].id}`, { key });
+    expect((await create()).status).to.equal(201);
+  });
+
+  it("gives the same response for another organisation's key and for one that does not exist, and does not revoke it", async () => {
+    const [mine, theirs] = [await context.organisation(), await context.organisation()];
+    const other = await context.request('DELETE', `/v1/api-keys/${theirs.keyId}`, { key: mine.key });
+    const missing = await context.request('DELETE', `/v1/api-keys/${randomUUID()}`, { key: mine.key });
+    expect(other.status).to.equal(404);
+    expect(other.text).to.equal(missing.text);
+    expect((await context.request('GET', '/v1/billing/credits', { key: theirs.key })).status).to.equal(200);
+  });
+
+  it('shows a new key even if the audit log is unavailable', async () => {
+    const { key } = await context.organisation();
+    context.faults.set('organisations.record', () => Promise.reject(new Error('unavailable')));
+    expect((await context.request('POST', '/v1/api-keys', { key, body: { name: 'x' } })).status).to.equal(201);
+    expect(context.log.some(({ message }) => message === 'audit entry lost')).to.equal(true);
+  });
+
+  it('revokes a key with a JSON content type and no body, as many clients send', async () => {
+    const { key, keyId } = await context.organisation();
+    const { status } = await context.request('DELETE', `/v1/api-keys/${keyId}`, { key, headers: { 'Content-Type': 'application/json' } });
+    expect(status).to.equal(204);
+  });
+});

@@ -1,0 +1,188 @@
+/** The lists of scans and of credit movements: order, pages, filters, and whose they are. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+
+let context: ApiContext;
+before(async function () {
+  context = await startContext({
+    limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } },
+  });
+});
+after(() => context?.close());
+
+interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}
+
+const read = async <T>(path: string, key: string): Promise<Page<T>> => {
+  const { status, body } = await context.request('GET', path, { key });
+  expect(status).to.equal(200);
+  return body as Page<T>;
+};
+
+/** Follows `next_cursor` to the end. `between` runs before each page but the first. @returns the pages */
+async function readAll<T>(path: string, key: string, between: () => Promise<unknown> = async () => undefined): Promise<T[][]> {
+  const pages: T[][] = [];
+  let cursor: string | null = null;
+  do {
+    if (cursor !== null) await between();
+    const { data, next_cursor }: Page<T> = await read(cursor === null ? path : `${path}&cursor=${cursor}`, key);
+    pages.push(data);
+    cursor = next_cursor;
+  } while (cursor !== null);
+  return pages;
+}
+
+describe('GET /v1/ci/scans', () => {
+  interface Scan {
+    scan_id: string;
+    status: string;
+    url: string;
+    submitted_at: string;
+  }
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 0, 1, 0, minute));
+  const idsOf = (scans: Scan[]): string[] => scans.map(({ scan_id }) => scan_id);
+
+  it('returns the scan results of the organisation with URL and time, newest first', async () => {
+    const { id, key } = await context.organisation({ credits: 10 });
+    const { id: other } = await context.organisation();
+    const old = await context.scan(id, { createdAt: at(1), phase: 'failed', passed: false, message: 'The site did not answer.' });
+    await context.scan(other, { createdAt: at(2) });
+    const { body } = await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION });
+    const list = await read<Scan>('/v1/ci/scans', key);
+    expect(idsOf(list.data)).to.deep.equal([body.scan_id, old.id]);
+    expect(list.next_cursor).to.equal(null);
+    for (const scan of list.data) {
+      const poll = await context.request('GET', `/v1/ci/scans/${scan.scan_id}`, { key });
+      const { url, submitted_at: submittedAt, ...result } = scan;
+      expect(result).to.deep.equal(poll.body);
+      expect(url).to.match(/^https?:/);
+      expect(new Date(submittedAt).toISOString()).to.equal(submittedAt);
+    }
+  });
+
+  it('leaves out submissions that were not accepted', async () => {
+    const { id, key } = await context.organisation();
+    await context.scan(id, { submission: 'pending' });
+    await context.scan(id, { submission: 'abandoned' });
+    expect((await read('/v1/ci/scans', key)).data).to.deep.equal([]);
+  });
+
+  it('returns each scan once in pages, although new scans arrive and several have the same time', async () => {
+    const { id, key } = await context.organisation();
+    const rows = [];
+    for (let index = 0; index < 7; index += 1) rows.push(await context.scan(id, { createdAt: at(Math.floor(index / 3)) }));
+    const pages = await readAll<Scan>('/v1/ci/scans?limit=3', key, () => context.scan(id, { createdAt: new Date() }));
+    expect(pages.map(({ length }) => length)).to.deep.equal([3, 3, 1]);
+    const ordered = rows.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
+    expect(idsOf(pages.flat())).to.deep.equal(ordered.map((row) => row.id));
+  });
+
+  it('returns only scans with the given status', async () => {
+    const { id, key } = await context.organisation();
+    const done = [await context.scan(id, { phase: 'done', createdAt: at(1) }), await context.scan(id, { phase: 'done', createdAt: at(3) })];
+    await context.scan(id, { phase: 'scanning', createdAt: at(2) });
+    const pages = await readAll<Scan>('/v1/ci/scans?status=done&limit=1', key);
+    expect(idsOf(pages.flat())).to.deep.equal([done[1]!.id, done[0]!.id]);
+    expect((await read('/v1/ci/scans?status=canceled', key)).data).to.deep.equal([]);
+  });
+
+  it('reads one page with one call, and no other organisation with a foreign cursor', async () => {
+    const [mine, theirs] = [await context.organisation(), await context.organisation()];
+    const older = await context.scan(mine.id, { createdAt: at(1) });
+    for (const minute of [2, 3]) await context.scan(theirs.id, { createdAt: at(minute) });
+    const { next_cursor: foreign } = await read('/v1/ci/scans?limit=1', theirs.key);
+    context.calls.length = 0;
+    const { data } = await read<Scan>(`/v1/ci/scans?cursor=${foreign}`, mine.key);
+    expect(idsOf(data)).to.deep.equal([older.id]);
+    expect(context.calls.filter((call) => /^(scans|scanResources|reports)\./.test(call))).to.deep.equal(['scans.list']);
+  });
+
+  for (const [query, field, type] of [
+    ['status=finished', 'status', 'enum'],
+    ['limit=0', 'limit', 'number.minimum'],
+    ['limit=101', 'limit', 'number.maximum'],
+    ['limit=ten', 'limit', 'type.integer'],
+    ['cursor=xyz', 'cursor', 'cursor.invalid'],
+    ['state=done', 'state', 'unexpected_field'],
+  ] as const)
+    it(`rejects ?${query}`, async () => {
+      const { key } = await context.organisation();
+      const { status, body } = await context.request('GET', `/v1/ci/scans?${query}`, { key });
+      expect([status, body.detail[0].type]).to.deep.equal([422, type]);
+      expect(body.detail[0].loc).to.deep.equal(['query', field]);
+    });
+});
+
+describe('GET /v1/billing/ledger', () => {
+  interface Item {
+    id: string;
+    at: string;
+    kind: string;
+    pages: number;
+    balance: number;
+    scan_id: string | null;
+  }
+  const hold = (organisation: string, scanId: string, pages: number) =>
+    context.stores.credits.reserve({ organisation, scanId, pages, partial: false, deadline: new Date(Date.now() + 60_000) });
+
+  it('returns every movement with the balance after it, and splits the end of a scan in settle and refund', async () => {
+    const { id, key } = await context.organisation({ credits: 20 });
+    const [partly, wholly, failed] = [randomUUID(), randomUUID(), randomUUID()];
+    for (const scanId of [partly, wholly, failed]) await hold(id, scanId, 5);
+    await context.stores.credits.settle(id, partly, 3);
+    await context.stores.credits.settle(id, wholly, 5);
+    await context.stores.credits.settle(id, failed, 0);
+    const expected = [
+      ['refund', 5, 12, failed],
+      ['settle', 5, 7, wholly],
+      ['refund', 2, 7, partly],
+      ['settle', 3, 5, partly],
+      ['reserve', 5, 5, failed],
+      ['reserve', 5, 10, wholly],
+      ['reserve', 5, 15, partly],
+      ['grant', 20, 20, null],
+    ];
+    const shape = ({ kind, pages, balance, scan_id }: Item) => [kind, pages, balance, scan_id];
+    const { data, next_cursor } = await read<Item>('/v1/billing/ledger', key);
+    expect(data.map(shape)).to.deep.equal(expected);
+    expect(next_cursor).to.equal(null);
+    expect(new Set(data.map((item) => item.id)).size).to.equal(data.length);
+    expect((await context.request('GET', '/v1/billing/credits', { key })).body.balance).to.equal(data[0]!.balance);
+    // The split is the same wherever a page ends.
+    for (const limit of [1, 2, 3, 5]) {
+      const pages = await readAll<Item>(`/v1/billing/ledger?limit=${limit}`, key);
+      expect(pages.flat()).to.deep.equal(data);
+      expect(pages.slice(0, -1).every(({ length }) => length === limit)).to.equal(true);
+    }
+  });
+
+  it('returns each movement once in pages, although credits move in between and entries are copied', async () => {
+    const { id, key } = await context.organisation({ credits: 100 });
+    const first = Array.from({ length: 6 }, () => randomUUID());
+    for (const scanId of first) await hold(id, scanId, 2);
+    const before = (await read<Item>('/v1/billing/ledger', key)).data;
+    const pages = await readAll<Item>('/v1/billing/ledger?limit=2', key, async () => {
+      await hold(id, randomUUID(), 1);
+      await context.stores.credits.relay(id);
+    });
+    expect(pages.flat()).to.deep.equal(before);
+  });
+
+  it("is the organisation's own, and empty before its first grant", async () => {
+    const [mine, theirs] = [await context.organisation(), await context.organisation({ credits: 5 })];
+    const { next_cursor: foreign } = await read('/v1/billing/ledger?limit=1', theirs.key);
+    expect(foreign).to.equal(null);
+    expect((await read('/v1/billing/ledger', mine.key)).data).to.deep.equal([]);
+  });
+
+  it('rejects the cursor of another list', async () => {
+    const { id, key } = await context.organisation({ credits: 5 });
+    for (let count = 0; count < 2; count += 1) await context.scan(id);
+    const { next_cursor } = await read('/v1/ci/scans?limit=1', key);
+    const { status, body } = await context.request('GET', `/v1/billing/ledger?cursor=${next_cursor}`, { key });
+    expect([status, body.detail[0].type]).to.deep.equal([422, 'cursor.invalid']);
+  });
+});

@@ -1,0 +1,79 @@
+/** How many commands each request sends to MongoDB. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { showCount } from '../support/counts.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+
+/** The ledger is copied outside requests. */
+const RELAY = new Set(['find accounts', 'insert ledger', 'update accounts']);
+
+describe('a request sends to MongoDB', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ queueCacheMs: 60_000 });
+  });
+  after(() => context?.close());
+
+  /** The commands of a request, after an equal one. Uses of keys are written outside requests. */
+  async function commandsOf(method: string, path: string, key: string): Promise<string[]> {
+    await context.request(method, path, { key });
+    await context.stores.keys.flush();
+    context.commands.length = 0;
+    await context.request(method, path, { key });
+    return [...context.commands];
+  }
+
+  it('a lookup of key and organisation, one limit and the row, for a poll', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    const commands = await commandsOf('GET', `/v1/ci/scans/${row.id}`, key);
+    expect(commands).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
+    showCount(commands.length, 'MongoDB commands per poll');
+  });
+
+  it('at most six commands for an accepted submission, seven with an Idempotency-Key, and five for its repetition', async () => {
+    const { key } = await context.organisation({ credits: 50 });
+    const submit = async (headers: Record<string, string> = {}): Promise<string[]> => {
+      await context.stores.keys.flush();
+      context.commands.length = 0;
+      expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION, headers })).status).to.equal(202);
+      return context.commands.filter((command) => !RELAY.has(command));
+    };
+    await submit();
+    const limits = ['findAndModify limits', 'findAndModify limits'];
+    const charge = ['insert scans', 'findAndModify accounts', 'findAndModify scans'];
+    const keyed = { 'Idempotency-Key': 'build' };
+    const expected: [Record<string, string>, string[], string][] = [
+      [{}, charge, 'accepted submission'],
+      [keyed, ['findAndModify idempotency', ...charge], 'accepted submission with an Idempotency-Key'],
+      [keyed, ['findAndModify idempotency', 'find scans'], 'repeated submission'],
+    ];
+    for (const [headers, own, what] of expected) {
+      const commands = await submit(headers);
+      expect(commands, what).to.deep.equal(['aggregate keys', ...limits, ...own]);
+      showCount(commands.length, `MongoDB commands per ${what}`);
+    }
+  });
+
+  it('the same and the limit of report links, for a link; the object store is asked once whether the object exists', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'done', reports: await context.storeReports(randomUUID()) });
+    context.calls.length = 0;
+    expect(await commandsOf('GET', `/v1/scans/${row.id}/report`, key)).to.deep.equal([
+      'aggregate keys',
+      'findAndModify limits',
+      'findAndModify limits',
+      'find scans',
+    ]);
+    expect(context.calls.filter((call) => call.startsWith('reports.'))).to.deep.equal([
+      'reports.size',
+      'reports.downloadLink',
+      'reports.size',
+      'reports.downloadLink',
+    ]);
+  });
+
+  it('nothing for a key without a valid checksum', async () => {
+    expect(await commandsOf('GET', '/v1/billing/credits', `svc_live_${'a'.repeat(38)}`)).to.deep.equal([]);
+  });
+});

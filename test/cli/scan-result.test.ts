@@ -1,0 +1,85 @@
+import { expect } from 'chai';
+import { SCAN_ID, complete, progress, result, SUBMIT, EVENTS, accepts, streams, serviceForTests } from './service.ts';
+
+describe('curbcut scan: result', () => {
+  const { scan } = serviceForTests();
+  it('exits with 0 if the scan passed, and prints score, severities and verdict', async () => {
+    const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] });
+    expect(ran.code).to.equal(0);
+    expect(ran.stdout).to.match(
+      /Score +97\.5 of 100\nViolations +3\n +critical +0\n +serious +1\n +moderate +2\n +minor +0\nVerdict +✓ passed\n$/,
+    );
+    expect(ran.stderr).to.include(`Scan ${SCAN_ID}`).and.to.include('scanning 2 of 5 pages');
+  });
+
+  it('exits with 1 if the scan did not pass, and prints a line for each missed threshold', async () => {
+    const message = 'The score is 64.2, below the minimum of 90. There are 12 violations, more than the 0 allowed.';
+    const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false, message, score: 64.2 }))] });
+    expect(ran.code).to.equal(1);
+    expect(ran.stdout).to.include(
+      '✗ did not pass\n  ✗ The score is 64.2, below the minimum of 90.\n  ✗ There are 12 violations, more than the 0 allowed.\n',
+    );
+  });
+
+  const coverage = 'Coverage: 80% (4 of 5 pages could be tested).';
+  const coverages: [string, Record<string, unknown>, string][] = [
+    ['passed', { message: coverage }, `✓ passed\n  ${coverage}\n`],
+    ['has no thresholds', { passed: null, message: coverage }, `no thresholds were set\n  ${coverage}\n`],
+    [
+      'missed another threshold',
+      { passed: false, message: `The score is 64.2, below the minimum of 90. ${coverage}` },
+      `✗ did not pass\n  ✗ The score is 64.2, below the minimum of 90.\n  ${coverage}\n`,
+    ],
+    [
+      'missed the coverage',
+      { passed: false, message: 'The coverage is 40%, below the minimum of 50%: 2 of 5 pages could be tested.' },
+      '  ✗ The coverage is 40%, below the minimum of 50%: 2 of 5 pages could be tested.\n',
+    ],
+  ];
+  for (const [name, change, said] of coverages)
+    it(`prints the coverage of a scan that ${name}`, async () => {
+      const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, change))] });
+      expect(ran.stdout).to.include(said);
+    });
+
+  const ends: [string, Record<string, unknown>, number][] = [
+    ['done without thresholds', { passed: null }, 0],
+    [
+      'failed with thresholds',
+      { status: 'failed', passed: false, score: null, violations_count: null, message: 'The site cannot be reached.' },
+      1,
+    ],
+    [
+      'failed without thresholds',
+      { status: 'failed', passed: null, score: null, violations_count: null, message: 'The site cannot be reached.' },
+      2,
+    ],
+    ['canceled without thresholds', { status: 'canceled', passed: null, score: null, violations_count: null }, 2],
+  ];
+  for (const [name, change, code] of ends)
+    it(`exits with ${code}: ${name}`, async () => {
+      const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, change))] });
+      expect(ran.code).to.equal(code);
+      if (typeof change.message === 'string') expect(ran.stdout).to.include(change.message);
+    });
+
+  it('prints only JSON with --json', async () => {
+    const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(progress(1, 'scanning', 2, 5), complete(2))] }, ['--json']);
+    const { report_url: _, ...rest } = result();
+    expect(JSON.parse(ran.stdout)).to.deep.equal(rest);
+    expect(ran.stderr).to.equal('');
+  });
+
+  it('prints nothing with --quiet', async () => {
+    const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2, { passed: false, message: 'No.' }))] }, ['--quiet']);
+    expect(ran).to.deep.include({ code: 1, stdout: '', stderr: '' });
+  });
+
+  it('removes control characters from messages', async () => {
+    const ran = await scan({
+      [SUBMIT]: [accepts],
+      [EVENTS]: [streams(complete(2, { passed: false, message: 'a\u001b[2Jb\u202ec' }))],
+    });
+    expect(ran.stdout).to.include('✗ a [2Jb c');
+  });
+});

@@ -1,0 +1,133 @@
+import { expect } from 'chai';
+import {
+  KEY,
+  complete,
+  curbcut,
+  startService,
+  SUBMIT,
+  EVENTS,
+  accepts,
+  streams,
+  replies,
+  serviceForTests,
+  type Answering,
+} from './service.ts';
+
+describe('curbcut scan: submission', () => {
+  const { service, scan } = serviceForTests();
+  it('sends every option under its name in the API, with the API key and an idempotency key', async () => {
+    await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] }, [
+      ...[
+        '--min-score',
+        '90.5',
+        '--max-violations',
+        '0',
+        '--fail-on',
+        'Serious',
+        '--min-coverage',
+        '80',
+        '--max-pages',
+        '25',
+        '--wcag',
+        '2.2-aaa',
+        '--partial',
+      ],
+    ]);
+    const [submission] = service().of('POST', '/v1/ci/scans');
+    expect(submission!.body).to.deep.equal({
+      url: 'https://x.example/',
+      min_score: 90.5,
+      max_violations: 0,
+      fail_on_severity: 'serious',
+      min_coverage: 80,
+      max_pages: 25,
+      wcag_version: '2.2',
+      wcag_level: 'AAA',
+      fail_on_truncation: false,
+    });
+    expect(submission!.headers).to.include({ 'x-api-key': KEY, 'idempotency-key': 'key-of-this-run', 'user-agent': 'curbcut/1.2.3' });
+  });
+
+  it('sends no options that were not given', async () => {
+    await scan({ [SUBMIT]: [accepts], [EVENTS]: [streams(complete(2))] });
+    expect(service().of('POST', '/v1/ci/scans')[0]!.body).to.deep.equal({ url: 'https://x.example/' });
+  });
+
+  it('retries with the same idempotency key if the connection breaks, so that nothing is charged twice', async () => {
+    const breaks: Answering = (_, response) => void response.destroy();
+    const ran = await scan({ [SUBMIT]: [breaks, breaks, accepts], [EVENTS]: [streams(complete(2))] }, ['--idempotency-key', 'build-7']);
+    expect(ran.code).to.equal(0);
+    const keys = service()
+      .of('POST', '/v1/ci/scans')
+      .map(({ headers }) => headers['idempotency-key']);
+    expect(keys).to.deep.equal(['build-7', 'build-7', 'build-7']);
+  });
+
+  it('waits for the Retry-After of a 429 or 503, and reports it', async () => {
+    const ran = await scan({
+      [SUBMIT]: [
+        replies(429, { detail: 'rate_limit_exceeded' }, { 'Retry-After': '7' }),
+        replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' }),
+        accepts,
+      ],
+      [EVENTS]: [streams(complete(2))],
+    });
+    expect(ran.code).to.equal(0);
+    expect(ran.slept).to.deep.equal([7000, 30_000]);
+    expect(ran.stderr).to.include('The rate limit is reached; retrying in 7 s.');
+    expect(ran.stderr).to.include('The scan queue is paused, nothing was charged; retrying in 30 s.');
+  });
+
+  it('waits no longer than --max-wait: exit code 2', async () => {
+    const ran = await scan({ [SUBMIT]: [replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' })] }, [
+      '--max-wait',
+      '70',
+    ]);
+    expect(ran.code).to.equal(2);
+    expect(ran.slept).to.deep.equal([30_000, 30_000]);
+    expect(ran.stderr).to.include('Gave up after 3 attempts and 60 s without service (--max-wait 70); it asks to wait another 30 s.');
+    expect(ran.stderr).to.not.include('idempotency');
+  });
+
+  it('prints how to find the outcome if no response arrived: exit code 2', async () => {
+    const gone = await startService(() => undefined);
+    await gone.close();
+    const ran = await curbcut(['scan', 'https://x.example/', '--max-wait', '4'], { url: gone.url });
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include(`${gone.url} cannot be reached (connect ECONNREFUSED`);
+    expect(ran.stderr).to.include('--idempotency-key key-of-this-run');
+  });
+
+  const refusals: [string, number, unknown, string[]][] = [
+    ['a bad key', 401, { detail: 'invalid_api_key', message: 'Send a live API key.' }, ['was not accepted (401)', 'CURBCUT_API_KEY']],
+    [
+      'too few credits',
+      402,
+      { detail: 'insufficient_credits', message: 'Fewer.', balance: 3, pages_requested: 5 },
+      ['5 pages were requested, 3 credits are available', '--partial'],
+    ],
+    ['a blocked account', 403, { detail: 'account_blocked', message: 'Blocked.' }, ['blocked (403)']],
+    [
+      'an invalid field',
+      422,
+      {
+        detail: [
+          { loc: ['body', 'url'], msg: 'localhost is a private name.', type: 'url.private_address' },
+          { loc: ['body', 'max_pages'], msg: 'It must be at most 500.', type: 'number.maximum' },
+        ],
+      },
+      ['  url: localhost is a private name.', '  max_pages: It must be at most 500.'],
+    ],
+    ['a web page instead of the API', 404, '<html></html>', ['There is no Curbcut service at http://127.0.0.1', 'CURBCUT_URL']],
+    ['an unknown response', 202, { hello: 'world' }, ['does not understand (202)']],
+    ['a payload that is too large', 413, { detail: 'payload_too_large', message: 'Too large.' }, ['413: Too large.']],
+  ];
+  for (const [name, status, body, said] of refusals)
+    it(`explains ${name}: exit code 2`, async () => {
+      const ran = await scan({ [SUBMIT]: [replies(status, body)] });
+      expect(ran.code).to.equal(2);
+      for (const text of said) expect(ran.stderr).to.include(text);
+      expect(ran.stdout).to.equal('');
+      expect(service().of('POST', '/v1/ci/scans')).to.have.length(1);
+    });
+});

@@ -1,0 +1,70 @@
+import { expect } from 'chai';
+import { openStores, type AllStores } from '../../stores/stores.ts';
+import { openDatabase } from '../stores/database.ts';
+import { openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
+
+describe('operator: two releases on one cluster', function () {
+  this.timeout(240_000);
+  let context: OperatorContext;
+  let database: Awaited<ReturnType<typeof openDatabase>>;
+  let others: AllStores;
+  beforeEach(async () => {
+    context = await openContext();
+    await context.grant(100);
+    database = await openDatabase();
+    others = openStores(database.db);
+  });
+  afterEach(async () => {
+    await context.close();
+    await database.close();
+  });
+
+  /** The operator of another release, with its own database and class, that watches the same namespaces. */
+  const startOther = () => {
+    const { namespace, team, strangers } = context;
+    const settings = { operatorClass: 'other', namespace: strangers, watchNamespaces: [namespace, team, strangers], maxRunning: 1 };
+    return context.start(settings, { stores: others });
+  };
+
+  it('gives a scan without a class the default class, which cannot be changed', async () => {
+    const scan = await context.apply(context.team);
+    expect((await scan.read())?.spec.class).to.equal('curbcut');
+    const error = await scan.patch({ spec: { class: 'other' } }).catch((reason: unknown) => reason);
+    expect(error)
+      .to.be.an('error')
+      .with.property('message')
+      .that.matches(/class cannot be changed/);
+  });
+
+  it('leaves scans of another class untouched, also while they are deleted', async () => {
+    const ours = await context.apply(context.team);
+    const submitted = await context.submit();
+    const before = await Promise.all([ours, submitted].map((scan) => scan.read()));
+    startOther();
+    const theirs = await context.apply(context.team, { class: 'other' });
+    // The other release has no organisation for this namespace.
+    const failed = await theirs.settles();
+    expect(reasonOf(failed, 'Succeeded')).to.equal('NoOrganisation');
+    expect(await Promise.all([ours, submitted].map((scan) => scan.read()))).to.deep.equal(before);
+
+    context.start();
+    for (const scan of [ours, submitted]) await scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
+    expect((await theirs.read())?.metadata.resourceVersion).to.equal(failed.metadata.resourceVersion);
+    await ours.remove();
+    await until('our scan is gone', async () => (await ours.read()) === null);
+    expect(await others.scans.find(ours.id)).to.equal(null);
+    expect((await ours.row())?.phase).to.equal('canceled');
+  });
+
+  it('counts only the scans of its class against the limit of running scans', async () => {
+    await others.organisations.add({ id: 'other', displayName: 'Other', plan: 'test', namespaces: [context.team] });
+    await others.credits.open('other');
+    await others.credits.grant('other', 'first', 100);
+    startOther();
+    context.start({ maxRunning: 1 });
+    const theirs = await context.apply(context.team, { class: 'other' });
+    await theirs.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
+    const ours = await context.apply(context.team);
+    await ours.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
+  });
+});

@@ -1,0 +1,119 @@
+import { expect } from 'chai';
+import type { AccessibilityScanStatus } from '../../core/protocol/custom-resources.ts';
+import { isTerminal } from '../../core/scan/phases.ts';
+import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { showCount } from '../support/counts.ts';
+import { openContext, until, type OperatorContext, type Scan } from './context.ts';
+import { logWrites } from './request-log.ts';
+
+interface ScanPatch {
+  status?: AccessibilityScanStatus;
+}
+
+/** The writes of a scan whose pod starts soon, besides its progress and the queue's counts. */
+const WRITES = [
+  'DELETE accessibilityscans',
+  'DELETE jobs',
+  'PATCH accessibilityscans',
+  'PATCH accessibilityscans/status',
+  'PATCH accessibilityscans/status',
+  'POST accessibilityscans',
+  'POST events',
+  'POST events',
+  'POST jobs',
+  'POST secrets',
+];
+
+/** The MongoDB commands that are sent for many scans together: the queue's state, and the copies to the ledger. */
+const BATCHED = ['update queues', 'find accounts', 'insert ledger', 'update accounts'];
+
+/** Whether a write only states how far a running scan is. */
+function isProgress(body: unknown): boolean {
+  const phase = (body as ScanPatch | undefined)?.status?.phase;
+  return phase !== undefined && phase !== 'queued' && !isTerminal(phase);
+}
+
+describe('operator: Kubernetes writes', function () {
+  this.timeout(240_000);
+  let context: OperatorContext;
+  beforeEach(async () => {
+    context = await openContext();
+    await context.grant(1000);
+  });
+  afterEach(() => context.close());
+
+  it('are at most 12 for a scan from submission to deletion, besides its progress', async () => {
+    const { connection, writes } = logWrites(context.connection);
+    const operator = context.start(
+      { timeouts: { queueMs: 60_000, pendingMs: 60_000, stuckMs: 60_000, lingerMs: 60_000, podStateMs: 60_000, jobTtlMs: 500 } },
+      { connection },
+    );
+    await until('the queue exists', () => context.queue());
+    await until('the queue has a status', async () => (await context.queue())?.status);
+    writes.length = 0;
+    const scan = await context.submit({ ttlSecondsAfterFinished: 3 });
+    const pod = await scan.pod();
+    await scan.startPod(pod);
+    await scan.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    const said = { kind: 'progress', scanId: scan.id, ...identityOf(pod) } as const;
+    await scan.publish({ ...said, sequence: 1, phase: 'scanning', pages: { scanned: 1, failed: 0, total: 2 } });
+    await scan.reaches('scanning', ({ status }) => status?.phase === 'scanning');
+    const stored = await scan.upload(pod, bytesOf(reportOf(await scan.input())));
+    await scan.publish(stored);
+    await scan.reaches('done', ({ status }) => status?.phase === 'done');
+    await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
+    await until('the resource is gone', async () => (await scan.read()) === null);
+    await until('the queue is empty', async () => (await context.queue())?.status?.running === 0);
+    await operator.stop();
+    const progress = writes.filter(({ body }) => isProgress(body));
+    expect(progress.map(({ body }) => (body as ScanPatch).status!.phase)).to.deep.equal(['crawling', 'scanning']);
+    const rest = writes.filter((write) => !progress.includes(write)).map(({ request }) => request);
+    // One when it runs and one when it has ended; with many scans, one per second.
+    const counts: string[] = rest.filter((request) => request === 'PATCH scanqueues/status');
+    expect(counts.length).to.be.at.most(2);
+    // The API's creation of the resource does not pass through the operator's connection.
+    expect(['POST accessibilityscans', ...rest.filter((request) => !counts.includes(request))].toSorted()).to.deep.equal(WRITES);
+    expect(WRITES.length + 2).to.equal(12);
+    showCount(1 + rest.length, 'Kubernetes writes per scan from submission to deletion, besides progress');
+  });
+
+  it('of a deletion are the removal of the finalizer alone, with three MongoDB commands', async () => {
+    const { connection, writes } = logWrites(context.connection);
+    context.start({ maxRunning: 4 }, { connection });
+    const scans: Scan[] = [];
+    for (let index = 0; index < 8; index += 1) scans.push(await context.submit());
+    const waits = async () => (await context.queue())?.status?.queued === 6;
+    await until('two scans have started, and the others wait', waits);
+    // Scans that were created within the same second have no order, so any two may be first.
+    const started = (await Promise.all(scans.map(async (scan) => ((await scan.job()) ? [scan] : [])))).flat();
+    expect(started).to.have.lengthOf(2);
+    for (const scan of started) await scan.pod();
+    await context.setQueue({ paused: true });
+    await until('the pause is explained', async () =>
+      (await Promise.all(scans.map((scan) => scan.read()))).every(
+        (read) => read!.status?.podName || read!.status?.message?.includes('paused'),
+      ),
+    );
+    writes.length = 0;
+    context.commands.length = 0;
+    for (const scan of scans) await scan.remove();
+    for (const scan of scans) await until('the resource is gone', async () => (await scan.read()) === null);
+    const own = writes.map(({ request }) => request).filter((request) => !request.endsWith('scanqueues/status'));
+    expect(own).to.deep.equal(scans.map(() => 'PATCH accessibilityscans'));
+    const commands = context.commands.filter((command) => !BATCHED.includes(command));
+    expect(commands.toSorted()).to.deep.equal(
+      ['find scans', 'findAndModify accounts', 'findAndModify scans'].flatMap((command) => scans.map(() => command)).toSorted(),
+    );
+    showCount(own.length / scans.length, 'Kubernetes writes per deleted live scan');
+    showCount(commands.length / scans.length, 'MongoDB commands per deleted live scan');
+    expect(await context.held()).to.equal(0);
+    for (const scan of scans) {
+      expect(await scan.row()).to.include({ phase: 'canceled' });
+      await until(
+        'garbage collection has deleted its Job and pods',
+        async () => (await scan.job()) === null && (await scan.pods()).length === 0,
+      );
+    }
+  });
+});

@@ -1,0 +1,19 @@
+/** Records the commands that a client sends to MongoDB, so that tests can count them. */
+import type { CommandStartedEvent, Db } from 'mongodb';
+import { withOptions } from './databases.ts';
+
+/** The URL of a database, with command monitoring, which the driver does only on request. */
+export function monitored(url: string): string {
+  return withOptions(url, { monitorCommands: 'true' });
+}
+
+/** The commands from now on, in order, each as its name and collection: `find scans`. The client's URL must be `monitored`. */
+export function recordCommands(db: Db): string[] {
+  const commands: string[] = [];
+  db.client.on('commandStarted', ({ commandName, command }: CommandStartedEvent) => {
+    // The connection's own commands name no collection.
+    const collection: unknown = command[commandName];
+    if (typeof collection === 'string') commands.push(`${commandName} ${collection}`);
+  });
+  return commands;
+}
