@@ -2,6 +2,7 @@
  * Starts the services that Curbcut needs on one machine: Kubernetes, documents, objects and messages. A part is not started
  * if the address of a real service is configured. For trying out and for tests, not for production.
  */
+import { readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../platform/logger.ts';
@@ -12,7 +13,9 @@ import { startObjects } from './objects/objects.ts';
 import { loadOrCreateSecret } from './secret.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-export const CRDS = ['accessibilityscans', 'scanqueues'].map((name) => join(ROOT, 'crds', `${name}.yaml`));
+export const CRDS = readdirSync(join(ROOT, 'crds'))
+  .toSorted()
+  .map((name) => join(ROOT, 'crds', name));
 
 /** The scanner's image on the embedded Kubernetes, which runs the program instead of an image. */
 export const LOCAL_SCANNER_IMAGE = 'curbcut/scanner:local';

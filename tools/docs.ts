@@ -1,5 +1,5 @@
 /** Writes everything that is generated from the code: settings, errors, metrics, scan options and phases in docs/, and the custom resource definition. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { referencePage, withOptionTable } from './reference.ts';
 import { withOptions } from './manifest-options.ts';
@@ -156,14 +156,16 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 export function generatedFiles(): Record<string, string> {
-  const definition = withOptions(read('crds/accessibilityscans.yaml'));
+  const definitions: Record<string, string> = { 'accessibilityscans.yaml': withOptions(read('crds/accessibilityscans.yaml')) };
+  for (const name of readdirSync(join(root, 'crds'))) definitions[name] ??= read(`crds/${name}`);
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTable(read('docs/cli.md')),
-    'crds/accessibilityscans.yaml': definition,
-    'helm/crds/accessibilityscans.yaml': definition,
-    'helm/crds/scanqueues.yaml': read('crds/scanqueues.yaml'),
+    // The chart contains a copy of each definition.
+    ...Object.fromEntries(
+      Object.entries(definitions).flatMap(([name, text]) => [`crds/${name}`, `helm/crds/${name}`].map((path) => [path, text])),
+    ),
   };
 }
 

@@ -9,6 +9,8 @@ export const VERSION = 'v1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 export const SCANS_PLURAL = 'accessibilityscans';
 export const QUEUES_PLURAL = 'scanqueues';
+export const SCHEDULES_PLURAL = 'scanschedules';
+export const ORGANISATIONS_PLURAL = 'organisations';
 
 /** The scan ID that the API assigned. Trusted only in the API's own namespace. */
 export const SCAN_ID_ANNOTATION = 'curbcut.dev/scan-id';
@@ -26,7 +28,7 @@ export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
 /** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */
 export const DEFAULT_CLASS = 'curbcut';
-/** The name of the only queue. */
+/** The queue of scans that name none, and of all scans that the API creates. The default of `spec.queue`. */
 export const DEFAULT_QUEUE = 'default';
 
 /** Kubernetes metadata as JSON: times are RFC 3339 strings. */
@@ -63,9 +65,14 @@ export interface Condition {
 export interface AccessibilityScanSpec extends GivenOptions {
   /** The operator class: only operators of this class act on the scan. Immutable. */
   class?: string;
+  /** The ScanQueue, in the API's namespace. Immutable. Default: `DEFAULT_QUEUE`. */
+  queue?: string;
+  /** The order among the waiting scans of one organisation: higher first, then the oldest. Immutable. Default 0. */
+  priority?: number;
   /** A Secret in the scan's namespace with the site's credentials. The pod mounts it; the operator never reads it. */
   auth?: { secretRef: { name: string } };
   cancel?: boolean;
+  /** The time for which the resource is kept after the scan has ended. Absent: until somebody deletes it. */
   ttlSecondsAfterFinished?: number;
   /** Overrides for the scanner's pod. */
   podTemplate?: {
@@ -110,8 +117,17 @@ export interface AccessibilityScan extends KubernetesObject {
   status?: AccessibilityScanStatus;
 }
 
+export interface ScanQueueSpec {
+  paused?: boolean;
+  maxRunning?: number;
+  maxRunningPerOrganisation?: number;
+  maxStartingPerOrganisation?: number;
+  /** The shares of organisations that differ from 1, by organisation: one of weight 3 gets three places for each place of another. */
+  weights?: Record<string, number>;
+}
+
 export interface ScanQueue extends KubernetesObject {
-  spec: { paused?: boolean; maxRunning?: number; maxRunningPerOrganisation?: number; maxStartingPerOrganisation?: number };
+  spec: ScanQueueSpec;
   status?: {
     queued: number;
     running: number;
@@ -135,6 +151,11 @@ export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string 
 /** Returns the scan's operator class. The custom resource definition sets the default, except on objects older than the field. */
 export function classOf(scan: AccessibilityScan): string {
   return scan.spec.class ?? DEFAULT_CLASS;
+}
+
+/** Returns the name of the scan's queue. */
+export function queueOf(scan: AccessibilityScan): string {
+  return scan.spec.queue ?? DEFAULT_QUEUE;
 }
 
 /** Returns the ID of the request that submitted the scan, or undefined if it is missing or unsafe: any user can write annotations. */

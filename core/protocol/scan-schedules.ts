@@ -1,0 +1,60 @@
+/** The ScanSchedule resource (`crds/scanschedules.yaml`): creates AccessibilityScans at the times of a cron expression, as a CronJob creates Jobs. */
+import type { AccessibilityScanSpec, Condition, KubernetesObject, ObjectMeta } from './custom-resources.ts';
+
+/** On scans: the name of the ScanSchedule that created them. */
+export const SCHEDULE_LABEL = 'curbcut.dev/schedule';
+/** On scans of a schedule: the time at which they were due, without jitter (RFC 3339). */
+export const SCHEDULED_AT_ANNOTATION = 'curbcut.dev/scheduled-at';
+/** On a ScanSchedule: a token that requests a run now. A new token is a new run; the same one is run once. */
+export const RUN_ANNOTATION = 'curbcut.dev/run';
+/** CronJob's limit: the names of its scans append up to 11 characters to it. */
+export const SCHEDULE_NAME_MAX = 52;
+
+export type ConcurrencyPolicy = 'Allow' | 'Forbid' | 'Replace';
+
+export interface ScanScheduleSpec {
+  /** Five cron fields, or a macro such as `@daily`. */
+  schedule: string;
+  /** A name of the IANA time zone database. Default: UTC. */
+  timeZone?: string;
+  concurrencyPolicy?: ConcurrencyPolicy;
+  startingDeadlineSeconds?: number;
+  suspend?: boolean;
+  successfulScansHistoryLimit?: number;
+  failedScansHistoryLimit?: number;
+  /** Runs start up to this many seconds late; a schedule always gets the same delay. */
+  jitterSeconds?: number;
+  scanTemplate: { metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>; spec: AccessibilityScanSpec };
+}
+
+/** The difference between the last two completed scans of a schedule, in root causes. */
+export interface ScanComparison {
+  /** The name of the scan that is compared, and of the one before it. */
+  scan: string;
+  previous: string;
+  new: number;
+  fixed: number;
+  unchanged: number;
+}
+
+export interface ScanScheduleStatus {
+  observedGeneration?: number;
+  /** The scans of this schedule that have not ended. */
+  active?: { name: string; uid: string }[];
+  lastScheduleTime?: string;
+  lastSuccessfulTime?: string;
+  /** When the last scan ended that met its thresholds. */
+  lastPassedTime?: string;
+  nextScheduleTime?: string;
+  /** The last value of `RUN_ANNOTATION` that was acted upon. */
+  lastRunRequest?: string;
+  /** The last scan that completed. The next one is compared with it. */
+  lastCompleted?: { name: string; scanId: string; passed?: boolean };
+  comparison?: ScanComparison;
+  conditions?: Condition[];
+}
+
+export interface ScanSchedule extends KubernetesObject {
+  spec: ScanScheduleSpec;
+  status?: ScanScheduleStatus;
+}
