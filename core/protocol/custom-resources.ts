@@ -30,6 +30,8 @@ export const SETTLE_FINALIZER = 'curbcut.dev/settle';
 export const DEFAULT_CLASS = 'curbcut';
 /** The queue of scans that name none, and of all scans that the API creates. The default of `spec.queue`. */
 export const DEFAULT_QUEUE = 'default';
+/** The priority of scans that name none. The default of `spec.priority`. */
+export const DEFAULT_PRIORITY = 0;
 
 /** Kubernetes metadata as JSON: times are RFC 3339 strings. */
 export interface ObjectMeta {
@@ -67,7 +69,7 @@ export interface AccessibilityScanSpec extends GivenOptions {
   class?: string;
   /** The ScanQueue, in the API's namespace. Immutable. Default: `DEFAULT_QUEUE`. */
   queue?: string;
-  /** The order among the waiting scans of one organisation: higher first, then the oldest. Immutable. Default 0. */
+  /** The order among the waiting scans of one organisation: higher first, then the oldest. Immutable. Default: `DEFAULT_PRIORITY`. */
   priority?: number;
   /** A Secret in the scan's namespace with the site's credentials. The pod mounts it; the operator never reads it. */
   auth?: { secretRef: { name: string } };
@@ -156,6 +158,11 @@ export function classOf(scan: AccessibilityScan): string {
 /** Returns the name of the scan's queue. */
 export function queueOf(scan: AccessibilityScan): string {
   return scan.spec.queue ?? DEFAULT_QUEUE;
+}
+
+/** Returns the scan's priority among the waiting scans of its organisation. */
+export function priorityOf(scan: AccessibilityScan): number {
+  return scan.spec.priority ?? DEFAULT_PRIORITY;
 }
 
 /** Returns the ID of the request that submitted the scan, or undefined if it is missing or unsafe: any user can write annotations. */
