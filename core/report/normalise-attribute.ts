@@ -46,6 +46,9 @@ const named = (value: string): string =>
     .map((word) => (looksGenerated(word) ? GENERATED : word.replace(/\d[0-9A-Za-z]*$/, GENERATED)))
     .join('');
 
+/** Whether a name has a generated part, so that another visit may see another name. */
+export const isGenerated = (name: string): boolean => named(name) !== name;
+
 const classNames = (value: string): string =>
   [
     ...new Set(

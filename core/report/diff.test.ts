@@ -1,0 +1,284 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../../test/report/samples.ts';
+import { reportOf } from '../../test/support/scan-results.ts';
+import { EXAMPLES_MAX, diffReports, type ReportDiff } from './diff.ts';
+import type { Report, ReportNode, ReportPage } from './schema.ts';
+
+const SITE = 'https://www.example.org/';
+
+/** An element that fails a rule. */
+interface Element {
+  rule: string;
+  selector: string;
+  html: string;
+}
+
+function pageOf(path: string, elements: readonly Element[]): ReportPage {
+  const rules = Map.groupBy(elements, ({ rule }) => rule);
+  return samplePage(
+    `${SITE}${path}`,
+    path,
+    [...rules].map(([rule, all]) =>
+      sampleViolation(
+        rule,
+        rule === 'image-alt' ? 'critical' : 'serious',
+        `help for ${rule}`,
+        all.map(({ html, selector }) => sampleNode(html, selector)),
+      ),
+    ),
+  );
+}
+
+const scanOf = (pages: ReportPage[], url = SITE): Report => reportOf(sampleInput({}, 'en', url), pages);
+const onePage = (...elements: Element[]): Report => scanOf([pageOf('', elements)]);
+const element = (html: string, selector: string, rule = 'link-name'): Element => ({ rule, html, selector });
+
+/** The numbers of violations. */
+const numbers = (diff: ReportDiff) => {
+  const sum = (changes: { elements: number }[]): number => changes.reduce((all, { elements }) => all + elements, 0);
+  return { new: sum(diff.new), fixed: sum(diff.fixed), unchanged: diff.unchanged, notTested: sum(diff.not_tested) };
+};
+const unchanged = (count: number) => ({ new: 0, fixed: 0, unchanged: count, notTested: 0 });
+
+describe('diffReports', () => {
+  const same: [string, Element, Element][] = [
+    ['moved', element('<a class="x" href="/a"></a>', 'li:nth-child(2) > a'), element('<a class="x" href="/a"></a>', 'li:nth-child(3) > a')],
+    [
+      'has another generated ID',
+      element('<input id="field-1">', '#field-1', 'label'),
+      element('<input id="field-27">', '#field-27', 'label'),
+    ],
+    [
+      'has another ID of a framework',
+      element('<div id=":r1a:" role="tab"></div>', '[id=":r1a:"]'),
+      element('<div id=":r2b:" role="tab"></div>', '[id=":r2b:"]'),
+    ],
+    ['has other white space', element('<a  class="x">\n </a>', 'div > a'), element('<a class="x"></a>', 'main > a')],
+    ['has its attributes in another order', element('<a class="x" role="link"></a>', '.a'), element('<a role="link" class="x"></a>', '.b')],
+    [
+      'moved and has other classes, but the same ID',
+      element('<a id="home" class="x"></a>', '.x'),
+      element('<a class="y" id="home"></a>', '.y'),
+    ],
+    [
+      'moved and has other classes, but the same address',
+      element('<a class="x" href="/a">a</a>', '.x'),
+      element('<a class="y" href="/a">b</a>', '.y'),
+    ],
+    [
+      'moved and has other classes, but the same name',
+      element('<b class="x">Prices from\n 3</b>', '.x'),
+      element('<b class="y">Prices <i>from</i> 3</b>', '.y'),
+    ],
+    [
+      'has other attributes at the same place',
+      element('<p class="x">1</p>', 'main > p'),
+      element('<p class="y" lang="de">2</p>', 'main > p'),
+    ],
+    ['has another text and place', element('<p class="x">one</p>', 'p:nth-child(1)'), element('<p class="x">two</p>', 'p:nth-child(4)')],
+  ];
+  for (const [what, before, after] of same)
+    it(`does not report an element that ${what}`, () => {
+      expect(numbers(diffReports(onePage(before), onePage(after)))).to.deep.equal(unchanged(1));
+    });
+
+  const different: [string, Element, Element][] = [
+    ['of another rule', element('<a class="x"></a>', '.x'), element('<a class="x"></a>', '.x', 'target-size')],
+    ['with another class at another place', element('<p class="x">1</p>', '.x'), element('<p class="y">2</p>', '.y')],
+    ['of another kind at the same place', element('<p>1</p>', 'main > :first-child'), element('<b>2</b>', 'main > :first-child')],
+  ];
+  for (const [what, before, after] of different)
+    it(`reports an element ${what} as new`, () => {
+      expect(numbers(diffReports(onePage(before), onePage(after)))).to.deep.equal({ new: 1, fixed: 1, unchanged: 0, notTested: 0 });
+    });
+
+  it('counts elements that cannot be told apart', () => {
+    const icon = element('<img src="/icon.png">', 'img', 'image-alt');
+    const diff = diffReports(onePage(icon, icon, icon), onePage(icon, icon, icon, icon, icon));
+    expect(numbers(diff)).to.deep.equal({ new: 2, fixed: 0, unchanged: 3, notTested: 0 });
+  });
+
+  it('names the added element although it displaced the others', () => {
+    const link = (name: string, at: number) => element(`<a class="icon" href="/${name}"></a>`, `li:nth-child(${at}) > a`);
+    const diff = diffReports(onePage(link('a', 1), link('b', 2)), onePage(link('new', 1), link('a', 2), link('b', 3)));
+    expect(diff.new.map(({ elements, examples }) => [elements, examples.map(({ selector }) => selector)])).to.deep.equal([
+      [1, ['li:nth-child(1) > a']],
+    ]);
+    expect(diff.new[0]).to.include({ rule: 'link-name', in_both: true, on_new_pages: 0 });
+  });
+
+  it('groups by root cause, worst first, with at most 5 examples', () => {
+    const many = Array.from({ length: 8 }, (_, at) => element('<a class="icon"></a>', `li:nth-child(${at})`));
+    const diff = diffReports(onePage(), onePage(...many, element('<img src="a.png">', 'img', 'image-alt')));
+    expect(diff.new.map(({ rule, impact, elements, pages, in_both }) => ({ rule, impact, elements, pages, in_both }))).to.deep.equal([
+      { rule: 'image-alt', impact: 'critical', elements: 1, pages: 1, in_both: false },
+      { rule: 'link-name', impact: 'serious', elements: 8, pages: 1, in_both: false },
+    ]);
+    expect(diff.new[1]!.examples).to.have.length(EXAMPLES_MAX);
+    expect(diff.new[1]!.examples[0]).to.deep.equal({ page: SITE, selector: 'li:nth-child(0)', frame_path: [], shadow_path: [] });
+    expect(diff.new[1]).to.deep.include({ wcag: ['1.1.1'], help: 'help for link-name' });
+  });
+
+  it('reports violations on new pages as new, and says so', () => {
+    const fault = element('<a class="x"></a>', '.x');
+    const diff = diffReports(scanOf([pageOf('', [fault])]), scanOf([pageOf('', [fault]), pageOf('new', [fault])]));
+    expect(diff.new).to.have.length(1);
+    expect(diff.new[0]).to.include({ elements: 1, on_new_pages: 1, in_both: true });
+    expect(diff.pages).to.deep.equal({ in_both: 1, only_before: 0, only_after: 1 });
+  });
+
+  it('does not report violations as fixed on pages that were not tested again', () => {
+    const fault = element('<a class="x"></a>', '.x');
+    const before = scanOf([pageOf('', []), pageOf('gone', [fault]), pageOf('lost', [fault])]);
+    const after = scanOf([pageOf('', []), sampleUntested(`${SITE}lost`, 'timeout', null)]);
+    const diff = diffReports(before, after);
+    expect(numbers(diff)).to.deep.equal({ new: 0, fixed: 0, unchanged: 0, notTested: 2 });
+    expect(diff.not_tested[0]!.examples.map(({ page }) => page)).to.deep.equal([`${SITE}gone`, `${SITE}lost`]);
+    expect(diff.pages).to.deep.equal({ in_both: 1, only_before: 2, only_after: 0 });
+  });
+
+  it('compares elements in frames and shadow roots by their whole path', () => {
+    const inside = (path: Partial<ReportNode>) =>
+      scanOf([samplePage(SITE, '', [sampleViolation('r', 'minor', 'h', [{ ...sampleNode('<p></p>', 'p'), ...path }])])]);
+    const diff = diffReports(inside({ frame_path: ['#a'] }), inside({ frame_path: ['#a'], shadow_path: ['#host'] }));
+    expect(numbers(diff)).to.deep.equal(unchanged(1));
+    expect(diffReports(onePage(), inside({ frame_path: ['#a'] })).new[0]!.examples[0]).to.deep.include({ frame_path: ['#a'] });
+  });
+
+  it('compares a preview with the production site by path, and says so', () => {
+    const fault = element('<a class="x"></a>', '.x');
+    const preview = JSON.parse(JSON.stringify(onePage(fault)).replaceAll(SITE, 'http://pr-7.preview.example:8080/')) as Report;
+    const diff = diffReports(onePage(fault), preview);
+    expect(numbers(diff)).to.deep.equal(unchanged(1));
+    expect(diff.comparable.map(({ reason }) => reason)).to.deep.equal(['site']);
+  });
+
+  it('compares a page by its final address, regardless of trailing slashes and the order of parameters', () => {
+    const fault = element('<a class="x"></a>', '.x');
+    const diff = diffReports(
+      scanOf([pageOf('', []), pageOf('a?x=1&y=2', [fault])]),
+      scanOf([pageOf('', []), pageOf('a/?y=2&x=1', [fault])]),
+    );
+    expect(numbers(diff)).to.deep.equal(unchanged(1));
+  });
+
+  it('compares the routes of a single-page application with each other', () => {
+    const fault = element('<a class="x"></a>', '.x');
+    const routes = (...names: string[]) => scanOf([pageOf('', []), ...names.map((name) => pageOf(`#/${name}`, [fault]))]);
+    expect(numbers(diffReports(routes('a'), routes('b')))).to.deep.equal({ new: 1, fixed: 0, unchanged: 0, notTested: 1 });
+  });
+
+  it('says what else differs between the scans', () => {
+    const change = (edit: (report: Report) => void): string[] => {
+      const after = structuredClone(onePage());
+      edit(after);
+      return diffReports(onePage(), after).comparable.map(({ reason }) => reason);
+    };
+    expect(change(() => undefined)).to.deep.equal([]);
+    expect(change(({ scan }) => (scan.options.wcag_level = 'AAA'))).to.deep.equal(['wcag']);
+    expect(change(({ scan }) => (scan.options.pages_reserved = 5))).to.deep.equal(['pages']);
+    expect(change(({ scan }) => (scan.options.exclude = ['/shop/*']))).to.deep.equal(['crawl']);
+    expect(change(({ scan }) => (scan.options.locale = 'de'))).to.deep.equal(['locale']);
+    expect(change(({ tools }) => (tools.axe_core = '5.0.0'))).to.deep.equal(['axe_core']);
+    const [caveat] = diffReports(onePage(), { ...onePage(), tools: { ...onePage().tools, axe_core: '5.0.0' } }).comparable;
+    expect(caveat).to.deep.include({ before: '4.14.1', after: '5.0.0' });
+  });
+
+  const arbitraryElement = fc.record({
+    rule: fc.constantFrom('link-name', 'image-alt', 'color-contrast'),
+    selector: fc.constantFrom('a', '.x', '#y', 'li:nth-child(1)', 'li:nth-child(2)', 'li:nth-child(3)'),
+    html: fc.constantFrom(
+      '<a class="x"></a>',
+      '<a href="/1"></a>',
+      '<b id="n-1"></b>',
+      '<b id="n-2">t</b>',
+      '<i>t</i>',
+      '<p class="x">u</p>',
+    ),
+  });
+  const arbitraryPages = fc.uniqueArray(fc.tuple(fc.constantFrom('', 'a', 'b', 'c', 'd'), fc.array(arbitraryElement, { maxLength: 6 })), {
+    selector: ([path]) => path,
+    minLength: 1,
+  });
+  const arbitraryScan = arbitraryPages.map((pages) => scanOf(pages.map(([path, elements]) => pageOf(path, elements))));
+
+  it('finds no difference between a scan and itself', () => {
+    fc.assert(
+      fc.property(arbitraryScan, (scan) => {
+        expect(diffReports(scan, scan)).to.deep.equal({
+          new: [],
+          fixed: [],
+          not_tested: [],
+          unchanged: scan.counts.total,
+          pages: { in_both: scan.pages.length, only_before: 0, only_after: 0 },
+          comparable: [],
+        });
+      }),
+    );
+  });
+
+  it('finds as new what is fixed in the opposite direction, and as not tested what is on new pages', () => {
+    fc.assert(
+      fc.property(arbitraryScan, arbitraryScan, (a, b) => {
+        const [there, back] = [diffReports(a, b), diffReports(b, a)];
+        const onTested = (page: { page: string }, scan: Report) => scan.pages.some(({ url }) => url === page.page);
+        const old = there.new.filter(({ on_new_pages }) => on_new_pages === 0).map(({ on_new_pages: _, ...change }) => change);
+        const mixed = new Set(there.new.filter(({ on_new_pages }) => on_new_pages > 0).map(({ fingerprint }) => fingerprint));
+        expect(back.fixed.filter(({ fingerprint }) => !mixed.has(fingerprint))).to.deep.equal(old);
+        expect(back.fixed.every(({ examples }) => examples.every((example) => onTested(example, a)))).to.equal(true);
+        const sum = (changes: { elements: number }[]) => changes.reduce((all, { elements }) => all + elements, 0);
+        expect(sum(there.new)).to.equal(sum(back.fixed) + sum(back.not_tested));
+        expect(there.new.reduce((all, { on_new_pages }) => all + on_new_pages, 0)).to.equal(sum(back.not_tested));
+        expect(there.unchanged).to.equal(back.unchanged);
+      }),
+    );
+  });
+
+  it('accounts for every violation once', () => {
+    fc.assert(
+      fc.property(arbitraryScan, arbitraryScan, (a, b) => {
+        const { new: added, fixed, unchanged: both, notTested } = numbers(diffReports(a, b));
+        expect([both + fixed + notTested, both + added]).to.deep.equal([a.counts.total, b.counts.total]);
+      }),
+    );
+  });
+
+  it('does not depend on the order of the pages', () => {
+    fc.assert(
+      fc.property(arbitraryPages, arbitraryScan, (pages, other) => {
+        const [forwards, backwards] = [pages, pages.toReversed()].map((all) =>
+          scanOf(all.map(([path, elements]) => pageOf(path, elements))),
+        );
+        expect(diffReports(forwards!, other)).to.deep.equal(diffReports(backwards!, other));
+        expect(diffReports(other, forwards!)).to.deep.equal(diffReports(other, backwards!));
+      }),
+    );
+  });
+
+  it('finds exactly one new violation if one is added', () => {
+    fc.assert(
+      fc.property(arbitraryPages, arbitraryElement, fc.nat(), fc.nat(), (pages, added, which, where) => {
+        const before = scanOf(pages.map(([path, elements]) => pageOf(path, elements)));
+        const after = scanOf(
+          pages.map(([path, elements], at) =>
+            pageOf(path, at === which % pages.length ? elements.toSpliced(where % (elements.length + 1), 0, added) : elements),
+          ),
+        );
+        expect(numbers(diffReports(before, after))).to.deep.equal({ new: 1, fixed: 0, unchanged: before.counts.total, notTested: 0 });
+      }),
+    );
+  });
+
+  it('finds nothing new if all elements move', () => {
+    fc.assert(
+      fc.property(arbitraryPages, (pages) => {
+        const moved = scanOf(
+          pages.map(([path, elements]) => pageOf(path, elements.map((one) => ({ ...one, selector: `div > ${one.selector}` })).reverse())),
+        );
+        const before = scanOf(pages.map(([path, elements]) => pageOf(path, elements)));
+        expect(numbers(diffReports(before, moved))).to.deep.equal(unchanged(before.counts.total));
+      }),
+    );
+  });
+});
