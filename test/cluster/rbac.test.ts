@@ -1,6 +1,6 @@
 /** The permissions of each service account, as the cluster reports them, compared with a list. */
 import { expect } from 'chai';
-import { clusterAndHelm, CHART, helm, kubectl, removeNamespace, settings } from './release.ts';
+import { clusterAndHelm, CHART, eventually, helm, kubectl, removeNamespace, settings } from './release.ts';
 
 const VALUES = {
   'mongodb.existingSecret.name': 'mongodb',
@@ -47,7 +47,7 @@ describe('permissions of the service accounts', function () {
   });
   after(async () => {
     if (!process.env.KUBECONFIG) return;
-    const names = ['', '-scans'].map((suffix) => `${release}-curbcut-operator${suffix}`);
+    const names = ['operator', 'operator-scans', 'view', 'edit', 'platform-admin'].map((suffix) => `${release}-curbcut-${suffix}`);
     await kubectl(['delete', 'clusterrole,clusterrolebinding', ...names, '--ignore-not-found']);
     await Promise.all([release, scans, team, stranger].map(removeNamespace));
   });
@@ -127,5 +127,94 @@ describe('permissions of the service accounts', function () {
     expect(await rights('curbcut-operator', stranger)).to.deep.equal(OPERATOR);
     expect(await rights('curbcut-operator', scans)).to.deep.equal([...OPERATOR, ...OPERATOR_QUEUE].sort());
     expect(await rights('curbcut-api', stranger)).to.deep.equal([]);
+  });
+
+  describe('and of people', () => {
+    const person = `${release}-person`;
+
+    before(async () => {
+      await grant(VALUES, 'clusterroles');
+      for (const role of ['view', 'edit', 'admin'])
+        await kubectl([
+          'create',
+          'rolebinding',
+          `${person}-${role}`,
+          `--clusterrole=${role}`,
+          `--user=${person}-${role}`,
+          '--namespace',
+          team,
+        ]);
+      await kubectl([
+        'create',
+        'clusterrolebinding',
+        person,
+        `--clusterrole=${release}-curbcut-platform-admin`,
+        `--user=${person}-platform`,
+      ]);
+    });
+    after(() => kubectl(['delete', 'clusterrolebinding', person, '--ignore-not-found']));
+
+    /** Asks `kubectl auth can-i VERB RESOURCE`, which exits with 1 for a no. */
+    const mayDo = async (role: string, verb: string, resource: string, namespace = team): Promise<boolean> => {
+      const answer = await kubectl([
+        'auth',
+        'can-i',
+        verb,
+        `${resource}.curbcut.dev`,
+        `--as=${person}-${role}`,
+        '--namespace',
+        namespace,
+      ]).catch((error: { stdout: string }) => error.stdout);
+      expect(answer.trim(), `${role} ${verb} ${resource}`).to.match(/^(yes|no)$/m);
+      return /^yes$/m.test(answer);
+    };
+    /** Lists what of `verb resource` the role may do. */
+    async function allowed(role: string, namespace?: string): Promise<string[]> {
+      const found: string[] = [];
+      for (const resource of ['accessibilityscans', 'scanschedules', 'scanqueues', 'organisations'])
+        for (const verb of ['get', 'create', 'delete']) if (await mayDo(role, verb, resource, namespace)) found.push(`${verb} ${resource}`);
+      return found;
+    }
+    const READ = ['get accessibilityscans', 'get scanschedules', 'get scanqueues'];
+    const WRITE = [
+      'get accessibilityscans',
+      'create accessibilityscans',
+      'delete accessibilityscans',
+      'get scanschedules',
+      'create scanschedules',
+      'delete scanschedules',
+      'get scanqueues',
+    ];
+
+    it('let viewers of a namespace read its scans, schedules and queues', async () => {
+      // The controller that aggregates roles works asynchronously.
+      await eventually(
+        () => allowed('view'),
+        (found) => found.length === READ.length,
+      );
+      expect(await allowed('view')).to.deep.equal(READ);
+      expect(await allowed('view', stranger)).to.deep.equal([]);
+    });
+
+    for (const role of ['edit', 'admin'])
+      it(`let holders of ${role} in a namespace write its scans and schedules, but neither queues nor Organisations`, async () => {
+        await eventually(
+          () => allowed(role),
+          (found) => found.length === WRITE.length,
+        );
+        expect(await allowed(role)).to.deep.equal(WRITE);
+        expect(await allowed(role, stranger)).to.deep.equal([]);
+      });
+
+    it('let platform administrators write queues and Organisations', async () => {
+      expect(await allowed('platform')).to.deep.equal([
+        'get scanqueues',
+        'create scanqueues',
+        'delete scanqueues',
+        'get organisations',
+        'create organisations',
+        'delete organisations',
+      ]);
+    });
   });
 });

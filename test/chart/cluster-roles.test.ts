@@ -1,0 +1,72 @@
+/** The ClusterRoles for people, which Kubernetes adds to its own roles view, edit and admin. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse } from 'yaml';
+import { hasHelm, PLAIN, render, ROOT, type Rendered } from './rendered.ts';
+
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  verbs: string[];
+}
+
+const READ = ['get', 'list', 'watch'];
+const WRITE = ['create', 'delete', 'deletecollection', 'patch', 'update'];
+
+describe('ClusterRoles for people', function () {
+  this.timeout(60_000);
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+
+  /** The ClusterRoles that belong to no service account. */
+  const rolesFor = (values: Readonly<Record<string, unknown>>): Rendered[] => {
+    const objects = render({ ...PLAIN, ...values });
+    const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding').map(({ roleRef }) => (roleRef as { name: string }).name);
+    return objects.filter(({ kind, metadata }) => kind === 'ClusterRole' && !bound.includes(metadata.name));
+  };
+  const rulesOf = (roles: readonly Rendered[], name: string): Rule[] =>
+    roles.find(({ metadata }) => metadata.name === name)!.rules as Rule[];
+  const aggregatedTo = ({ metadata }: Rendered): string[] =>
+    Object.keys(metadata.labels).flatMap((label) => /^rbac\.authorization\.k8s\.io\/aggregate-to-(.*)$/.exec(label)?.slice(1) ?? []);
+
+  it('let viewers read scans, schedules and queues', () => {
+    expect(rulesOf(rolesFor({}), 'prod-curbcut-view')).to.deep.equal([
+      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules', 'scanqueues'], verbs: READ },
+    ]);
+  });
+
+  it('let editors write scans and schedules, but not queues', () => {
+    expect(rulesOf(rolesFor({}), 'prod-curbcut-edit')).to.deep.equal([
+      { apiGroups: ['curbcut.dev'], resources: ['accessibilityscans', 'scanschedules'], verbs: WRITE },
+    ]);
+  });
+
+  it('keep Organisations, which grant credits, in a role that is not aggregated', () => {
+    const roles = rolesFor({});
+    expect(Object.fromEntries(roles.map((role) => [role.metadata.name, aggregatedTo(role)]))).to.deep.equal({
+      'prod-curbcut-view': ['view'],
+      'prod-curbcut-edit': ['edit', 'admin'],
+      'prod-curbcut-platform-admin': [],
+    });
+    const granting = roles.filter((role) => (role.rules as Rule[]).some(({ resources }) => resources.includes('organisations')));
+    expect(granting.map(({ metadata }) => metadata.name)).to.deep.equal(['prod-curbcut-platform-admin']);
+  });
+
+  it('cover every kind of the definitions, and never a status', () => {
+    const plurals = globSync('crds/*.yaml', { cwd: ROOT }).map(
+      (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as { spec: { names: { plural: string } } }).spec.names.plural,
+    );
+    const covered = rolesFor({}).flatMap(({ rules }) => (rules as Rule[]).flatMap(({ resources }) => resources));
+    expect(covered).to.include.members(plurals);
+    expect(covered.filter((resource) => resource.includes('/'))).to.deep.equal([]);
+  });
+
+  it('are left out with rbac.aggregate=false, or if the chart creates no roles', () => {
+    expect(rolesFor({ 'rbac.aggregate': false })).to.deep.equal([]);
+    expect(rolesFor({ 'rbac.create': false })).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,93 @@
+/** Rendering without a cluster, as Argo CD and Flux's build commands do it. */
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { parse, parseAllDocuments } from 'yaml';
+import { CHART, EVALUATION, hasHelm, helm, PLAIN, ROOT, SECRETS } from './rendered.ts';
+
+interface Document {
+  kind: string;
+  metadata: { name: string; annotations?: Record<string, string> };
+}
+
+/** Every value that turns a template on. */
+const EVERYTHING = {
+  ...PLAIN,
+  'scans.extraNamespaces': ['team-a'],
+  'scans.clusterWide': true,
+  'metrics.serviceMonitor.enabled': true,
+  'metrics.rules.enabled': true,
+  'metrics.dashboard.enabled': true,
+  'api.ingress': { enabled: true, host: 'scan.example.com' },
+};
+
+describe('chart rendered without a cluster', function () {
+  this.timeout(60_000);
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+
+  const text = (values: Readonly<Record<string, unknown>>, ...args: string[]): string =>
+    helm(
+      'template',
+      'curbcut',
+      CHART,
+      '--namespace',
+      'prod',
+      ...Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]),
+      ...args,
+    );
+  const objectsOf = (manifests: string): Document[] =>
+    parseAllDocuments(manifests).flatMap((document) => (document.toJS() as Document | null) ?? []);
+
+  for (const [name, values] of Object.entries({
+    evaluation: EVALUATION,
+    'plain values': PLAIN,
+    'existing Secrets': SECRETS,
+    'everything on': EVERYTHING,
+  })) {
+    it(`is the same text each time with ${name}, so that no tool sees a difference`, () => {
+      expect(text(values)).to.equal(text(values));
+    });
+  }
+
+  it('does not depend on the APIs or the version that the tool states', () => {
+    const versions = ['--api-versions', 'monitoring.coreos.com/v1', '--api-versions', 'autoscaling/v2', '--kube-version', '1.30.0'];
+    expect(text(EVERYTHING, ...versions)).to.equal(text(EVERYTHING));
+  });
+
+  it('contains every custom resource definition with --include-crds', () => {
+    const definitions = objectsOf(text(PLAIN, '--include-crds')).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    const wanted = globSync('crds/*.yaml', { cwd: ROOT }).map(
+      (path) => (parse(readFileSync(join(ROOT, path), 'utf8')) as Document).metadata.name,
+    );
+    expect(definitions.map(({ metadata }) => metadata.name)).to.have.members(wanted);
+  });
+
+  it('contains a definition and each of its custom resources, so that one sync suffices', () => {
+    const objects = objectsOf(text(EVERYTHING, '--include-crds'));
+    const own = objects.filter((object) => (object as unknown as { apiVersion: string }).apiVersion.startsWith('curbcut.dev/'));
+    expect(own.map(({ kind }) => kind)).to.include('ScanQueue');
+    const defined = objects.flatMap((object) =>
+      object.kind === 'CustomResourceDefinition' ? [(object as unknown as { spec: { names: { kind: string } } }).spec.names.kind] : [],
+    );
+    expect(defined).to.include.members(own.map(({ kind }) => kind));
+  });
+
+  it('has no hook but the test, which Argo CD and Flux do not run on a sync', () => {
+    const hooks = objectsOf(text(EVERYTHING)).flatMap(({ metadata }) => metadata.annotations?.['helm.sh/hook'] ?? []);
+    expect(hooks).to.deep.equal(['test']);
+  });
+
+  it('leaves the number of API replicas to the autoscaler', () => {
+    const api = objectsOf(text(PLAIN)).find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === 'curbcut-api')!;
+    expect((api as unknown as { spec: object }).spec).to.not.have.property('replicas');
+  });
+
+  it('fits into the annotation of kubectl apply, each definition and dashboard', () => {
+    for (const object of objectsOf(text(EVERYTHING, '--include-crds')))
+      expect(JSON.stringify(object).length, `${object.kind}/${object.metadata.name}`).to.be.lessThan(256 * 1024);
+  });
+});
