@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { referencePage, withOptionTable } from './reference.ts';
-import { withOptions } from './manifest-options.ts';
+import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
 import { createMetrics } from '../api/metrics.ts';
@@ -156,7 +156,11 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
 /** Every file of the repository that is made from the code, in whole or in part, by its path. */
 export function generatedFiles(): Record<string, string> {
-  const definitions: Record<string, string> = { 'accessibilityscans.yaml': withOptions(read('crds/accessibilityscans.yaml')) };
+  const scans = withOptions(read('crds/accessibilityscans.yaml'));
+  const definitions: Record<string, string> = {
+    'accessibilityscans.yaml': scans,
+    'scanschedules.yaml': withScanTemplate(read('crds/scanschedules.yaml'), scans),
+  };
   for (const name of readdirSync(join(root, 'crds'))) definitions[name] ??= read(`crds/${name}`);
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),

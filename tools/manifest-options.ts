@@ -1,5 +1,8 @@
-/** Generates the scan options and phases in the custom resource definition, between marker comments. The rest of that file is written by hand. */
-import { Document, isScalar, visit } from 'yaml';
+/**
+ * Generates parts of the custom resource definitions, between marker comments: the options and phases of AccessibilityScan,
+ * and the scan in the template of ScanSchedule. The rest of these files is written by hand.
+ */
+import { Document, isScalar, parse, visit } from 'yaml';
 import { ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { PHASES } from '../core/scan/phases.ts';
 
@@ -84,4 +87,34 @@ function replaceBlock(text: string, name: string, value: unknown): string {
 export function withOptions(definition: string): string {
   const blocks = { 'immutable options': immutabilityRules(), 'scan options': optionSchemas(), phases: { enum: PHASES } };
   return Object.entries(blocks).reduce((text, [name, value]) => replaceBlock(text, name, value), definition);
+}
+
+interface Definition {
+  spec: { versions: { schema: { openAPIV3Schema: { properties: { spec: Schema } } } }[] };
+}
+
+/** Fields of an AccessibilityScan that a template cannot set: its scans would end as soon as they are created. */
+const NOT_IN_TEMPLATE: readonly string[] = ['cancel'];
+
+const RULES = 'x-kubernetes-validations';
+
+/** Removes the rules that compare an object with its former state: a template may be changed, its scans may not. */
+function withoutTransitionRules(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutTransitionRules);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => {
+      if (name !== RULES) return [[name, withoutTransitionRules(inner)]];
+      const kept = (inner as { rule: string }[]).filter(({ rule }) => !rule.includes('oldSelf'));
+      return kept.length === 0 ? [] : [[name, kept]];
+    }),
+  );
+}
+
+/** The definition of ScanSchedule, whose template has the fields and rules of today's AccessibilityScan. */
+export function withScanTemplate(definition: string, scanDefinition: string): string {
+  const { spec } = (parse(scanDefinition) as Definition).spec.versions[0]!.schema.openAPIV3Schema.properties;
+  const { required, [RULES]: rules, properties } = withoutTransitionRules(spec) as Schema;
+  const kept = Object.fromEntries(Object.entries(properties!).filter(([name]) => !NOT_IN_TEMPLATE.includes(name)));
+  return replaceBlock(definition, 'scan template', { required, ...(rules !== undefined && { [RULES]: rules }), properties: kept });
 }

@@ -9,6 +9,8 @@ export const SCHEDULED_AT_ANNOTATION = 'curbcut.dev/scheduled-at';
 export const RUN_ANNOTATION = 'curbcut.dev/run';
 /** CronJob's limit: the names of its scans append up to 11 characters to it. */
 export const SCHEDULE_NAME_MAX = 52;
+/** `status.active` lists at most this many scans; `status.activeCount` counts all. */
+export const ACTIVE_LISTED_MAX = 100;
 
 export type ConcurrencyPolicy = 'Allow' | 'Forbid' | 'Replace';
 
@@ -37,19 +39,41 @@ export interface ScanComparison {
   unchanged: number;
 }
 
+/** The last completed scan of a schedule. */
+export interface CompletedScan {
+  name: string;
+  scanId: string;
+  completionTime: string;
+  /** Absent without thresholds. */
+  passed?: boolean;
+}
+
+/** The schedule that the operator read last. Times before `since` are not due, so that an edit does not start scans for past times. */
+export interface ObservedSchedule {
+  schedule: string;
+  timeZone?: string;
+  since: string;
+}
+
 export interface ScanScheduleStatus {
   observedGeneration?: number;
-  /** The scans of this schedule that have not ended. */
+  /** The number of scans of this schedule that have not ended. */
+  activeCount?: number;
+  /** The oldest of them. */
   active?: { name: string; uid: string }[];
   lastScheduleTime?: string;
+  /** The last scheduled time at which no scan was started. Events report each one once. */
+  lastMissedTime?: string;
   lastSuccessfulTime?: string;
   /** When the last scan ended that met its thresholds. */
   lastPassedTime?: string;
+  /** Without jitter, as `lastScheduleTime`. */
   nextScheduleTime?: string;
+  observedSchedule?: ObservedSchedule;
   /** The last value of `RUN_ANNOTATION` that was acted upon. */
   lastRunRequest?: string;
   /** The last scan that completed. The next one is compared with it. */
-  lastCompleted?: { name: string; scanId: string; passed?: boolean };
+  lastCompleted?: CompletedScan;
   comparison?: ScanComparison;
   conditions?: Condition[];
 }

@@ -1,0 +1,88 @@
+/** What the API server itself accepts and rejects in a ScanSchedule. */
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { API_VERSION, GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import { SCHEDULE_NAME_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
+import { openContext, TARGET, type OperatorContext } from './context.ts';
+
+const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
+const MERGE = 'application/merge-patch+json';
+
+describe('a ScanSchedule at the API server', function () {
+  this.timeout(120_000);
+  let context: OperatorContext;
+  before(async () => {
+    context = await openContext();
+  });
+  after(() => context.close());
+
+  const apply = (spec: object, name = `s-${randomUUID().slice(0, 8)}`) =>
+    context.connection.request<ScanSchedule>('POST', context.connection.path(SCHEDULES, context.team), {
+      body: {
+        apiVersion: API_VERSION,
+        kind: 'ScanSchedule',
+        metadata: { name, namespace: context.team },
+        spec: { schedule: '0 3 * * *', scanTemplate: { spec: { url: TARGET } }, ...spec },
+      },
+    });
+  const rejection = async (request: Promise<unknown>): Promise<string> => {
+    const outcome = await request.then(
+      () => 'was accepted',
+      (error: Error) => error.message,
+    );
+    return outcome;
+  };
+
+  it('has defaults for every field that a short manifest leaves out, those of the scan included', async () => {
+    const { spec } = await apply({});
+    expect(spec).to.deep.include({
+      schedule: '0 3 * * *',
+      concurrencyPolicy: 'Allow',
+      suspend: false,
+      successfulScansHistoryLimit: 3,
+      failedScansHistoryLimit: 1,
+      jitterSeconds: 0,
+    } satisfies Partial<ScanScheduleSpec>);
+    expect(spec.scanTemplate.spec).to.include({ url: TARGET, maxPages: 5, class: 'curbcut', queue: 'default' });
+  });
+
+  const WRONG: Record<string, { spec: object; says: RegExp }> = {
+    'TZ= in the schedule': { spec: { schedule: 'TZ=Europe/Berlin 0 3 * * *' }, says: /set timeZone/ },
+    'CRON_TZ= in the schedule': { spec: { schedule: 'CRON_TZ=UTC 0 3 * * *' }, says: /set timeZone/ },
+    'an empty schedule': { spec: { schedule: '' }, says: /schedule/ },
+    'the time zone Local': { spec: { timeZone: 'local' }, says: /IANA/ },
+    'an unknown concurrency policy': { spec: { concurrencyPolicy: 'Queue' }, says: /concurrencyPolicy/ },
+    'a negative deadline': { spec: { startingDeadlineSeconds: -1 }, says: /startingDeadlineSeconds/ },
+    'a negative history limit': { spec: { failedScansHistoryLimit: -1 }, says: /failedScansHistoryLimit/ },
+    'a jitter of more than a day': { spec: { jitterSeconds: 86_401 }, says: /jitterSeconds/ },
+    'a template without a URL': { spec: { scanTemplate: { spec: {} } }, says: /url/ },
+    'a template with a wrong URL scheme': {
+      spec: { scanTemplate: { spec: { url: 'ftp://site.test/' } } },
+      says: /http:\/\/ or https:\/\//,
+    },
+    'a template with too many pages': { spec: { scanTemplate: { spec: { url: TARGET, maxPages: 100_000 } } }, says: /maxPages/ },
+    'no template': { spec: { scanTemplate: undefined }, says: /scanTemplate/ },
+  };
+  for (const [what, { spec, says }] of Object.entries(WRONG)) {
+    it(`is rejected with ${what}`, async () => {
+      expect(await rejection(apply(spec))).to.match(says);
+    });
+  }
+
+  it('is rejected if its name is too long for the names of its scans', async () => {
+    expect(await rejection(apply({}, 'n'.repeat(SCHEDULE_NAME_MAX + 1)))).to.match(/at most 52 characters/);
+    await apply({}, 'n'.repeat(SCHEDULE_NAME_MAX));
+  });
+
+  it('can be changed in everything except its class', async () => {
+    const { metadata } = await apply({});
+    const patch = (spec: object) =>
+      context.connection.request<ScanSchedule>('PATCH', context.connection.path(SCHEDULES, context.team, metadata.name), {
+        contentType: MERGE,
+        body: { spec },
+      });
+    const changed = await patch({ schedule: '@daily', timeZone: 'Europe/Berlin', scanTemplate: { spec: { maxPages: 7, locale: 'de' } } });
+    expect(changed.spec.scanTemplate.spec).to.include({ url: TARGET, maxPages: 7, locale: 'de' });
+    expect(await rejection(patch({ scanTemplate: { spec: { class: 'other' } } }))).to.match(/class cannot be changed/);
+  });
+});
