@@ -1,0 +1,141 @@
+/**
+ * Reads a cron expression as Kubernetes' CronJob does (robfig/cron v3, the standard parser): five fields, `N/step` runs
+ * from N to the end of the field, and a star is remembered, because it decides how the two day fields combine.
+ * It is stricter where robfig/cron accepts what can only be a typing mistake: empty elements (`1,,2`), signs (`+5`), and
+ * a range that starts with a star (`*-5`).
+ */
+
+/** The values that each field matches, ascending. */
+export interface CronFields {
+  minute: readonly number[];
+  hour: readonly number[];
+  dayOfMonth: readonly number[];
+  month: readonly number[];
+  /** 0 is Sunday. */
+  dayOfWeek: readonly number[];
+  /** True if the field has a star (or `?`) without a step above 1. If neither day field has one, a day matches if either field does. */
+  anyDayOfMonth: boolean;
+  anyDayOfWeek: boolean;
+}
+
+export type ParsedFields = { ok: true; fields: CronFields } | { ok: false; message: string };
+
+interface FieldRule {
+  label: string;
+  min: number;
+  max: number;
+  /** The first name stands for `min`. */
+  names: readonly string[];
+}
+
+const MONTH_NAMES = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const DAY_NAMES = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+const MINUTE: FieldRule = { label: 'minute', min: 0, max: 59, names: [] };
+const HOUR: FieldRule = { label: 'hour', min: 0, max: 23, names: [] };
+const DAY_OF_MONTH: FieldRule = { label: 'day of month', min: 1, max: 31, names: [] };
+const MONTH: FieldRule = { label: 'month', min: 1, max: 12, names: MONTH_NAMES };
+const DAY_OF_WEEK: FieldRule = { label: 'day of week', min: 0, max: 6, names: DAY_NAMES };
+
+/** The macros that stand for five fields. `@every` is no such macro: see `parseEvery`. */
+const MACROS: Readonly<Record<string, string>> = {
+  '@yearly': '0 0 1 1 *',
+  '@annually': '0 0 1 1 *',
+  '@monthly': '0 0 1 * *',
+  '@weekly': '0 0 * * 0',
+  '@daily': '0 0 * * *',
+  '@midnight': '0 0 * * *',
+  '@hourly': '0 * * * *',
+};
+
+/** Carries the sentence from a field's part to `parseFields`. */
+class FieldError extends Error {}
+
+function readValue(text: string, rule: FieldRule): number {
+  const named = rule.names.indexOf(text.toLowerCase());
+  if (named >= 0) return rule.min + named;
+  if (/^\d{1,9}$/.test(text)) {
+    const value = Number(text);
+    if (value >= rule.min && value <= rule.max) return value;
+    const sunday = rule === DAY_OF_WEEK && value === 7 ? '; Sunday is 0' : '';
+    throw new FieldError(`the ${rule.label} ${text} is not between ${rule.min} and ${rule.max}${sunday}`);
+  }
+  if (/[LW#]/i.test(text) && /^[\dA-Z#*?]+$/i.test(text))
+    throw new FieldError(`"${text}" in the ${rule.label} field is not supported: CronJob knows no L, W or #`);
+  throw new FieldError(`"${text}" is not a ${rule.label}`);
+}
+
+function readStep(text: string, rule: FieldRule): number {
+  if (!/^\d{1,9}$/.test(text) || Number(text) === 0)
+    throw new FieldError(`the step "${text}" in the ${rule.label} field is not a positive number`);
+  return Number(text);
+}
+
+/** One element of a field's list: `*`, `N`, `N-M`, and each with `/step`. */
+function readElement(element: string, rule: FieldRule): { values: number[]; star: boolean } {
+  if (element === '') throw new FieldError(`the ${rule.label} field has an empty element`);
+  const [range = '', stepText, ...more] = element.split('/');
+  if (more.length > 0) throw new FieldError(`"${element}" in the ${rule.label} field has more than one "/"`);
+  const step = stepText === undefined ? 1 : readStep(stepText, rule);
+  const anyValue = range === '*' || range === '?';
+  const [low = '', high, ...rest] = anyValue ? [] : range.split('-');
+  if (rest.length > 0) throw new FieldError(`"${element}" in the ${rule.label} field has more than one "-"`);
+  if (low === '*' || low === '?') throw new FieldError(`"${element}" in the ${rule.label} field is a range of all values`);
+  const start = anyValue ? rule.min : readValue(low, rule);
+  const openEnd = anyValue || (high === undefined && stepText !== undefined);
+  const end = openEnd ? rule.max : high === undefined ? start : readValue(high, rule);
+  if (start > end) throw new FieldError(`the range "${range}" in the ${rule.label} field ends before it begins`);
+  const values = Array.from({ length: Math.floor((end - start) / step) + 1 }, (_, index) => start + index * step);
+  return { values, star: anyValue && step === 1 };
+}
+
+function readField(text: string, rule: FieldRule): { values: number[]; star: boolean } {
+  const elements = text.split(',').map((element) => readElement(element, rule));
+  const values = [...new Set(elements.flatMap((element) => element.values))].sort((a, b) => a - b);
+  return { values, star: elements.some((element) => element.star) };
+}
+
+/** True if some day of a year, leap or not, matches. Only a day of month that no month of the expression has makes it false. */
+function canFire(fields: CronFields): boolean {
+  if (fields.anyDayOfMonth || !fields.anyDayOfWeek) return true;
+  const firstDay = fields.dayOfMonth[0] ?? 1;
+  const LEAP_YEAR = 2024;
+  return fields.month.some((month) => firstDay <= new Date(Date.UTC(LEAP_YEAR, month, 0)).getUTCDate());
+}
+
+function readFields(expression: string): CronFields {
+  const texts = (MACROS[expression] ?? expression).trim().split(/\s+/);
+  const [minute = '', hour = '', dayOfMonth = '', month = '', dayOfWeek = ''] = texts;
+  if (texts.length !== 5) {
+    const extra = texts.length > 5 ? '; CronJob knows no seconds and no years' : '';
+    throw new FieldError(`it has ${texts.length} fields instead of 5 (minute, hour, day of month, month, day of week)${extra}`);
+  }
+  const day = readField(dayOfMonth, DAY_OF_MONTH);
+  const weekday = readField(dayOfWeek, DAY_OF_WEEK);
+  return {
+    minute: readField(minute, MINUTE).values,
+    hour: readField(hour, HOUR).values,
+    dayOfMonth: day.values,
+    month: readField(month, MONTH).values,
+    dayOfWeek: weekday.values,
+    anyDayOfMonth: day.star,
+    anyDayOfWeek: weekday.star,
+  };
+}
+
+/** Reads five fields or a macro. The message completes the sentence `The schedule "…" is invalid: `. */
+export function parseFields(expression: string): ParsedFields {
+  const no = (message: string): ParsedFields => ({ ok: false, message });
+  if (expression.trim() === '') return no('it is empty');
+  if (/^\s*(CRON_)?TZ=/.test(expression)) return no('a TZ= or CRON_TZ= prefix is not supported; set timeZone instead');
+  if (expression.startsWith('@reboot')) return no('@reboot is not supported');
+  if (expression.startsWith('@') && !Object.hasOwn(MACROS, expression))
+    return no(`the macro is unknown; the macros are ${Object.keys(MACROS).join(', ')} and @every with a duration such as 1h30m`);
+  try {
+    const fields = readFields(expression);
+    return canFire(fields) ? { ok: true, fields } : no('it never fires, because none of its months has such a day');
+  } catch (error) {
+    if (error instanceof FieldError) return no(error.message);
+    throw error;
+  }
+}
