@@ -21,9 +21,12 @@ export class ServiceUnavailable extends CliError {
 
 /** The arguments are invalid. */
 export class UsageError extends CliError {
+  /** The command whose --help describes the valid arguments. */
+  readonly command: string | undefined;
   constructor(problem: string, command?: string) {
-    super(problem, `Try: curbcut ${command === undefined ? '' : `${command} `}--help`);
+    super(problem);
     this.name = 'UsageError';
+    this.command = command;
   }
 }
 

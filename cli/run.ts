@@ -1,45 +1,62 @@
 /** Runs a command line: from its arguments to its exit code. */
-import { cancel } from './commands/cancel.ts';
-import { follow } from './commands/follow.ts';
-import { HELP } from './commands/help.ts';
-import { list } from './commands/list.ts';
-import type { Aftermath, CliContext } from './commands/output.ts';
-import { scan } from './commands/scan.ts';
+import type { Aftermath, CliContext, CliProcess, Program } from './commands/output.ts';
 import { CliError, errorMessage, ServiceUnavailable, UsageError } from './errors.ts';
 
-const COMMANDS = { scan, follow, cancel, list } as const;
-const USAGE = `usage: curbcut <${Object.keys(COMMANDS).join('|')}>`;
+type Run = (args: readonly string[], context: CliContext, aftermath: Aftermath) => Promise<number>;
+/** Loads the command's module. Only the one that runs is loaded, because the command must start fast. */
+type Command = () => Promise<Run>;
+
+const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
+  curbcut: {
+    scan: async () => (await import('./commands/scan.ts')).scan,
+    follow: async () => (await import('./commands/follow.ts')).follow,
+    cancel: async () => (await import('./commands/cancel.ts')).cancel,
+    list: async () => (await import('./commands/list.ts')).list,
+    report: async () => (await import('./commands/report.ts')).report,
+  },
+  'kubectl curbcut': {},
+};
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
 /** Runs one command and prints its errors. Never throws. @returns the exit code */
-export async function run(args: readonly string[], context: CliContext): Promise<number> {
+export async function run(args: readonly string[], started: CliProcess): Promise<number> {
   const aftermath: Aftermath = { hint: [], submitted: false };
+  const { stdout, stderr, signal } = started;
   try {
-    const [command, ...rest] = args;
+    return await dispatch(args, started, aftermath);
+  } catch (error) {
+    if (signal.aborted) {
+      stderr.write(`${['Interrupted.', ...aftermath.hint].join('\n')}\n`);
+      return signal.reason === 'SIGTERM' ? TERMINATED : INTERRUPTED;
+    }
+    if (!(error instanceof CliError)) {
+      stderr.write(`curbcut: ${error instanceof Error && error.stack !== undefined ? error.stack : errorMessage(error)}\n`);
+      return 2;
+    }
+    stderr.write(`curbcut: ${error.message}\n`);
+    if (error instanceof UsageError)
+      stderr.write(`Try: ${[started.program, error.command, '--help'].filter((word) => word !== undefined).join(' ')}\n`);
+    if (error instanceof ServiceUnavailable && (aftermath.submitted || !error.answered))
+      for (const line of aftermath.hint) stderr.write(`${line}\n`);
+    return 2;
+  }
+
+  async function dispatch(given: readonly string[], process: CliProcess, after: Aftermath): Promise<number> {
+    const commands = COMMANDS[process.program];
+    const usage = `usage: ${process.program} <${Object.keys(commands).join('|')}>`;
+    const [command, ...rest] = given;
     if (command === '--version' || command === '-V') {
-      context.stdout.write(`curbcut ${context.version}\n`);
+      stdout.write(`curbcut ${process.version}\n`);
       return 0;
     }
     if (command === '--help' || command === '-h' || command === 'help') {
-      context.stdout.write(HELP);
+      stdout.write((await import('./commands/help.ts')).HELP);
       return 0;
     }
-    if (command === undefined) throw new UsageError(USAGE);
-    if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`unknown command ${command}; ${USAGE}`);
-    return await COMMANDS[command as keyof typeof COMMANDS](rest, context, aftermath);
-  } catch (error) {
-    if (context.signal.aborted) {
-      context.stderr.write(`${['Interrupted.', ...aftermath.hint].join('\n')}\n`);
-      return context.signal.reason === 'SIGTERM' ? TERMINATED : INTERRUPTED;
-    }
-    if (!(error instanceof CliError)) {
-      context.stderr.write(`curbcut: ${error instanceof Error && error.stack !== undefined ? error.stack : errorMessage(error)}\n`);
-      return 2;
-    }
-    context.stderr.write(`curbcut: ${error.message}\n`);
-    if (error instanceof ServiceUnavailable && (aftermath.submitted || !error.answered))
-      for (const line of aftermath.hint) context.stderr.write(`${line}\n`);
-    return 2;
+    if (command === undefined) throw new UsageError(usage);
+    if (!Object.hasOwn(commands, command)) throw new UsageError(`unknown command ${command}; ${usage}`);
+    const runCommand = await commands[command]!();
+    return runCommand(rest, { ...process, scanIdOf: async (name) => name }, after);
   }
 }

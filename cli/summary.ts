@@ -14,8 +14,12 @@ export function exitCodeOf(result: ScanResult): 0 | 1 | 2 {
 /** Splits a message into sentences: one per missed threshold, and the coverage. */
 const sentencesOf = (message: string): string[] => printable(message).split(/(?<=[.!?])\s+(?=\p{Lu})/u);
 
-/** Renders score, violations by severity, verdict and missed thresholds. */
-export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'color' | 'unicode'>, saved: readonly string[] = []): string {
+/** Renders score, violations by severity, verdict and missed thresholds; with `wide` also the scan ID and where its report is. */
+export function renderSummary(
+  result: ScanResult,
+  terminal: Pick<Terminal, 'color' | 'unicode'>,
+  { saved = [], wide = false }: { saved?: readonly string[]; wide?: boolean } = {},
+): string {
   const [good, bad, dash] = terminal.unicode ? ['✓', '✗', '–'] : ['+', 'x', '-'];
   const row = (name: string, value: string): string => `${name.padEnd(12)}${value}`;
   const lines = [''];
@@ -36,6 +40,7 @@ export function renderSummary(result: ScanResult, terminal: Pick<Terminal, 'colo
     const sentences = result.status === 'done' ? sentencesOf(result.message) : [printable(result.message)];
     for (const sentence of sentences) lines.push(`  ${missesThreshold(result, sentence) ? `${bad} ` : ''}${sentence}`);
   }
+  if (wide) lines.push(row('Scan', result.scan_id), row('Report', result.report_url ?? dash));
   if (saved.length > 0) lines.push(row('Saved', saved.join(', ')));
   return `${lines.join('\n')}\n`;
 }

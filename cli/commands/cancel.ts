@@ -2,6 +2,7 @@
 import { isTerminal } from '../../core/scan/phases.ts';
 import { printable } from '../errors.ts';
 import type { ScanResult } from '../service/messages.ts';
+import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
 import { COMMON_OPTIONS, connect, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
 
@@ -17,8 +18,7 @@ export async function cancel(args: readonly string[], context: CliContext, after
   const client = connect(context, output);
   aftermath.hint = [`It is unknown whether the scan was canceled. Run the same command again: curbcut cancel ${scanId}`];
   const { accepted, result } = await client.cancel(scanId);
-  if (values.json) context.stdout.write(`${JSON.stringify(result, null, 2)}\n`);
-  else if (!values.quiet) context.stdout.write(`${sentenceOf(scanId, accepted, result)}\n`);
+  if (!values.quiet) await print(context.stdout, output.format, result, () => `${sentenceOf(scanId, accepted, result)}\n`);
   // A scan that has ended as canceled may be the effect of a first request whose response was lost.
   return accepted || result.status === 'canceled' ? 0 : 1;
 }

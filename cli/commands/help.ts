@@ -9,10 +9,13 @@ const rows = (options: readonly OptionHelp[]): string =>
 const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
                        it does not limit the scan itself`;
 
+const FORMAT_HELP = `  -o, --output FORMAT  json, yaml, or wide (text with more details). With json and yaml no progress is shown
+  --json               the same as -o json`;
+
 const OUTPUT = `Output:
   --pdf FILE           save the PDF report
   --export FILE        save the JSON export
-  --json               print the result as JSON, and no progress
+${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}`;
 
@@ -34,6 +37,7 @@ Usage:
   curbcut follow ID [options]   follow a scan that was submitted earlier
   curbcut cancel ID [options]   cancel a scan
   curbcut list [options]        list the scans of your organisation
+  curbcut report ID [options]   get the reports of a scan
   curbcut --version
   curbcut COMMAND --help        show all options
 
@@ -70,13 +74,27 @@ ${EXITS}
 ${ENVIRONMENT}
 `;
 
+export const REPORT_HELP = `Usage: curbcut report ID [options]
+
+Prints links to the reports of a scan that is done, or saves the reports to files. It waits for a scan that is not complete
+for as long as --max-wait says.
+
+${OUTPUT}
+
+Exit codes:
+  0    the links were printed, or the reports were saved
+  2    there are no reports, or they could not be saved: an unknown ID, a scan that did not complete, no network, …
+
+${ENVIRONMENT}
+`;
+
 export const CANCEL_HELP = `Usage: curbcut cancel ID [options]
 
 Cancels a scan. Its tested pages are charged, the other credits are released. The scan ends within seconds; curbcut follow
 waits for its end.
 
 Options:
-  --json               print the state of the scan as JSON
+${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}
 
@@ -95,7 +113,8 @@ Lists the scans of your organisation, newest first.
 Options:
   --status STATUS      only scans in this phase: ${PHASES.join(', ')}
   --limit N            the maximum number of scans (1 to 1000, default 20)
-  --json               print the scans as JSON; next_cursor is null if there are no more
+${FORMAT_HELP}
+                       In the data, next_cursor is null if there are no more scans
 ${MAX_WAIT}
 
 Exit codes:

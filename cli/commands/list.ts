@@ -1,8 +1,11 @@
 /** `curbcut list`: the organisation's scans, newest first. */
+import { IMPACTS } from '../../core/scan/impacts.ts';
 import type { Client } from '../service/client.ts';
-import { UsageError, printable } from '../errors.ts';
+import { UsageError } from '../errors.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';
-import { paint, type Terminal } from '../terminal.ts';
+import { tableOf, type Column } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
+import { print } from './format.ts';
 import { LIST_HELP } from './help.ts';
 import { COMMON_OPTIONS, connect, noMoreArguments, numberOf, outputOf, parse, type CliContext } from './output.ts';
 
@@ -23,9 +26,9 @@ export async function list(args: readonly string[], context: CliContext): Promis
   noMoreArguments('list', positionals);
   const limit = numberOf('list', 'limit', values.limit, true)!;
   if (limit < 1 || limit > LIMIT_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LIMIT_MAX}.`, 'list');
-  const found = await collect(connect(context, outputOf('list', { ...values, quiet: false }, context)), limit, values.status);
-  if (values.json) context.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
-  else context.stdout.write(tableOf(found, context.stdout));
+  const output = outputOf('list', { ...values, quiet: false }, context);
+  const found = await collect(connect(context, output), limit, values.status);
+  await print(context.stdout, output.format, found, (wide) => textOf(found, context.stdout, wide));
   return 0;
 }
 
@@ -41,28 +44,25 @@ async function collect(client: Client, limit: number, status: string | undefined
   return { data: data.slice(0, limit), next_cursor: cursor };
 }
 
-const HEADINGS = ['ID', 'SUBMITTED', 'STATUS', 'SCORE', 'VIOLATIONS', 'VERDICT', 'URL'] as const;
+const COLUMNS: readonly Column<ListedScan>[] = [
+  { heading: 'ID', value: ({ scan_id: id }) => id },
+  // To the minute, in UTC, as the service's logs.
+  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
+  { heading: 'STATUS', value: ({ status }) => status },
+  { heading: 'SCORE', value: ({ score }) => score },
+  { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
+  ...IMPACTS.map((impact): Column<ListedScan> => ({
+    heading: impact.toUpperCase(),
+    value: (scan) => scan[`violations_${impact}`],
+    wide: true,
+  })),
+  { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
+  { heading: 'URL', value: ({ url }) => url },
+  { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
+];
 
-function tableOf({ data, next_cursor: cursor }: ScanPage, terminal: Pick<Terminal, 'color' | 'unicode'>): string {
+function textOf({ data, next_cursor: cursor }: ScanPage, terminal: Pick<Terminal, 'color' | 'unicode'>, wide: boolean): string {
   if (data.length === 0) return 'No scans.\n';
-  const dash = terminal.unicode ? '–' : '-';
-  const rows = data.map((scan) => [
-    scan.scan_id,
-    // To the minute, in UTC, as the service's logs.
-    scan.submitted_at.slice(0, 16).replace('T', ' '),
-    scan.status,
-    String(scan.score ?? dash),
-    String(scan.violations_count ?? dash),
-    scan.passed === null ? dash : scan.passed ? 'passed' : 'did not pass',
-    scan.url,
-  ]);
-  const cells = rows.map((row) => row.map(printable));
-  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...cells.map((row) => row[column]!.length)));
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd();
-  const more = cursor === null ? [] : [`There are more scans: increase --limit (at most ${LIMIT_MAX}).`];
-  return `${[paint(terminal, 'bold', line(HEADINGS)), ...cells.map(line), ...more].join('\n')}\n`;
+  const more = cursor === null ? '' : `There are more scans: increase --limit (at most ${LIMIT_MAX}).\n`;
+  return `${tableOf(COLUMNS, data, terminal, wide)}${more}`;
 }

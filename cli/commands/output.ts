@@ -1,5 +1,6 @@
 /** What the commands share: options, the connection to the service, and the output at the end of a scan. */
 import { parseArgs } from 'node:util';
+import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
 import { createClient, type Client } from '../service/client.ts';
 import { readEnvironment } from '../config.ts';
 import { CliError, errorMessage, UsageError } from '../errors.ts';
@@ -12,7 +13,7 @@ import type { Terminal } from '../terminal.ts';
 
 /** The options of every command. */
 export const COMMON_OPTIONS = {
-  json: { type: 'boolean', default: false },
+  ...FORMAT_OPTIONS,
   quiet: { type: 'boolean', default: false },
   'max-wait': { type: 'string', default: '300' },
   help: { type: 'boolean', short: 'h', default: false },
@@ -21,8 +22,13 @@ export const COMMON_OPTIONS = {
 /** The options of the commands that follow a scan. */
 export const OUTPUT_OPTIONS = { pdf: { type: 'string' }, export: { type: 'string' }, ...COMMON_OPTIONS } as const;
 
-/** What a command needs of its process. */
-export interface CliContext {
+/** `kubectl curbcut` is the same program as a plugin: it speaks to Kubernetes through kubectl. */
+export type Program = 'curbcut' | 'kubectl curbcut';
+
+/** What the command line needs of its process. */
+export interface CliProcess {
+  /** The command as its user types it. */
+  program: Program;
   stdout: Terminal;
   stderr: Terminal;
   environment: Record<string, string | undefined>;
@@ -33,6 +39,12 @@ export interface CliContext {
   /** A monotonic clock in milliseconds. */
   now(): number;
   newId(): string;
+}
+
+/** What a command needs. */
+export interface CliContext extends CliProcess {
+  /** The ID of a scan: of the resource that the user named for `kubectl curbcut`, otherwise what the user wrote. */
+  scanIdOf(name: string): Promise<string>;
 }
 
 /** What an interrupted command leaves behind, so that the caller can go on. */
@@ -57,7 +69,7 @@ export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<
 
 export interface Output {
   files: Files;
-  json: boolean;
+  format: Format;
   progress: ProgressView;
   maxWaitSeconds: number;
 }
@@ -100,14 +112,16 @@ export function noMoreArguments(command: string, others: readonly string[]): voi
 /** Interprets the shared options. */
 export function outputOf(
   command: string,
-  values: { pdf?: string; export?: string; json: boolean; quiet: boolean; 'max-wait': string },
+  values: { pdf?: string; export?: string; output?: string; json: boolean; quiet: boolean; 'max-wait': string },
   context: CliContext,
 ): Output {
-  if (values.json && values.quiet) throw new UsageError('--json and --quiet cannot be used together.', command);
+  const format = formatOf(command, values);
+  if (format !== 'text' && values.quiet)
+    throw new UsageError(`${values.json ? '--json' : `-o ${format}`} and --quiet cannot be used together.`, command);
   return {
     files: { pdf: values.pdf, export: values.export },
-    json: values.json,
-    progress: values.json || values.quiet ? noProgress() : showProgress(context.stderr),
+    format,
+    progress: isData(format) || values.quiet ? noProgress() : showProgress(context.stderr),
     maxWaitSeconds: numberOf(command, 'max-wait', values['max-wait'], false)!,
   };
 }
@@ -153,15 +167,17 @@ export async function followAndReport(
     }
   } else if (asked.length > 0) problem = new CliError('There is no report to save, because the scan did not complete.');
   output.progress.end();
-  if (output.json) context.stdout.write(`${JSON.stringify(jsonOf(result, problem === null ? output.files : {}), null, 2)}\n`);
-  else if (!quiet) context.stdout.write(renderSummary(result, context.stdout, saved));
+  if (!quiet)
+    await print(context.stdout, output.format, dataOf(result, problem === null ? output.files : {}), (wide) =>
+      renderSummary(result, context.stdout, { saved, wide }),
+    );
   if (problem !== null) context.stderr.write(`${problem.message}\n`);
   const code = exitCodeOf(result);
   return problem !== null && code === 0 ? 2 : code;
 }
 
 /** The result with the API's field names, and the files of the saved reports. */
-function jsonOf(result: ScanResult, files: Files): Record<string, unknown> {
+function dataOf(result: ScanResult, files: Files): Record<string, unknown> {
   const { event: _event, ...rest } = result as ScanResult & { event?: string };
   return { ...rest, ...(files.pdf !== undefined && { pdf: files.pdf }), ...(files.export !== undefined && { export: files.export }) };
 }

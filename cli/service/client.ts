@@ -40,7 +40,7 @@ export interface Client {
   submit(submission: Submission, idempotencyKey: string): Promise<Accepted>;
   /** Returns the current state of a scan, and the delay until the next poll. */
   poll(scanId: string): Promise<{ result: ScanResult; retryAfterSeconds: number | null }>;
-  reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<string>;
+  reportLink(scanId: string, kind: 'pdf' | 'json'): Promise<Link>;
   /** Requests the end of a scan. `accepted` is false if it has ended already. */
   cancel(scanId: string): Promise<{ accepted: boolean; result: ScanResult }>;
   /** One page of the organisation's scans, newest first. */
@@ -77,7 +77,7 @@ export function createClient(options: ClientOptions): Client {
     async reportLink(scanId, kind) {
       const answer = await ask(`/v1/scans/${encodeURIComponent(scanId)}/report${kind === 'json' ? '/json' : ''}`);
       if (answer.status !== 200) throw refusal(answer, baseUrl);
-      return checked(Link, answer, baseUrl).url;
+      return checked(Link, answer, baseUrl);
     },
     async cancel(scanId) {
       const answer = await ask(`${SCANS}/${encodeURIComponent(scanId)}/cancel`, { method: 'POST' });

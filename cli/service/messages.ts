@@ -52,7 +52,9 @@ export type Progress = Static<typeof Progress>;
 
 export const Complete = Type.Intersect([Type.Object({ event: Type.Literal('complete') }), ScanResult]);
 
-export const Link = Type.Object({ url: Type.String({ pattern: '^https?://' }) });
+/** A presigned link, and for how many seconds it is valid. */
+export const Link = Type.Object({ url: Type.String({ pattern: '^https?://' }), expires_in: Type.Integer({ minimum: 0 }) });
+export type Link = Static<typeof Link>;
 
 const Refusal = Type.Object({ detail: Type.String(), message: Type.Optional(Type.String()) });
 const Invalid = Type.Object({

@@ -45,12 +45,12 @@ export async function saveReports(client: Client, scanId: string, files: Files):
 async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: string): Promise<void> {
   const { signal, sleep } = client.options;
   for (let attempt = 1; ; attempt += 1) {
-    const why = await download(client, await client.reportLink(scanId, kind), file);
+    const why = await download(client, (await client.reportLink(scanId, kind)).url, file);
     if (why === null) return;
     if (attempt === ATTEMPTS || client.budget.left() === 0)
       throw new CliError(
         `The report could not be saved to ${file}: ${why}.`,
-        `Get it later with: curbcut follow ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
+        `Get it later with: curbcut report ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
       );
     await sleep(BETWEEN_ATTEMPTS_MS, signal);
   }

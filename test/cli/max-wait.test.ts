@@ -141,7 +141,7 @@ describe('curbcut --max-wait', () => {
         {
           [SUBMIT]: [accepts],
           [EVENTS]: [streams(complete(2))],
-          [`GET /v1/scans/${SCAN_ID}/report`]: [() => ({ status: 200, body: { url: `${service().url}/objects/a.pdf` } })],
+          [`GET /v1/scans/${SCAN_ID}/report`]: [() => ({ status: 200, body: { url: `${service().url}/objects/a.pdf`, expires_in: 3600 } })],
           // The headers and a first chunk, and then nothing.
           'GET /objects/a.pdf': [(_, response) => void response.writeHead(200, { 'Content-Length': '1000' }).write('%PDF')],
         },

@@ -63,7 +63,7 @@ describe('curbcut: redirects', () => {
     const ran = await scan(
       {
         ...done,
-        [`GET /v1/scans/${SCAN_ID}/report`]: [() => ({ status: 200, body: { url: `${service().url}/objects/a.pdf` } })],
+        [`GET /v1/scans/${SCAN_ID}/report`]: [() => ({ status: 200, body: { url: `${service().url}/objects/a.pdf`, expires_in: 3600 } })],
         'GET /objects/a.pdf': [moved(307, '/mirror/a.pdf')],
       },
       ['--pdf', file],

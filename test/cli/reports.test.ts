@@ -60,7 +60,7 @@ describe('curbcut scan: reports', () => {
     );
     expect(ran.code).to.equal(2);
     expect(ran.stdout).to.include('✓ passed').and.not.include('Saved');
-    expect(ran.stderr).to.include(`curbcut follow ${SCAN_ID} --pdf ${join(folder, 'c.pdf')}`);
+    expect(ran.stderr).to.include(`curbcut report ${SCAN_ID} --pdf ${join(folder, 'c.pdf')}`);
     expect((await readdir(folder)).filter((name) => name.startsWith('c.'))).to.deep.equal([]);
   });
 

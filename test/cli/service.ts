@@ -180,6 +180,7 @@ export async function curbcut(
     write: (text) => (output[name] += text),
   });
   output.code = await run(args, {
+    program: 'curbcut',
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },

@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report>'],
     ['an unknown command', ['scna'], 'unknown command scna'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
@@ -21,7 +21,11 @@ describe('curbcut', () => {
     ['a key that no header can carry', ['scan', 'u', '--idempotency-key', 'build-7–a'], '--idempotency-key "build-7–a" must be'],
     ['a key of several lines', ['scan', 'u', '--idempotency-key', 'a\nb'], '--idempotency-key "a\\nb" must be'],
     ['an empty key', ['scan', 'u', '--idempotency-key', ''], '--idempotency-key "" must be'],
-    ['--json and --quiet', ['scan', 'u', '--json', '--quiet'], 'cannot be used together'],
+    ['--json and --quiet', ['scan', 'u', '--json', '--quiet'], '--json and --quiet cannot be used together'],
+    ['-o and --quiet', ['follow', 'u', '-o', 'wide', '--quiet'], '-o wide and --quiet cannot be used together'],
+    ['two formats', ['list', '--json', '-o', 'yaml'], '--json and -o yaml cannot be used together'],
+    ['an unknown format', ['list', '-o', 'table'], '-o table must be one of json, yaml, wide'],
+    ['a report without id', ['report'], 'The scan ID is missing.'],
   ];
   for (const [name, args, said] of wrong)
     it(`rejects ${name}: exit code 2`, async () => {
@@ -60,7 +64,7 @@ describe('curbcut', () => {
     expect(ran.stderr).to.include('CURBCUT_URL is "https://curbcut.example:99999"');
   });
 
-  for (const args of [['--help'], ['scan', '--help'], ['follow', '-h'], ['cancel', '--help'], ['list', '-h']])
+  for (const args of [['--help'], ['scan', '--help'], ['follow', '-h'], ['cancel', '--help'], ['list', '-h'], ['report', '--help']])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
       expect(ran.code).to.equal(0);

@@ -1,0 +1,48 @@
+/** `curbcut report ID`: prints links to a scan's reports, or saves them. */
+import { printable } from '../errors.ts';
+import type { Client } from '../service/client.ts';
+import type { Link } from '../service/messages.ts';
+import { checkFiles, saveReports } from '../service/reports.ts';
+import { print } from './format.ts';
+import { REPORT_HELP } from './help.ts';
+import { OUTPUT_OPTIONS, connect, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function report(args: readonly string[], context: CliContext, _aftermath: Aftermath): Promise<number> {
+  const { values, positionals } = parse('report', args, OUTPUT_OPTIONS);
+  if (values.help) {
+    context.stdout.write(REPORT_HELP);
+    return 0;
+  }
+  const name = onlyArgument('report', 'scan ID', positionals);
+  const output = outputOf('report', values, context);
+  const client = connect(context, output);
+  await checkFiles(output.files);
+  const scanId = await context.scanIdOf(name);
+  const { pdf, export: exported } = output.files;
+  if (pdf === undefined && exported === undefined) {
+    const links = await linksOf(client, scanId);
+    if (!values.quiet) await print(context.stdout, output.format, { scan_id: scanId, links }, () => linksText(links));
+    return 0;
+  }
+  await saveReports(client, scanId, output.files);
+  const saved = { ...(pdf !== undefined && { pdf }), ...(exported !== undefined && { export: exported }) };
+  if (!values.quiet)
+    await print(context.stdout, output.format, { scan_id: scanId, saved }, () => `Saved ${Object.values(saved).join(', ')}\n`);
+  return 0;
+}
+
+interface Links {
+  pdf: Link;
+  export: Link;
+}
+
+async function linksOf(client: Client, scanId: string): Promise<Links> {
+  return { pdf: await client.reportLink(scanId, 'pdf'), export: await client.reportLink(scanId, 'json') };
+}
+
+function linksText({ pdf, export: exported }: Links): string {
+  const minutes = Math.floor(Math.min(pdf.expires_in, exported.expires_in) / 60);
+  const valid = `The links are valid for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. Anyone who has a link can open it.`;
+  return `PDF report   ${printable(pdf.url)}\nJSON export  ${printable(exported.url)}\n${valid}\n`;
+}

@@ -1,0 +1,32 @@
+/** The process of the command line: passes its streams, signals and environment to the command. */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Program } from './commands/output.ts';
+import { run } from './run.ts';
+import { terminalOf } from './terminal.ts';
+
+/** Runs the command line of the process's arguments, and ends the process. */
+export async function runProcess(program: Program, environment: NodeJS.ProcessEnv): Promise<never> {
+  const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      // A second signal terminates the process at once.
+      interrupted.abort(signal);
+    });
+  }
+  const code = await run(process.argv.slice(2), {
+    program,
+    stdout: terminalOf(process.stdout, environment),
+    stderr: terminalOf(process.stderr, environment),
+    environment,
+    version,
+    signal: interrupted.signal,
+    sleep: async (ms, signal) => sleep(ms, undefined, { signal }),
+    now: () => performance.now(),
+    newId: randomUUID,
+  });
+  // Keep-alive connections must not keep the process running.
+  process.exit(code);
+}

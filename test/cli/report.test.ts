@@ -1,0 +1,61 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
+
+const PDF = `GET /v1/scans/${SCAN_ID}/report`;
+const EXPORT = `${PDF}/json`;
+
+describe('curbcut report', () => {
+  const { service, run } = serviceForTests();
+  let folder: string;
+  before(async () => (folder = await mkdtemp(join(tmpdir(), 'curbcut-report-'))));
+  after(() => rm(folder, { recursive: true }));
+  const link =
+    (path: string): Answering =>
+    () => ({ status: 200, body: { url: `${service().url}${path}`, expires_in: 3599 } });
+
+  it('prints links to both reports, and how long they are valid', async () => {
+    const ran = await run(['report', SCAN_ID], { [PDF]: [link('/a.pdf')], [EXPORT]: [link('/a.json')] });
+    expect(ran).to.deep.include({ code: 0, stderr: '' });
+    expect(ran.stdout).to.equal(
+      `PDF report   ${service().url}/a.pdf\nJSON export  ${service().url}/a.json\nThe links are valid for 59 minutes. Anyone who has a link can open it.\n`,
+    );
+  });
+
+  it('saves the reports that are asked for, and downloads nothing else', async () => {
+    const file = join(folder, 'a.json');
+    const ran = await run(['report', SCAN_ID, '--export', file], { [EXPORT]: [link('/a.json')], 'GET /a.json': [replies(200, '{}')] });
+    expect(ran).to.deep.include({ code: 0, stdout: `Saved ${file}\n` });
+    expect(await readFile(file, 'utf8')).to.equal('{}');
+    expect(service().requests.map(({ path }) => path)).to.deep.equal([`/v1/scans/${SCAN_ID}/report/json`, '/a.json']);
+  });
+
+  it('names the saved files as data', async () => {
+    const file = join(folder, 'b.pdf');
+    const ran = await run(['report', SCAN_ID, '--pdf', file, '--json'], { [PDF]: [link('/b.pdf')], 'GET /b.pdf': [replies(200, '%PDF')] });
+    expect(JSON.parse(ran.stdout)).to.deep.equal({ scan_id: SCAN_ID, saved: { pdf: file } });
+  });
+
+  it('waits for a scan that is not complete', async () => {
+    const early = replies(409, { detail: 'scan_not_complete', message: 'The scan is not complete.' }, { 'Retry-After': '5' });
+    const ran = await run(['report', SCAN_ID], { [PDF]: [early, link('/a.pdf')], [EXPORT]: [link('/a.json')] });
+    expect(ran).to.deep.include({ code: 0, slept: [5000] });
+    expect(ran.stderr).to.include('The report is not ready yet');
+  });
+
+  it('explains that there is no report: exit code 2', async () => {
+    const ran = await run(['report', SCAN_ID], {
+      [PDF]: [replies(404, { detail: 'report_not_found', message: 'The report does not exist.' })],
+    });
+    expect(ran).to.deep.include({ code: 2, stdout: '', stderr: 'curbcut: The report does not exist. (404)\n' });
+  });
+
+  it('refuses a folder that does not exist, before any request: exit code 2', async () => {
+    const ran = await run(['report', SCAN_ID, '--pdf', join(folder, 'none', 'a.pdf')], {});
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include('cannot be written');
+    expect(service().requests).to.deep.equal([]);
+  });
+});
