@@ -4,7 +4,8 @@
  */
 import { Document, isScalar, parse, visit } from 'yaml';
 import { ScanOptions, type OptionName } from '../core/scan/options.ts';
-import { PHASES } from '../core/scan/phases.ts';
+import { PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
+import { THRESHOLD_NAMES } from '../core/scan/thresholds.ts';
 
 /** What only Kubernetes needs, by option. */
 const OVERLAYS: Partial<Record<OptionName, object>> = {
@@ -19,6 +20,14 @@ const OVERLAYS: Partial<Record<OptionName, object>> = {
       {
         rule: "self.matches('^[a-zA-Z]+://[^/?#]') && !self.matches('[ \\\\t\\\\r\\\\n]')",
         message: 'url must name a host and must not contain white space',
+      },
+    ],
+  },
+  thresholds: {
+    'x-kubernetes-validations': [
+      {
+        rule: THRESHOLD_NAMES.map((name) => `has(self.${name})`).join(' || '),
+        message: `thresholds must set at least one of ${THRESHOLD_NAMES.join(', ')}; remove it to scan without a verdict`,
       },
     ],
   },
@@ -67,6 +76,15 @@ function immutabilityRules(): { rule: string; message: string }[] {
   });
 }
 
+/** The CEL rule that keeps an ended scan from running again or ending differently. */
+function finalPhaseRule(): { rule: string; message: string } {
+  const final = TERMINAL_PHASES.map((phase) => `'${phase}'`).join(', ');
+  return {
+    rule: `!has(oldSelf.phase) || !(oldSelf.phase in [${final}]) || (has(self.phase) && self.phase == oldSelf.phase)`,
+    message: `phase cannot be changed after the scan has ended (${TERMINAL_PHASES.join(', ')})`,
+  };
+}
+
 /** YAML in the style of the file: lists of plain values on one line. */
 function yamlLines(value: unknown): string[] {
   const document = new Document(value);
@@ -85,7 +103,12 @@ function replaceBlock(text: string, name: string, value: unknown): string {
 
 /** The definition of AccessibilityScan with today's options and phases. */
 export function withOptions(definition: string): string {
-  const blocks = { 'immutable options': immutabilityRules(), 'scan options': optionSchemas(), phases: { enum: PHASES } };
+  const blocks = {
+    'immutable options': immutabilityRules(),
+    'scan options': optionSchemas(),
+    'final phases': [finalPhaseRule()],
+    phases: { enum: PHASES },
+  };
   return Object.entries(blocks).reduce((text, [name, value]) => replaceBlock(text, name, value), definition);
 }
 

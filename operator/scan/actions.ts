@@ -18,6 +18,7 @@ import {
   doneStatus,
   endedStatus,
   heldBackStatus,
+  observedStatus,
   outageStatus,
   replacedStatus,
   vettedStatus,
@@ -151,7 +152,10 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
 /** Handlers for a running scan. */
 function runHandlers(
   deps: ActionDeps,
-): Pick<Handlers, 'observe' | 'mirror' | 'search' | 'ingest' | 'reportOutage' | 'complete' | 'replaceJob' | 'failLostPod'> {
+): Pick<
+  Handlers,
+  'observe' | 'observeGeneration' | 'mirror' | 'search' | 'ingest' | 'reportOutage' | 'complete' | 'replaceJob' | 'failLostPod'
+> {
   const { scanClient, children, mirror, recorder } = deps;
   return {
     async observe(action, { facts, state, scan, signal }) {
@@ -162,6 +166,7 @@ function runHandlers(
         recorder.event(scan, 'Normal', 'Launched', `Created Job ${written.status?.jobName}.`);
       return written;
     },
+    observeGeneration: (_, { facts, scan, signal }) => scanClient.patchStatus(scan, observedStatus(scan, facts.now), signal),
     async mirror(action, { facts, state, scan }) {
       await mirror.change(facts.scanId, { phase: action.phase, pages: action.pages });
       state.mirrored = { phase: action.phase, pages: action.pages };

@@ -51,6 +51,11 @@ describe('scan resources', () => {
     });
   });
 
+  it('leaves out thresholds without a value, which the custom resource definition rejects', () => {
+    const { spec } = resourceOf({ ...row, options: { ...row.options, thresholds: {} } });
+    expect(spec).to.not.have.property('thresholds');
+  });
+
   it('creates the resource with the operator class of the installation', async () => {
     const { connection, asked } = connectionThat(() => ({}));
     await createScanResources(connection, { namespace: 'curbcut', operatorClass: 'staging' }).submit(row);

@@ -14,6 +14,7 @@ import {
   type AccessibilityScan,
 } from '../../core/protocol/custom-resources.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
+import { hasThresholds } from '../../core/scan/thresholds.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import type { ScanRow } from '../scans/scans.ts';
 
@@ -58,6 +59,8 @@ export function resourceOf(
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
+  // The custom resource definition rejects thresholds without a value, because a typing mistake would look like a passing scan.
+  const { thresholds, ...options } = row.options;
   return {
     apiVersion: API_VERSION,
     kind: 'AccessibilityScan',
@@ -73,7 +76,7 @@ export function resourceOf(
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
-    spec: { ...row.options, class: operatorClass, ttlSecondsAfterFinished: TTL_SECONDS },
+    spec: { ...options, ...(hasThresholds(thresholds) && { thresholds }), class: operatorClass, ttlSecondsAfterFinished: TTL_SECONDS },
   };
 }
 

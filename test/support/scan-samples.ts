@@ -53,7 +53,7 @@ export function scanWith(status?: AccessibilityScanStatus, rest: { spec?: object
       ...rest.metadata,
     },
     spec: { url: 'https://example.com/', maxPages: 5, ...rest.spec },
-    ...(status && { status }),
+    ...(status && { status: { observedGeneration: 1, ...status } }),
   };
 }
 

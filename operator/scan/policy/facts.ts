@@ -59,6 +59,8 @@ export type Action =
   /** Create the Secret and the Job. */
   | { do: 'launch' }
   | { do: 'observe'; status: StatusPatch }
+  /** State in the status that a change of the spec was seen, such as another TTL. */
+  | { do: 'observeGeneration' }
   | { do: 'mirror'; phase: Phase; pages: PageProgress }
   /** Start to look for results and pods that no message and no watch has reported. */
   | { do: 'search' }

@@ -98,7 +98,9 @@ describe('plan, for arbitrary facts', () => {
     fc.assert(
       fc.property(facts, (known) => {
         if (!isTerminal(phaseOf(known.scan))) return true;
-        return plan(known, TIMEOUTS).actions.every(({ do: what }) => ['removeJob', 'finish', 'release', 'expire'].includes(what));
+        return plan(known, TIMEOUTS).actions.every(({ do: what }) =>
+          ['observeGeneration', 'removeJob', 'finish', 'release', 'expire'].includes(what),
+        );
       }),
       { numRuns: 2000 },
     );

@@ -83,6 +83,21 @@ describe('plan', () => {
     ],
     ['done, without a TTL', factsOf({ scan: ended('done', 1e6, free) }), []],
     ['done, then spec.cancel set', factsOf({ scan: ended('done', 1, { ...free, spec: { cancel: true } }) }), []],
+    [
+      'done, then its TTL changed',
+      factsOf({ scan: ended('done', 1, { metadata: { finalizers: [], generation: 2 } }) }),
+      ['observeGeneration'],
+    ],
+    [
+      'done, then its TTL changed to one that has expired',
+      factsOf({ scan: ended('done', 9, { metadata: { finalizers: [], generation: 2 }, spec: { ttlSecondsAfterFinished: 1 } }) }),
+      ['observeGeneration', 'expire'],
+    ],
+    [
+      'deleted, after its TTL changed',
+      factsOf({ scan: ended('done', 1, { metadata: { deletionTimestamp: ago(1), generation: 2 } }) }),
+      ['finish', 'release'],
+    ],
     // new scans
     ['new', factsOf({ scan: scanWith(undefined, free) }), ['claim']],
     ['new, spec.cancel set', factsOf({ scan: scanWith(undefined, { ...free, spec: { cancel: true } }) }), ['claim']],
@@ -98,6 +113,23 @@ describe('plan', () => {
       ['Canceled'],
     ],
     ['spec.cancel is false', runningFacts({ scan: scanWith(launched(), { spec: { cancel: false } }) }), ['observe', 'mirror']],
+    // other changes of the spec
+    ['TTL changed while it runs', runningFacts({ scan: scanWith(launched(), { metadata: { generation: 2 } }) }), ['observeGeneration']],
+    [
+      'TTL changed while it waits without credits',
+      factsOf({ scan: scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, { metadata: { generation: 2 } }) }),
+      ['observeGeneration'],
+    ],
+    [
+      'canceled, after its TTL changed',
+      runningFacts({ scan: scanWith(launched(), { metadata: { generation: 3 }, spec: { cancel: true } }) }),
+      ['Canceled'],
+    ],
+    [
+      'TTL changed before the first status',
+      factsOf({ scan: scanWith({ observedGeneration: -1 }, { metadata: { generation: 2 } }) }),
+      ['vet'],
+    ],
     // queue
     ['queued', factsOf({ scan: scanWith({ phase: 'queued' }) }), []],
     [

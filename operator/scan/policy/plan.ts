@@ -13,7 +13,7 @@ import { identityOf } from './pod-identity.ts';
 import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
 import { announcedResults, endAfterSearch, failedPermanently, isRefused, search, stored } from './results.ts';
 import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
-import { hasEnded } from './status.ts';
+import { hasEnded, isOutdated } from './status.ts';
 
 export type { Action, Facts, Plan, Timeouts } from './facts.ts';
 
@@ -26,6 +26,7 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
   if (scan.spec.cancel === true) return end(reasons.canceled(pagesOf(facts)));
+  if (isOutdated(scan)) return act({ do: 'observeGeneration' });
   if (scan.status?.phase === undefined) return unvetted(facts, timeouts);
 
   const admitted = admittedAt(scan);
@@ -62,7 +63,7 @@ function deleted(facts: Facts, claimed: boolean): Plan {
 }
 
 function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: Timeouts): Plan {
-  const actions: Action[] = [];
+  const actions: Action[] = isOutdated(scan) ? [{ do: 'observeGeneration' }] : [];
   const ended = new Date(scan.status?.completionTime ?? now).getTime();
   const wakes: number[] = [];
   if (job !== null) {

@@ -7,7 +7,7 @@ import { describePodEnd, diagnoseMissingPod, diagnosePendingPod } from './pod-di
 import { isPodTerminal, isPending, type Job, type Pod } from '../kube-types.ts';
 import { phaseOf, type StatusPatch } from './status.ts';
 import { timestamp } from '../../runtime/clock.ts';
-import { withConditions } from '../../runtime/conditions.ts';
+import { liveUpdates, scanConditions } from './conditions.ts';
 import { identityOf } from './pod-identity.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
 import { sanitize } from './condition-reasons.ts';
@@ -138,7 +138,7 @@ export function statusChange(
     podName: seen.podName,
     jobName: job.metadata.name,
     pages: { requested, reserved, scanned: seen.pages.scanned, failed: seen.pages.failed },
-    conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', ...seen.state }], now),
+    conditions: scanConditions(scan, liveUpdates(seen.state), now),
     ...(started && { startTime: timestamp(now) }),
   };
   return { patch, about: moves ? 'phase' : pod ? 'pod' : 'pages' };

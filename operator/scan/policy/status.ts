@@ -4,8 +4,9 @@ import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import { toOutcomeStatus, type Outcome } from '../../../core/scan/outcome.ts';
 import { hasThresholds, judgeWithoutResult, type Verdict } from '../../../core/scan/thresholds.ts';
 import { timestamp } from '../../runtime/clock.ts';
-import { conditionOf, withConditions, type ConditionUpdate } from '../../runtime/conditions.ts';
+import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
 import { STORE_UNAVAILABLE, type EndReason, type WaitReason } from './condition-reasons.ts';
+import { endedUpdates, liveUpdates, scanConditions } from './conditions.ts';
 
 /** A merge patch of a status: null deletes a field. */
 export type StatusPatch = { [K in keyof AccessibilityScanStatus]?: AccessibilityScanStatus[K] | null };
@@ -23,13 +24,10 @@ export function hasEnded(scan: AccessibilityScan): boolean {
 const QUEUED = { reason: 'Queued', message: 'Waiting in the queue.' };
 export const QUEUE_PAUSED = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
 
-const waitingUpdates = (why: WaitReason): ConditionUpdate[] => [
-  { type: 'Admitted', status: 'False', ...why },
-  { type: 'Succeeded', status: 'Unknown', reason: 'Queued', message: why.message },
-];
+const waitingUpdates = (why: WaitReason): ConditionUpdate[] => [{ type: 'Admitted', status: 'False', ...why }, ...liveUpdates(why)];
 const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
   { type: 'Admitted', status: 'True', reason: 'Admitted', message: 'The queue has admitted the scan.' },
-  { type: 'Succeeded', status: 'Unknown', reason: 'Launching', message: 'Creating the Job.' },
+  ...liveUpdates({ reason: 'Launching', message: 'Creating the Job.' }),
 ];
 
 /** The facts that vetting determines. */
@@ -50,7 +48,7 @@ export function vettedStatus(scan: AccessibilityScan, { organisation, pages }: V
     pages: { ...pages, scanned: 0, failed: 0 },
     attempts: 0,
     message: admitted ? null : QUEUED.message,
-    conditions: withConditions(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
+    conditions: scanConditions(scan, [...(admitted ? ADMITTED_UPDATES : waitingUpdates(QUEUED)), ...passed], now),
   };
 }
 
@@ -58,7 +56,7 @@ export function vettedStatus(scan: AccessibilityScan, { organisation, pages }: V
 export function heldBackStatus(scan: AccessibilityScan, why: WaitReason, now: Date): StatusPatch | null {
   const current = conditionOf(scan.status?.conditions, 'Admitted');
   if (current?.reason === why.reason && current.message === why.message) return null;
-  return { observedGeneration: scan.metadata.generation, message: why.message, conditions: withConditions(scan, waitingUpdates(why), now) };
+  return { observedGeneration: scan.metadata.generation, message: why.message, conditions: scanConditions(scan, waitingUpdates(why), now) };
 }
 
 /** The status of a waiting scan after the queue was paused or resumed. */
@@ -67,7 +65,7 @@ export function waitingStatus(scan: AccessibilityScan, paused: boolean, now: Dat
   return {
     observedGeneration: scan.metadata.generation,
     message: why.message,
-    conditions: withConditions(scan, waitingUpdates(why), now),
+    conditions: scanConditions(scan, waitingUpdates(why), now),
   };
 }
 
@@ -76,7 +74,7 @@ export function admittedStatus(scan: AccessibilityScan, now: Date): StatusPatch 
   return {
     observedGeneration: scan.metadata.generation,
     message: null,
-    conditions: withConditions(scan, ADMITTED_UPDATES, now),
+    conditions: scanConditions(scan, ADMITTED_UPDATES, now),
   };
 }
 
@@ -86,7 +84,7 @@ export function outageStatus(scan: AccessibilityScan, jobName: string | undefine
   return {
     observedGeneration: scan.metadata.generation,
     ...(jobName !== undefined && { jobName }),
-    conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', reason: STORE_UNAVAILABLE, message }], now),
+    conditions: scanConditions(scan, liveUpdates({ reason: STORE_UNAVAILABLE, message }), now),
   };
 }
 
@@ -98,8 +96,18 @@ export function replacedStatus(scan: AccessibilityScan, job: string, now: Date):
     replacedJob: job,
     jobName: null,
     podName: null,
-    conditions: withConditions(scan, [{ type: 'Succeeded', status: 'Unknown', reason: 'Retrying', message }], now),
+    conditions: scanConditions(scan, liveUpdates({ reason: 'Retrying', message }), now),
   };
+}
+
+/** Whether the status states an older generation of the spec than the current one. Not before the first status. */
+export function isOutdated({ metadata, status }: AccessibilityScan): boolean {
+  return status?.conditions !== undefined && status.observedGeneration !== metadata.generation;
+}
+
+/** The status after a change of the spec that changes nothing else, such as another TTL. */
+export function observedStatus(scan: AccessibilityScan, now: Date): StatusPatch {
+  return { observedGeneration: scan.metadata.generation, conditions: scanConditions(scan, [], now) };
 }
 
 /** Applies a patch to a scan without writing it. */
@@ -111,12 +119,12 @@ export function withStatus(scan: AccessibilityScan, patch: StatusPatch): Accessi
 /** The status of a scan that ended without a result. It states the pages that are charged. */
 export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date): StatusPatch {
   const passed = judgeWithoutResult(scan.spec.thresholds ?? {});
-  const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'False', reason: end.reason, message: end.message }];
+  const why = { reason: end.reason, message: end.message };
+  const updates = endedUpdates(false, why, end.phase === 'failed' || passed === false ? why : null);
   if (passed === false)
     updates.push({ type: 'Passed', status: 'False', reason: 'NoResult', message: 'A scan without a result does not pass.' });
   // The scan was never admitted and no longer waits.
-  if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True')
-    updates.push({ type: 'Admitted', status: 'False', reason: end.reason, message: end.message });
+  if (conditionOf(scan.status?.conditions, 'Admitted')?.status !== 'True') updates.push({ type: 'Admitted', status: 'False', ...why });
   return {
     phase: end.phase,
     observedGeneration: scan.metadata.generation,
@@ -124,7 +132,7 @@ export function endedStatus(scan: AccessibilityScan, end: EndReason, now: Date):
     message: end.message,
     passed,
     ...(end.pages && scan.status?.pages && { pages: { ...scan.status.pages, scanned: end.pages.scanned, failed: end.pages.failed } }),
-    conditions: withConditions(scan, updates, now),
+    conditions: scanConditions(scan, updates, now),
   };
 }
 
@@ -145,7 +153,8 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
   const { requested, reserved } = scan.status?.pages ?? { requested: scanned, reserved: scanned };
   const summary = `${scanned} ${scanned === 1 ? 'page' : 'pages'} tested, score ${score}, ${violations.total} ${violations.total === 1 ? 'violation' : 'violations'}.`;
   const stored = toOutcomeStatus(outcome);
-  const updates: ConditionUpdate[] = [{ type: 'Succeeded', status: 'True', reason: 'Done', message: summary }];
+  const missed = passed === false ? { reason: 'ThresholdsMissed', message: message ?? '' } : null;
+  const updates = endedUpdates(true, { reason: 'Done', message: summary }, missed);
   if (passed === true)
     updates.push({
       type: 'Passed',
@@ -153,7 +162,7 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
       reason: 'ThresholdsMet',
       message: ['Every threshold is met.', message].filter(Boolean).join(' '),
     });
-  if (passed === false) updates.push({ type: 'Passed', status: 'False', reason: 'ThresholdsMissed', message: message ?? '' });
+  if (missed !== null) updates.push({ type: 'Passed', status: 'False', ...missed });
   return {
     phase: 'done',
     observedGeneration: scan.metadata.generation,
@@ -168,6 +177,6 @@ export function doneStatus(scan: AccessibilityScan, scanId: string, found: Verif
       json: `/v1/scans/${scanId}/report/json`,
       stored: { export: found.export, pdf: found.pdf },
     },
-    conditions: withConditions(scan, updates, now),
+    conditions: scanConditions(scan, updates, now),
   };
 }
