@@ -1,6 +1,7 @@
-/** Writes everything that is generated from the code: settings, errors, metrics, scan options and phases in docs/, and the custom resource definition. */
+/** Writes everything that is generated from the code: settings, errors, metrics, scan options and phases in docs/, the custom resource definition, and Argo CD's ConfigMap. */
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { argocdConfigMap } from './argocd.ts';
 import { referencePage, withOptionTable } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
@@ -166,6 +167,7 @@ export function generatedFiles(): Record<string, string> {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/reference.md': referencePage(),
     'docs/cli.md': withOptionTable(read('docs/cli.md')),
+    'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
     // The chart contains a copy of each definition.
     ...Object.fromEntries(
       Object.entries(definitions).flatMap(([name, text]) => [`crds/${name}`, `helm/crds/${name}`].map((path) => [path, text])),

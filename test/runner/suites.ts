@@ -25,6 +25,7 @@ export const SUITES: Readonly<Record<string, { files: readonly string[]; except?
     except: ['local/**/kube/**', 'local/**/demo-site*.test.ts', 'local/**/demo-site/**'],
   },
   chart: { files: ['test/chart/**/*.test.ts'] },
+  gitops: { files: ['test/gitops/**/*.test.ts'] },
   report: { files: ['test/report/**/*.test.ts'] },
   cli: { files: ['test/cli/**/*.test.ts', 'cli/**/*.test.ts'] },
   core: { files: ['core/**/*.test.ts', 'platform/**/*.test.ts', 'crds/**/*.test.ts'] },

@@ -1,0 +1,14 @@
+local status, spec = obj.status or {}, obj.spec or {}
+if status.observedGeneration ~= obj.metadata.generation then
+  return { status = "Progressing", message = "Waiting for the operator." }
+end
+-- The message of each condition by type and status, such as holds["Ready=False"].
+local holds = {}
+for _, condition in ipairs(status.conditions or {}) do
+  holds[(condition.type or "") .. "=" .. (condition.status or "")] = condition.message or ""
+end
+local problem = holds["Stalled=True"] or holds["Ready=False"]
+if problem then return { status = "Degraded", message = problem } end
+if spec.blocked then return { status = "Suspended", message = "The organisation is blocked." } end
+if holds["Reconciling=True"] then return { status = "Progressing", message = holds["Reconciling=True"] } end
+return { status = "Healthy", message = holds["Ready=True"] }
