@@ -25,7 +25,7 @@ import { createResolver } from '../platform/resolver.ts';
 import { openConnections } from '../stores/connections.ts';
 import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
-import { runOperator } from './operator.ts';
+import { FIELD_MANAGER, runOperator } from './operator.ts';
 
 /** Longer than the 20 s that running reconciles have to finish, and shorter than the pod's grace period. */
 const CLOSE_WITHIN_MS = 28_000;
@@ -54,6 +54,7 @@ const tracer = await openTracer({
 const connections = await openConnections(config, {
   logger,
   onCredits: metrics.stores.credits,
+  fieldManager: FIELD_MANAGER,
   // Without the object store it still starts, cancels and deletes scans.
   required: ['mongodb', 'kubernetes'],
 }).catch(exitOnMistake);

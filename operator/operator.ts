@@ -38,6 +38,8 @@ export interface OperatorDeps {
   clock?: Clock;
 }
 
+/** The name of the operator in the `managedFields` and Events of the objects that it writes. */
+export const FIELD_MANAGER = 'curbcut-operator';
 /** Each class has its own Lease, because each has its own leader. */
 export const leaseOf = (operatorClass: string) =>
   operatorClass === DEFAULT_CLASS ? 'curbcut-operator' : `curbcut-operator-${operatorClass}`;
@@ -76,7 +78,7 @@ async function work(deps: OperatorDeps & { clock: Clock }, stop: AbortSignal, lo
   const { connection, metrics, logger, clock } = deps;
   const manager = createManager({ connection, logger, clock, metrics: metrics.runtime });
   const onDropped = metrics.runtime.eventDropped;
-  const recorder = createRecorder({ connection, component: 'curbcut-operator', instance: deps.identity, logger, clock, onDropped });
+  const recorder = createRecorder({ connection, component: FIELD_MANAGER, instance: deps.identity, logger, clock, onDropped });
   compose(deps, manager, recorder);
   try {
     await manager.run(stop, lost);

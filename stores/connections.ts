@@ -26,6 +26,8 @@ export type DependencyName = 'mongodb' | 'kubernetes' | 'objects' | 'nats';
 export interface ConnectionOptions extends StoreObservers {
   /** The dependencies without which a new replica of the process is of no use. */
   required: readonly DependencyName[];
+  /** The name of the process in the `managedFields` of Kubernetes objects. */
+  fieldManager: string;
   logger: Logger;
 }
 
@@ -63,7 +65,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     accessKeyId: config.S3_ACCESS_KEY_ID,
     secretAccessKey: config.S3_SECRET_ACCESS_KEY,
   });
-  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, logger });
+  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager: options.fieldManager, logger });
   const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
 
   return {

@@ -43,7 +43,7 @@ describe('connection to Kubernetes', () => {
     await rm(folder, { recursive: true });
   });
 
-  async function connect(user: object, path = '') {
+  async function connect(user: object, path = '', more: { fieldManager?: string } = {}) {
     const { port } = server.address() as AddressInfo;
     const file = join(folder, 'config');
     // JSON is YAML.
@@ -54,7 +54,7 @@ describe('connection to Kubernetes', () => {
       'current-context': 'x',
     };
     await writeFile(file, JSON.stringify(config));
-    return await connectKubernetes({ kubeconfig: file });
+    return await connectKubernetes({ kubeconfig: file, ...more });
   }
 
   const json = (response: ServerResponse, code: number, body: unknown, headers: Record<string, string> = {}) => {
@@ -88,6 +88,20 @@ describe('connection to Kubernetes', () => {
     expect(got).to.deep.equal({ kind: 'Grüße' });
     expect(seen[0]).to.deep.include({ method: 'PATCH', url: '/api/v1/x?fieldManager=a+b&force=true', body: '{"a":"ü"}' });
     expect(seen[0]!.headers).to.include({ authorization: 'Bearer secret', 'content-type': 'application/merge-patch+json' });
+  });
+
+  it('names its field manager in writes, and only there', async () => {
+    await connection.close();
+    connection = await connect({}, '', { fieldManager: 'curbcut-operator' });
+    answer = (_, response) => json(response, 200, {});
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) await connection.request(method, '/x', { query: { a: 1 } });
+    expect(seen.map(({ method, url }) => `${method} ${url}`)).to.deep.equal([
+      'GET /x?a=1',
+      'POST /x?fieldManager=curbcut-operator&a=1',
+      'PUT /x?fieldManager=curbcut-operator&a=1',
+      'PATCH /x?fieldManager=curbcut-operator&a=1',
+      'DELETE /x?a=1',
+    ]);
   });
 
   it('keeps the path prefix of the server', async () => {

@@ -13,6 +13,8 @@ import { readEvents } from './watch.ts';
 export interface ConnectOptions {
   /** Path of a kubeconfig, or several as `KUBECONFIG` lists them. Default: the pod's service account, else `~/.kube/config`. */
   kubeconfig?: string;
+  /** The name of the writer in the `managedFields` of the objects that it writes. Default: the server derives one. */
+  fieldManager?: string;
   logger?: Logger;
 }
 
@@ -37,18 +39,22 @@ export async function connectKubernetes(options: ConnectOptions = {}): Promise<K
   return {
     namespace: config.namespace,
     path: resourcePath,
-    request: (method, path, request = {}) => sendRequest(transport, method, path, request),
+    request: (method, path, request = {}) => sendRequest(transport, method, path, withFieldManager(method, request, options.fieldManager)),
     watch: (path, watch) => openWatch(transport, path, watch),
     close: () => pools.close(),
   };
 }
 
-async function sendRequest<T>(
-  transport: Transport,
-  method: Parameters<KubernetesConnection['request']>[0],
-  path: string,
-  request: RequestOptions,
-): Promise<T> {
+type Method = Parameters<KubernetesConnection['request']>[0];
+
+const WRITES: ReadonlySet<Method> = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Server-side apply compares field managers: an unnamed one would appear as the HTTP client to authors of manifests. */
+function withFieldManager(method: Method, request: RequestOptions, fieldManager: string | undefined): RequestOptions {
+  return fieldManager === undefined || !WRITES.has(method) ? request : { ...request, query: { fieldManager, ...request.query } };
+}
+
+async function sendRequest<T>(transport: Transport, method: Method, path: string, request: RequestOptions): Promise<T> {
   const timeoutMs = request.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const late = new AbortController();
   const signal = request.signal ? AbortSignal.any([request.signal, late.signal]) : late.signal;

@@ -16,8 +16,8 @@ import { startKube } from '../../local/kube/kube.ts';
 import { startMessages } from '../../local/messages/messages.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { CRDS } from '../../local/stack.ts';
-import { createOperatorMetrics, type OperatorMetrics } from '../../operator/metrics.ts';
-import { runOperator } from '../../operator/operator.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { FIELD_MANAGER, runOperator, type OperatorDeps } from '../../operator/operator.ts';
 import type { OperatorSettings } from '../../operator/settings.ts';
 import { QUEUES, SCANS } from '../../operator/scan/kube-types.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -44,10 +44,15 @@ export const ORGANISATION = 'acme';
 /** A host that the tests' target rules allow without DNS resolution. */
 export const TARGET = 'http://site.test:8080/';
 
+/** No node has this label, so the pod stays pending and the test can simulate it. */
+export const NOWHERE = { nodeSelector: { 'curbcut.test/stage': 'nowhere' } };
+
 type SettingsOverrides = Partial<Omit<OperatorSettings, 'timeouts'>> & { timeouts?: Partial<OperatorSettings['timeouts']> };
 
 export interface OperatorContext {
   connection: KubernetesConnection;
+  /** Path of a kubeconfig. */
+  kubeconfig: string;
   stores: AllStores;
   reports: Reports;
   bus: MessageBus;
@@ -62,12 +67,14 @@ export interface OperatorContext {
   /** Starts an operator. @param overrides dependencies to replace */
   start(
     settings?: SettingsOverrides,
-    overrides?: { connection?: KubernetesConnection; stores?: AllStores; bus?: MessageBus; reports?: Reports; metrics?: OperatorMetrics },
+    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock'>> & { stores?: AllStores },
   ): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
   /** Applies a manifest. */
   apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
+  /** Controls a scan that the test has created. Its pod must match no node (`NOWHERE`). */
+  simulate(created: AccessibilityScan): Scan;
   setQueue(spec: ScanQueue['spec']): Promise<void>;
   queue(): Promise<ScanQueue | null>;
   grant(pages: number): Promise<void>;
@@ -99,6 +106,8 @@ export async function openContext(): Promise<OperatorContext> {
   }
   const connection = await connectKubernetes({ kubeconfig });
   onClose(() => connection.close());
+  const operatorConnection = await connectKubernetes({ kubeconfig, fieldManager: FIELD_MANAGER });
+  onClose(() => operatorConnection.close());
   const database = await openDatabase({ monitorCommands: 'true' });
   onClose(() => database.close());
   const messages = await startMessages({ host, dataDir: join(folder, 'messages') });
@@ -157,7 +166,7 @@ export async function openContext(): Promise<OperatorContext> {
     const base = settingsFor(namespace, [team, strangers]);
     const done = runOperator(
       {
-        connection,
+        connection: operatorConnection,
         stores,
         reports,
         bus,
@@ -186,8 +195,7 @@ export async function openContext(): Promise<OperatorContext> {
   const specOf = (spec: Partial<AccessibilityScanSpec>): AccessibilityScanSpec => ({
     url: TARGET,
     ...spec,
-    // No node has this label, so the pod stays pending and the test can simulate it.
-    podTemplate: { ...spec.podTemplate, nodeSelector: { 'curbcut.test/stage': 'nowhere' } },
+    podTemplate: { ...spec.podTemplate, ...NOWHERE },
   });
 
   async function create(body: object, at: string): Promise<Scan> {
@@ -196,6 +204,7 @@ export async function openContext(): Promise<OperatorContext> {
 
   return {
     connection,
+    kubeconfig,
     stores,
     reports,
     bus,
@@ -242,6 +251,7 @@ export async function openContext(): Promise<OperatorContext> {
       const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at };
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
+    simulate: (created) => simulateScan(simulation, created),
     async setQueue(spec) {
       await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
       await connection.request('PATCH', connection.path(QUEUES, namespace, 'default'), { contentType: MERGE, body: { spec } });

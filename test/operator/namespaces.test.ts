@@ -89,7 +89,7 @@ describe('operator: namespaces that it cannot read', function () {
       `curbcut_namespace_readable{watched_namespace="${context.strangers}"} 1`,
     ]);
     expect(operator.lines.filter(({ message }) => message.startsWith('cannot read namespace'))).to.have.length(1);
-    expect((await inTeam.read())?.status).to.equal(undefined);
+    expect((await inTeam.read())?.status?.phase).to.equal(undefined);
 
     permissions.restore();
     await admitted(inTeam);
@@ -109,7 +109,7 @@ describe('operator: namespaces that it cannot read', function () {
     await scan.pod();
     await scan.patch({ spec: { cancel: true } });
     await scan.settles();
-    expect((await waiting.read())?.status).to.equal(undefined);
+    expect((await waiting.read())?.status?.phase).to.equal(undefined);
 
     await inTeam.startPod(pod);
     permissions.restore();

@@ -49,13 +49,14 @@ export async function detour(kubeconfig: string, folder: string): Promise<{ path
   return { path, proxy };
 }
 
-export async function openCluster(): Promise<TestCluster> {
+/** @param crds the files of custom resource definitions on the embedded API. `make test-cluster` applies those of the product */
+export async function openCluster(crds: string[] = []): Promise<TestCluster> {
   const folder = await mkdtemp(join(tmpdir(), 'curbcut-runtime-'));
   const closers: (() => Promise<unknown>)[] = [];
   let kubeconfig = process.env['KUBECONFIG'];
   if (!kubeconfig) {
     kubeconfig = join(folder, 'kubeconfig');
-    const kube = await startKube({ kubeconfigPath: kubeconfig, crds: [] });
+    const kube = await startKube({ kubeconfigPath: kubeconfig, crds });
     closers.push(() => kube.close());
   }
   const connection = await connectKubernetes({ kubeconfig });

@@ -128,7 +128,7 @@ export const SCAN_ID_TAKEN = failed(
 export function noOrganisation(namespace: string): EndReason {
   return failed(
     'NoOrganisation',
-    `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an organisation (curbcut-admin organisation), then apply the scan again.`,
+    `No organisation is charged for namespace ${namespace}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`,
   );
 }
 
@@ -194,7 +194,7 @@ export const JOB_LOST = failed('JobLost', `The scan's Job was deleted before it 
 export function nameTaken(name: string): EndReason {
   return failed(
     'NameTaken',
-    `A Job named ${name} exists and does not belong to this scan; delete it and apply the scan again. ${NOT_CHARGED}`,
+    `A Job named ${name} exists and does not belong to this scan; delete the Job and this scan, then apply the scan again. ${NOT_CHARGED}`,
   );
 }
 

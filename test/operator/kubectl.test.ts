@@ -1,0 +1,189 @@
+/** Scans as people and GitOps tools handle them: with a real kubectl, and by their conditions. */
+import { expect } from 'chai';
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { systemClock } from '../../operator/runtime/clock.ts';
+import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { NOWHERE, ORGANISATION, openContext, reasonOf, statusOf, TARGET, until, type OperatorContext, type Scan } from './context.ts';
+
+const WAIT = ['wait', '--for=condition=Complete', '--timeout=120s'];
+const DAY_MS = 86_400_000;
+
+describe('operator: a scan in kubectl', function () {
+  this.timeout(240_000);
+  let context: OperatorContext;
+  let kubectl: Kubectl;
+  before(async () => {
+    context = await openContext();
+    kubectl = kubectlIn(context.kubeconfig, context.team);
+    await context.grant(1000);
+  });
+  after(() => context.close());
+  afterEach(() => context.rest());
+  afterEach(async () => {
+    expect(await context.held(), 'held credits').to.equal(0);
+  });
+
+  async function finish(scan: Scan): Promise<AccessibilityScan> {
+    await scan.publish(await scan.upload(await scan.pod(), bytesOf(reportOf(await scan.input()))));
+    return scan.settles();
+  }
+  const patch = (scan: Scan, spec: object) => kubectl(['patch', 'a11y', scan.name, '--type=merge', '-p', JSON.stringify({ spec })]);
+  /** Waits until the operator has seen the last change of the spec. */
+  const observed = (scan: Scan) =>
+    scan.reaches('of the current generation', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
+  const generations = ({ status }: AccessibilityScan) => [...new Set(status?.conditions?.map((one) => one.observedGeneration))];
+
+  it('can be waited for until it is done, failed or canceled', async () => {
+    context.start();
+    const done = await context.apply(context.team);
+    const waiting = kubectl([...WAIT, `a11y/${done.name}`]);
+    await finish(done);
+    expect(await waiting).to.include('condition met');
+
+    const failed = await context.apply(context.team, { url: 'http://127.0.0.1/', thresholds: { minScore: 1 } });
+    await kubectl([...WAIT, `a11y/${failed.name}`]);
+    expect(statusOf((await failed.read())!, 'Stalled')).to.equal('True');
+
+    const canceled = await context.apply(context.team);
+    await canceled.pod();
+    await patch(canceled, { cancel: true });
+    await kubectl([...WAIT, `a11y/${canceled.name}`]);
+    const read = await canceled.settles();
+    expect([statusOf(read, 'Complete'), statusOf(read, 'Reconciling'), statusOf(read, 'Stalled')]).to.deep.equal([
+      'True',
+      'False',
+      'False',
+    ]);
+  });
+
+  it('states the current generation when its TTL or spec.cancel is changed after its end', async () => {
+    context.start();
+    const scan = await context.apply(context.team);
+    const before = await finish(scan);
+    for (const change of [{ ttlSecondsAfterFinished: 3600 }, { ttlSecondsAfterFinished: null }, { cancel: true }]) {
+      await patch(scan, change);
+      const after = await observed(scan);
+      expect(generations(after)).to.deep.equal([after.metadata.generation]);
+      expect(after.status).to.deep.include({ phase: 'done', completionTime: before.status!.completionTime });
+      // It ignores conditions of an older generation.
+      await kubectl([...WAIT, `a11y/${scan.name}`]);
+    }
+    expect((await scan.read())!.metadata.generation).to.equal(4);
+  });
+
+  it('is deleted after the TTL that it got while it ran', async () => {
+    context.start();
+    const scan = await context.apply(context.team);
+    await scan.startPod(await scan.pod());
+    await patch(scan, { ttlSecondsAfterFinished: 0 });
+    const running = await observed(scan);
+    expect([running.status?.phase, statusOf(running, 'Reconciling')]).to.deep.equal(['crawling', 'True']);
+    expect(generations(running)).to.deep.equal([2]);
+    const [pod] = await scan.pods();
+    await scan.publish(await scan.upload(pod!, bytesOf(reportOf(await scan.input()))));
+    await until('the resource is gone', async () => (await scan.read()) === null);
+    expect((await scan.row())?.phase).to.equal('done');
+  });
+
+  it('can be selected by phase, organisation and queue', async () => {
+    context.start();
+    const canceled = await context.apply(context.team, { cancel: true });
+    await canceled.settles();
+    const running = await context.apply(context.team);
+    await running.pod();
+    const names = async (selector: string) =>
+      (await kubectl(['get', 'a11y', '-o', 'name', '--field-selector', selector])).split('\n').map((line) => line.split('/')[1]);
+    const organisation = `status.organisation=${ORGANISATION}`;
+    expect(await names('status.phase=canceled'))
+      .to.include(canceled.name)
+      .and.not.include(running.name);
+    expect(await names(`status.phase=queued,${organisation},spec.queue=default`))
+      .to.include(running.name)
+      .and.not.include(canceled.name);
+    expect(await names('spec.queue=other')).to.not.include(running.name);
+    await patch(running, { cancel: true });
+    await running.settles();
+  });
+
+  it('is not scanned or charged again when Git applies its manifest long after its end', async () => {
+    const operator = context.start();
+    const metadata = { name: 'from-git', namespace: context.team };
+    const manifest = { apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: { url: TARGET, podTemplate: NOWHERE } };
+    const apply = async () => JSON.parse(await kubectl(['apply', '-f', '-', '-o', 'json'], manifest)) as AccessibilityScan;
+    const scan = context.simulate(await apply());
+    const { metadata: ended } = await finish(scan);
+    const submitted = await context.submit({ ttlSecondsAfterFinished: 3600 });
+    await finish(submitted);
+    const spent = await context.spent();
+    await operator.stop();
+
+    // Two years later the API's resource is deleted, and both results are beyond their retention.
+    const clock = { ...systemClock, now: () => Date.now() + 730 * DAY_MS };
+    const later = context.start({ sweepEveryMs: 100, maxEndedPerOrganisation: 0 }, { clock });
+    await until("the API's resource is deleted", async () => (await submitted.read()) === null);
+    await until('its row is deleted', async () => (await scan.row()) === null);
+    const again = await apply();
+    expect(again.metadata).to.include({ uid: ended.uid, resourceVersion: ended.resourceVersion, generation: 1 });
+    expect(again.status?.phase).to.equal('done');
+    // Another scan shows that the operator has caught up with the apply.
+    await (await context.apply(context.strangers)).settles();
+    expect(await context.spent()).to.equal(spent);
+    expect((await scan.read())!.metadata.resourceVersion).to.equal(ended.resourceVersion);
+    await later.stop();
+  });
+
+  it('states what to do if no organisation owns its namespace', async () => {
+    context.start();
+    const { status } = await (await context.apply(context.strangers)).settles();
+    expect(status?.message).to.equal(
+      `No organisation is charged for namespace ${context.strangers}. Ask an administrator to add the namespace to an Organisation (spec.namespaces) or to run "curbcut-admin organisation namespaces"; then delete this scan and apply it again.`,
+    );
+  });
+
+  it('reports why it waits while its queue is paused, and can be canceled then', async () => {
+    context.start();
+    await context.setQueue({ paused: true });
+    const spent = await context.spent();
+    try {
+      const scan = await context.apply(context.team, { thresholds: { minScore: 1 } });
+      const paused = await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'QueuePaused');
+      expect([statusOf(paused, 'Reconciling'), statusOf(paused, 'Complete'), statusOf(paused, 'Stalled')]).to.deep.equal([
+        'True',
+        'False',
+        undefined,
+      ]);
+      await patch(scan, { cancel: true });
+      await kubectl([...WAIT, `a11y/${scan.name}`]);
+      const canceled = await scan.settles();
+      expect(canceled.status).to.include({ phase: 'canceled', passed: false, message: 'The scan was canceled. Nothing was charged.' });
+      expect(await context.spent()).to.equal(spent);
+    } finally {
+      await context.setQueue({ paused: false });
+    }
+  });
+
+  it('can be canceled and deleted while it is held back without credits', async () => {
+    context.start({ maxLiveScansPerOrganisation: 1 });
+    const first = await context.apply(context.team);
+    await first.pod();
+    const held = (scan: Scan) => scan.reaches('held back', (read) => reasonOf(read, 'Reconciling') === 'TooManyLiveScans');
+    const [deleted, canceled] = [await context.apply(context.team), await context.apply(context.team)];
+    for (const scan of [deleted, canceled]) await held(scan);
+    await kubectl(['delete', 'a11y', deleted.name, '--timeout=60s']);
+    expect(await deleted.row()).to.include({ phase: 'canceled', pagesReserved: 0 });
+    await patch(canceled, { cancel: true });
+    expect((await canceled.settles()).status?.phase).to.equal('canceled');
+    await patch(first, { cancel: true });
+    await first.settles();
+  });
+
+  it('ends without a charge if it is canceled in the manifest', async () => {
+    const spent = await context.spent();
+    const scan = await context.apply(context.team, { cancel: true });
+    context.start();
+    const { status } = await scan.settles();
+    expect(status).to.include({ phase: 'canceled', message: 'The scan was canceled. Nothing was charged.' });
+    expect([await scan.row(), await scan.job(), await context.spent()]).to.deep.equal([null, null, spent]);
+  });
+});
