@@ -6,7 +6,7 @@ import type { PodInput } from '../core/protocol/pod-messages.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
-import { AXE_VERSION, axeOptions, axeSource } from './axe/source.ts';
+import { AXE_VERSION, axeOptions, axeSource, htmlTotal } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { createPool, type Pool } from './browser/pool.ts';
 import type { TabDeps } from './browser/tab.ts';
@@ -89,6 +89,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     tab: (version): TabDeps => ({
       source,
       options: axeOptions(options.wcagLevel, options.wcagVersion),
+      htmlTotal: htmlTotal(options.maxPages),
       userAgent: userAgent(version),
       egressFailureOf: (url) => egress.failureOf(url),
       ...(signIn?.basic !== undefined ? { basic: { origin: start.origin, ...signIn.basic } } : {}),

@@ -2,7 +2,7 @@
 import type { ScanFacts } from './diff-reduce.ts';
 
 /** What differs between two scans, other than the site. */
-export const CAVEATS = ['site', 'wcag', 'pages', 'crawl', 'locale', 'axe_core'] as const;
+export const CAVEATS = ['site', 'wcag', 'pages', 'crawl', 'locale', 'axe_core', 'fingerprint_version'] as const;
 
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
@@ -52,6 +52,10 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
   axe_core: {
     of: ({ tools }) => tools.axe_core,
     message: 'The scans were made with different versions of axe-core, whose rules may differ.',
+  },
+  fingerprint_version: {
+    of: ({ fingerprintVersion }) => String(fingerprintVersion),
+    message: 'The exports hold different evidence of elements. Elements that changed place are matched less surely.',
   },
 };
 

@@ -33,6 +33,7 @@ export interface ReducedPage {
 /** How a scan was made. */
 export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
   tools: Report['tools'];
+  fingerprintVersion: number;
 }
 
 export interface ReducedReport {
@@ -49,7 +50,7 @@ const SELECTOR_MAX = 1000;
 /** Reduces an export. It is not referenced afterwards, so that its memory can be used again. */
 export function reduceReport(report: Report): ReducedReport {
   const reduced: ReducedReport = {
-    about: { url: report.scan.url, options: report.scan.options, tools: report.tools },
+    about: { url: report.scan.url, options: report.scan.options, tools: report.tools, fingerprintVersion: report.fingerprint_version ?? 1 },
     pages: new Map(),
     rules: new Map(),
     fingerprints: new Set(),
@@ -83,8 +84,8 @@ function elementReader(): (violation: ReportViolation, node: ReportNode) => Redu
   return (violation, node) => {
     const identity = identities.get(node.html) ?? identifyHtml(node.html);
     identities.set(node.html, identity);
-    const cause = `${violation.rule}\n${node.html}`;
-    const fingerprint = fingerprints.get(cause) ?? rootCauseFingerprint(violation.rule, node.html);
+    const cause = [violation.rule, node.landmark, node.contrast?.foreground, node.contrast?.background, node.html].join('\n');
+    const fingerprint = fingerprints.get(cause) ?? rootCauseFingerprint(violation.rule, node);
     fingerprints.set(cause, fingerprint);
     const place = [...node.frame_path, '', ...node.shadow_path, '', node.selector];
     const location = digest(...place);

@@ -50,23 +50,42 @@ function startTag(tag: string, attributes: ReadonlyMap<string, string>): string 
   return `<${tag}${sorted.join('')}>`;
 }
 
+/** The outermost element of normalised HTML. */
+export interface NormalisedElement {
+  /** In lower case. */
+  tag: string;
+  /** The value of its `role` as written, or null. */
+  role: string | null;
+  startTag: string;
+}
+
 /**
  * Removes what differs between two uses of one component: white space, comments, words, state,
  * counters and hashes in names, folders and queries of links, computed lengths, `data-*`, handlers, nonces. Keeps elements
  * and their nesting, attribute names, classes, roles, types, the words of IDs, the names of linked files, colours.
- * Idempotent. HTML that is cut off anywhere is accepted. Uses the tokenizer and not the parser of htmlparser2, because the
- * parser closes elements that HTML does not allow to nest, but scripts can nest them.
+ * Idempotent. HTML that is cut off anywhere is accepted.
  */
 export function normaliseHtml(text: string): string {
+  return normalise(text).html;
+}
+
+/**
+ * Normalises the HTML of an element as `normaliseHtml` does. Uses the tokenizer and not the parser of htmlparser2, because the
+ * parser closes elements that HTML does not allow to nest, but scripts can nest them.
+ * @returns `element`: the first element; null if the HTML has none
+ */
+export function normalise(text: string): { html: string; element: NormalisedElement | null } {
   // The start of a tag that was cut off is not text.
   const html = text.replace(/<\/?$/, '');
   const tree = new NormalisedTree();
+  let element: NormalisedElement | null = null;
   let tag = '';
   let attributes = new Map<string, string>();
   let name = '';
   let value = '';
   const finishTag = (selfClosing: boolean): void => {
     const start = startTag(tag, attributes);
+    element ??= { tag, role: attributes.get('role') ?? null, startTag: start };
     if (selfClosing || VOID.has(tag)) tree.append(start);
     else tree.open(tag, start);
   };
@@ -101,5 +120,5 @@ export function normaliseHtml(text: string): string {
   );
   tokenizer.write(html);
   tokenizer.end();
-  return tree.end();
+  return { html: tree.end(), element };
 }

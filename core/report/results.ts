@@ -2,7 +2,7 @@
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
 import { countPages } from './coverage.ts';
-import { groupViolations } from './root-causes.ts';
+import { FINGERPRINT_VERSION, groupViolations } from './root-causes.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
 import { SCORE_VERSION, countViolations, scanScore, sumCounts } from './score.ts';
 
@@ -10,6 +10,7 @@ export interface Results {
   outcome: Outcome;
   verdict: Verdict;
   score: Report['score'];
+  fingerprint_version: number;
   groups: Report['groups'];
 }
 
@@ -40,6 +41,7 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
       pages_found: pages.length,
       needs_review: sumCounts(tested.map((page) => countViolations(page.needs_review))).total,
     },
+    fingerprint_version: FINGERPRINT_VERSION,
     groups: groupViolations(pages),
   };
 }

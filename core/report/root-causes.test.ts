@@ -4,7 +4,15 @@ import { groupViolations, rootCauseFingerprint } from './root-causes.ts';
 import type { ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 import { IMPACTS, type Impact } from '../scan/impacts.ts';
 
-const node = (html: string, selector = 'x'): ReportNode => ({ selector, html, failure_summary: 'Fix it', frame_path: [], shadow_path: [] });
+const node = (html: string, more: Partial<ReportNode> = {}): ReportNode => ({
+  selector: 'x',
+  html,
+  landmark: null,
+  failure_summary: 'Fix it',
+  frame_path: [],
+  shadow_path: [],
+  ...more,
+});
 const violation = (rule: string, impact: Impact, nodes: ReportNode[]): ReportViolation => ({
   rule,
   impact,
@@ -40,7 +48,39 @@ describe('groupViolations', () => {
     expect(groups).to.have.length(1);
     expect(groups[0]).to.include({ rule: 'link-name', impact: 'serious', pages: 3, elements: 6 });
     expect(groups[0]!.page_urls).to.deep.equal(pages.map((page) => page.url));
-    expect(groups[0]!.fingerprint).to.equal(rootCauseFingerprint('link-name', '<a class="logo"></a>'));
+    expect(groups[0]!.fingerprint).to.equal(rootCauseFingerprint('link-name', node('<a class="logo"></a>')));
+  });
+
+  const causesOf = (...nodes: ReportNode[]): number => groupViolations([tested('u', [violation('r', 'serious', nodes)])]).length;
+
+  it('separates equal elements in two landmarks', () => {
+    expect(causesOf(node('<p>a</p>', { landmark: 'banner' }), node('<p>b</p>', { landmark: 'contentinfo' }))).to.equal(2);
+  });
+
+  it('separates equal elements by the colours of their contrast violations, not by the ratio', () => {
+    const contrast = (foreground: string, ratio: number) =>
+      node('<p>a</p>', { contrast: { foreground, background: '#ffffff', ratio, required: 4.5 } });
+    expect(causesOf(contrast('#777777', 4.47), contrast('#999999', 2.84), contrast('#777777', 4.48))).to.equal(2);
+  });
+
+  it('separates controls and graphics by their content', () => {
+    for (const [tag, attributes] of [
+      ['button', ''],
+      ['a', ' class="icon"'],
+      ['svg', ''],
+      ['x-icon', ''],
+      ['div', ' role="Button"'],
+    ] as const) {
+      const icon = (path: string) => node(`<${tag}${attributes}><path d="${path}"></path></${tag}>`);
+      expect(causesOf(icon('M1 1'), icon('M2 2'), icon('M1 1')), tag).to.equal(2);
+    }
+  });
+
+  it('ignores the content of other elements', () => {
+    expect(
+      causesOf(node('<p class="lead">one</p>'), node('<p class="lead">two <a href="/x">link</a></p>'), node('<p class="lead">…</p>')),
+    ).to.equal(1);
+    expect(causesOf(node('<div role="region" tabindex="0"><h2>a</h2></div>'), node('<div role="region" tabindex="0">b</div>'))).to.equal(1);
   });
 
   it('separates two rules on one element', () => {

@@ -1,16 +1,60 @@
-/** Root causes: violations of one rule on one component, over all pages. A component is identified by its normalised HTML. */
+/**
+ * Root causes: violations of one rule on one component, over all pages. A component is identified by its normalised HTML and
+ * the landmark that contains it.
+ */
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../scan/impacts.ts';
-import { normaliseHtml } from './normalise-html.ts';
+import { normalise } from './normalise-html.ts';
 import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
+
+/**
+ * Increase this if the fingerprints of unchanged elements change, and `SCORE_VERSION` with it.
+ * 2: computed from the element's whole HTML, its landmark and the colours of a contrast violation.
+ */
+export const FINGERPRINT_VERSION = 2;
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
 
-/** Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
-export function rootCauseFingerprint(rule: string, html: string): string {
+/** Elements whose content says which component they are: two buttons may differ only in their icon. */
+const WITH_CONTENT = new Set(
+  'a area audio button canvas embed iframe img input label meter object option output picture progress select summary svg textarea video'.split(
+    ' ',
+  ),
+);
+const ROLES_WITH_CONTENT = new Set(
+  'button checkbox combobox gridcell img image link menuitem menuitemcheckbox menuitemradio meter option progressbar radio scrollbar searchbox slider spinbutton switch tab textbox treeitem'.split(
+    ' ',
+  ),
+);
+
+/**
+ * The component that an element belongs to. Content counts only for controls, graphics and custom elements. In other elements
+ * it is the text of the page: the paragraphs of one class are one component, with and without links in them.
+ */
+export function componentOf(html: string): string {
+  const { html: whole, element } = normalise(html);
+  if (element === null) return whole;
+  const { tag, role, startTag } = element;
+  const countsContent =
+    WITH_CONTENT.has(tag) || tag.includes('-') || (role !== null && ROLES_WITH_CONTENT.has(role.trim().split(/\s+/)[0]!.toLowerCase()));
+  return countsContent ? whole : startTag;
+}
+
+/**
+ * Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, component, landmark and, for
+ * contrast, colours.
+ */
+export function rootCauseFingerprint(
+  rule: string,
+  { html, landmark, contrast }: Pick<ReportNode, 'html' | 'landmark' | 'contrast'>,
+): string {
   return createHash('sha256')
-    .update(`${rule}\n${normaliseHtml(html)}`)
+    .update(
+      [rule, landmark ?? '', contrast === undefined ? '' : `${contrast.foreground} on ${contrast.background}`, componentOf(html)].join(
+        '\n',
+      ),
+    )
     .digest('hex')
     .slice(0, 16);
 }
@@ -35,7 +79,7 @@ function collect(pages: readonly ReportPage[]): Map<string, Collected> {
 }
 
 function add(groups: Map<string, Collected>, violation: ReportViolation, example: ReportNode, url: string, page: number): void {
-  const fingerprint = rootCauseFingerprint(violation.rule, example.html);
+  const fingerprint = rootCauseFingerprint(violation.rule, example);
   const impact = IMPACTS.indexOf(violation.impact);
   let group = groups.get(fingerprint);
   if (group === undefined) {

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf } from '../schemas.ts';
 import { IMPACTS } from '../scan/impacts.ts';
+import { LANDMARKS } from './landmarks.ts';
 import { ReportOptions, ReportThresholds } from './options.ts';
 
 /** The maximum length of a node's HTML, in characters. */
@@ -13,12 +14,33 @@ const Count = Type.Integer({ minimum: 0 });
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
 
+/** The colours of a contrast violation. */
+export const Contrast = Type.Object(
+  {
+    /** `#rrggbb` */
+    foreground: Type.String({ maxLength: 9 }),
+    background: Type.String({ maxLength: 9 }),
+    ratio: Type.Number({ minimum: 0 }),
+    /** The ratio that the rule requires for the size of the text. */
+    required: Type.Number({ minimum: 0 }),
+  },
+  closed,
+);
+
 /** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
   {
     /** A CSS selector within its document or shadow root. */
     selector: Type.String(),
+    /**
+     * The element's own HTML. Attribute values of more than 500 characters are shortened and end with a hash; so are texts
+     * inside an element that would otherwise be too long. The content of even longer elements is replaced by `…`.
+     */
     html: Type.String({ maxLength: NODE_HTML_MAX }),
+    /** The innermost landmark that contains the element, or is it, within its document. */
+    landmark: nullable(oneOf(LANDMARKS)),
+    /** Only for contrast rules. */
+    contrast: Type.Optional(Contrast),
     failure_summary: Type.String(),
     /** Selectors of the frames that contain the element, outermost first; empty for the page itself. */
     frame_path: Type.Array(Type.String()),
@@ -101,10 +123,10 @@ export type UntestedPage = Static<typeof UntestedPage>;
 export const ReportPage = Type.Union([TestedPage, UntestedPage]);
 export type ReportPage = Static<typeof ReportPage>;
 
-/** One root cause over all pages: the same rule on the same normalised HTML. */
+/** One root cause over all pages: the same rule on the same component in the same landmark. */
 export const ReportGroup = Type.Object(
   {
-    /** The same in every scan: the first 16 hexadecimal digits of SHA-256 of rule and normalised HTML. */
+    /** The same in every scan with the same `fingerprint_version`. */
     fingerprint: Type.String({ pattern: '^[0-9a-f]{16}$' }),
     rule: Type.String(),
     impact: Impact,
@@ -155,6 +177,8 @@ export const Report = Type.Object(
     ),
     counts: ReportCounts,
     pages: Type.Array(ReportPage),
+    /** The rule by which violations are grouped. Fingerprints of different versions cannot be compared. */
+    fingerprint_version: Type.Integer(),
     groups: Type.Array(ReportGroup),
   },
   closed,

@@ -13,7 +13,7 @@ const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
   help: 'h',
   description: 'd',
   helpUrl: 'u',
-  nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', failureSummary: 'Fix it' })),
+  nodes: Array.from({ length: nodes }, (_, at) => ({ target: [`#n${at}`], html: '<p>', landmark: null, failureSummary: 'Fix it' })),
 });
 
 describe('findings of a page', () => {
@@ -72,7 +72,7 @@ describe('findings of a page', () => {
       }),
     );
     const long = rule('long', 'minor');
-    long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000) };
+    long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000), landmark: null };
     expect(toPageFindings({ violations: [long], incomplete: [], passes: [] }).violations[0]?.nodes[0]?.html).to.have.length(NODE_HTML_MAX);
   });
 });

@@ -14,7 +14,7 @@ export interface AxeRule {
   help: string;
   description: string;
   helpUrl: string;
-  nodes: { target: AxeTarget; html: string; failureSummary?: string }[];
+  nodes: (Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & { target: AxeTarget; failureSummary?: string })[];
 }
 
 /** What the script in the isolated world returns. */
@@ -78,6 +78,8 @@ function toViolations(rules: AxeRule[]): ReportViolation[] {
       nodes: rule.nodes.map((node) => ({
         ...splitTarget(node.target),
         html: cut(node.html, NODE_HTML_MAX),
+        landmark: node.landmark,
+        ...(node.contrast !== undefined && { contrast: node.contrast }),
         failure_summary: node.failureSummary ?? '',
       })),
     }));

@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
+import { LANDMARK_ELEMENTS, LANDMARKS } from '../../core/report/landmarks.ts';
+import { NODE_HTML_MAX } from '../../core/report/schema.ts';
 import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
 /** The name of the isolated world. The scripts of the page run in a different world. */
@@ -13,15 +15,42 @@ const require = createRequire(import.meta.url);
 /** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
+/** Limits of `describe.js`, in characters. */
+const DESCRIPTION = {
+  html: NODE_HTML_MAX,
+  /** Longer attribute values are shortened. */
+  value: 500,
+  /** Utility classes are long, and their number says which component it is. */
+  classLength: 1500,
+  /** Texts and values inside an element that does not fit. */
+  shortened: 80,
+  /** An element beyond the limit of its document. */
+  outline: 300,
+  /** The number of ancestors that are searched for a landmark. */
+  depth: 500,
+  landmarks: LANDMARKS,
+  landmarkElements: LANDMARK_ELEMENTS,
+};
+
+/** The HTML of all findings of a scan, in characters. A small part of the largest export that is accepted. */
+const SCAN_HTML_MAX = 24_000_000;
+/** The HTML of the findings of a document, in characters. */
+const DOCUMENT_HTML_MAX = 400_000;
+
+/** Returns how much HTML a document's findings may have before they are described by their start tags only. */
+export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MAX, Math.floor(SCAN_HTML_MAX / maxPages));
+
 /** Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core. */
 export async function axeSource(locale: Locale): Promise<string> {
-  const [before, axe, ours, messages] = await Promise.all([
+  const [before, axe, describe, ours, messages] = await Promise.all([
     readFile(join(import.meta.dirname, 'before.js'), 'utf8'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
+    readFile(join(import.meta.dirname, 'describe.js'), 'utf8'),
     readFile(join(import.meta.dirname, 'in-page.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
   ]);
-  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, ours].join('\n;');
+  const limits = `globalThis.curbcutLimits = ${JSON.stringify(DESCRIPTION)};`;
+  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, describe, ours].join('\n;');
 }
 
 /** Options for axe-core. */

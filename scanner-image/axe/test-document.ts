@@ -36,20 +36,29 @@ export async function placeOf(cdp: CDPSession, frameId: string): Promise<Place> 
   return { cdp, contextId: executionContextId };
 }
 
+/** The script that tests a document, and its arguments. */
+export interface AxeScript {
+  /** The script for our world, from `axeSource`. Frames in other processes do not get it automatically. */
+  source: string;
+  options: AxeOptions;
+  /** From `htmlTotal`. */
+  htmlTotal: number;
+}
+
 /** The time limit of one frame, in milliseconds. */
 const FRAME_MS = 8000;
 
 /**
  * Tests a page that is loaded and quiet.
- * @param source the script for our world, for frames in other processes, where it is not injected automatically
  * @param msLeft returns the rest of the page's budget
  */
-export async function testDocument(page: Page, top: Place, source: string, options: AxeOptions, msLeft: () => number): Promise<AxeResults> {
-  const json = JSON.stringify(options);
-  if (page.frames().length === 1) return JSON.parse(await evaluate<string>(top, `curbcut.run(${json})`)) as AxeResults;
+export async function testDocument(page: Page, top: Place, script: AxeScript, msLeft: () => number): Promise<AxeResults> {
+  const { source, htmlTotal } = script;
+  const json = JSON.stringify(script.options);
+  if (page.frames().length === 1) return JSON.parse(await evaluate<string>(top, `curbcut.run(${json}, ${htmlTotal})`)) as AxeResults;
   const sessions = createSessions(page, top.cdp);
   try {
-    const partials = await collectPartials({ sessions, source, json, msLeft }, top, 'null');
+    const partials = await collectPartials({ sessions, source, json, htmlTotal, msLeft }, top, 'null');
     return JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${json})`)) as AxeResults;
   } finally {
     await sessions.close();
@@ -61,12 +70,13 @@ interface FrameRun {
   source: string;
   /** The options for axe-core as JSON. */
   json: string;
+  htmlTotal: number;
   msLeft: () => number;
 }
 
 /** The partial results of a document and of its frames, depth first, which is the order that axe-core merges. */
 async function collectPartials(run: FrameRun, place: Place, context: string): Promise<string[]> {
-  const { partial, contexts } = JSON.parse(await evaluate<string>(place, `curbcut.partial(${context}, ${run.json})`)) as {
+  const { partial, contexts } = JSON.parse(await evaluate<string>(place, `curbcut.partial(${context}, ${run.json}, ${run.htmlTotal})`)) as {
     partial: unknown;
     contexts: unknown[];
   };

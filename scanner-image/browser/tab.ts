@@ -3,8 +3,8 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
-import { WORLD, type AxeOptions } from '../axe/source.ts';
-import { evaluate, testDocument } from '../axe/test-document.ts';
+import { WORLD } from '../axe/source.ts';
+import { evaluate, testDocument, type AxeScript } from '../axe/test-document.ts';
 import { botProtection, botProtectionMessage, isHtml, isSignInPage, type WrongPage } from '../crawl/page-checks.ts';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import { arrive, type ArrivalDeps } from './arrival.ts';
@@ -14,10 +14,7 @@ import { pageFailureOf, type BasicSignIn } from './navigation.ts';
 import { watchTraffic } from './traffic.ts';
 import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Visit, type VisitClock, type VisitRequest } from './visit.ts';
 
-export interface TabDeps {
-  /** The script for the isolated world, from `axeSource`. */
-  source: string;
-  options: AxeOptions;
+export interface TabDeps extends AxeScript {
   userAgent: string;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
   basic?: BasicSignIn;
@@ -131,7 +128,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl: frame.shown.url });
   let findings: PageFindings | null = null;
   if (request.test) {
-    const testing = testDocument(page, place, deps.source, deps.options, clock.left);
+    const testing = testDocument(page, place, deps, clock.left);
     findings = toPageFindings(await frame.whileAlive(testing, clock.left(), 'testing'));
   }
   if (deps.cookies === undefined) await frame.whileAlive(evaluate(place, 'curbcut.forget()'), clock.left(), 'clearing storage');

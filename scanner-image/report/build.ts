@@ -18,7 +18,7 @@ export function buildReport(found: {
   finishedAt: Date;
 }): Report {
   const { input, pages, tools } = found;
-  const { outcome, verdict, score, groups } = deriveResults(pages, input.options.thresholds);
+  const { outcome, verdict, score, fingerprint_version, groups } = deriveResults(pages, input.options.thresholds);
   return {
     schema_version: 1,
     scan: {
@@ -34,6 +34,7 @@ export function buildReport(found: {
     score,
     counts: outcome.violations,
     pages,
+    fingerprint_version,
     groups,
   };
 }

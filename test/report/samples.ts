@@ -42,6 +42,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
 export const sampleNode = (html: string, selector: string, summary?: string): ReportNode => ({
   selector,
   html,
+  landmark: 'main',
   failure_summary:
     summary ??
     'Fix any of the following:\n  Element does not have an alt attribute\n  aria-label attribute does not exist or is empty\n  Element has no title attribute',

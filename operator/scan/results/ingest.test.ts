@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import type { Report } from '../../../core/report/schema.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
@@ -105,6 +106,21 @@ describe('ingestion', () => {
       (reason: unknown) => reason,
     );
     expect(error).to.be.an('error').with.property('message', 'unavailable');
+  });
+
+  it('refuses root causes of another rule, and those that do not follow from the violations', () => {
+    const refused = (edit: (report: Report) => void) => {
+      const report = structuredClone(reportOf(input));
+      edit(report);
+      return verifyExport(bytesOf(report), expected);
+    };
+    expect(refused((report) => (report.fingerprint_version -= 1))).to.deep.equal({
+      ok: false,
+      reason: 'the root causes were made by another rule.',
+    });
+    const reason = 'the root causes do not follow from the violations.';
+    expect(refused(({ groups }) => (groups[0]!.elements += 1))).to.deep.equal({ ok: false, reason });
+    expect(refused(({ groups }) => (groups[0]!.example.landmark = 'banner'))).to.deep.equal({ ok: false, reason });
   });
 
   it('refuses text that is not UTF-8, and excessive nesting', () => {

@@ -81,6 +81,7 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
     return refuse('the score does not follow from the pages.');
   if (!isDeepStrictEqual(score, derived.score)) return refuse('the coverage does not follow from the pages.');
   if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');
+  if (report.fingerprint_version !== derived.fingerprint_version) return refuse('the root causes were made by another rule.');
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
   return { ok: true, outcome, verdict };
 }

@@ -1,0 +1,217 @@
+/** The HTML of findings is the element's own, and root causes that follow from it are true. */
+import { expect } from 'chai';
+import { groupViolations } from '../../core/report/root-causes.ts';
+import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../core/report/schema.ts';
+import { Value } from 'typebox/value';
+import { html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+
+const script = (code: string): string => `<script>${code}</script>`;
+
+describe('evidence of findings', () => {
+  let site: Site;
+  afterEach(() => site.close());
+
+  /** Tests one page. */
+  async function test(body: string, more: Record<string, Route> = {}, options = {}): Promise<TestedPage> {
+    site = await openSite({ '/': html(body), ...more });
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 1, ...options });
+    expect([...Value.Errors(Report.properties.pages, pages)]).to.deep.equal([]);
+    return testedOf(pages)[0]!;
+  }
+  const nodesOf = (page: TestedPage, rule: string): ReportNode[] =>
+    page.violations.find((violation) => violation.rule === rule)?.nodes ?? [];
+  const htmlOf = (page: TestedPage, rule: string): string[] => nodesOf(page, rule).map((node) => node.html);
+  const causesOf = (page: TestedPage, rule: string) => groupViolations([page]).filter((group) => group.rule === rule);
+
+  const utility = Array.from({ length: 40 }, (_, at) => `utility-class-${'abcdefghij'[at % 10]}-${at}`).join(' ');
+  const button = (path: string): string =>
+    `<button class="${utility}" type="button"><svg aria-hidden="true"><path d="${path}"></path></svg></button>`;
+
+  it('is the whole HTML, also if it is long', async () => {
+    const all = ['M1 1h2', 'M2 2h4', 'M3 3h6'].map(button);
+    const page = await test(all.join(''));
+    expect(all[0]!.length).to.be.within(800, NODE_HTML_MAX);
+    expect(htmlOf(page, 'button-name')).to.deep.equal(all);
+  });
+
+  it('separates three buttons that differ only at their end', async () => {
+    const page = await test(['M1 1h2', 'M2 2h4', 'M3 3h6', 'M1 1h2'].map(button).join(''));
+    expect(causesOf(page, 'button-name').map(({ elements }) => elements)).to.deep.equal([2, 1, 1]);
+  });
+
+  it('equals outerHTML for all kinds of nodes', async () => {
+    const inside = `text &amp; &lt;b&gt; &nbsp; <br><img src="/x.png" alt=""><svg viewBox="0 0 1 1"><use xlink:href="#a"></use><foreignObject><p>x</p></foreignObject></svg><style>a > b { color: red }</style>`;
+    const whole = `<a class="x" title="" data-long-attribute="a &quot;quoted&quot; value &amp; more than twenty characters" href="/a">${inside.replaceAll('text &amp; &lt;b&gt; &nbsp; ', '')}</a>`;
+    const page = await test(`${whole}<p style="color:#ddd;background:#fff">${inside}</p>`);
+    expect(htmlOf(page, 'link-name')).to.deep.equal([whole]);
+    expect(htmlOf(page, 'color-contrast')).to.deep.equal([`<p style="color:#ddd;background:#fff">${inside}</p>`]);
+  });
+
+  it('shortens huge attributes and texts, and keeps them different', async () => {
+    const long = (end: string): string =>
+      `<img src="data:image/svg+xml,${'a'.repeat(100_000)}${end}"><button style="--x: ${'b'.repeat(3000)}${end}"></button>`;
+    const page = await test(long('1') + long('2'));
+    for (const rule of ['image-alt', 'button-name']) {
+      const [one, other] = htmlOf(page, rule);
+      expect(one, rule)
+        .to.match(/…#[0-9a-f]{8}"/)
+        .and.not.equal(other);
+      expect(one!.length).to.be.within(500, 600);
+    }
+  });
+
+  it('shortens what is inside a large control, and leaves out the content of a larger element', async () => {
+    const option = (at: number): string => `<option value="${'v'.repeat(200)}${at}">${'An option with a long text. '.repeat(10)}</option>`;
+    const page = await test(
+      `<select class="few">${option(1)}${option(2)}${option(3)}${option(4)}${option(5)}</select><select class="many">${Array.from({ length: 300 }, (_, at) => option(at)).join('')}</select>`,
+    );
+    const [few, many] = htmlOf(page, 'select-name');
+    expect(few).to.match(/^<select class="few"><option value="v{80}…#[0-9a-f]{8}">An option with .*<\/option><\/select>$/);
+    expect(few!.match(/<option/g)).to.have.length(5);
+    expect(many).to.equal('<select class="many">…</select>');
+  });
+
+  it('has no content of the page for the document itself', async () => {
+    site = await openSite({ '/': '<!doctype html><html class="no-js"><head><title>t</title></head><body><p>Text</p></body></html>' });
+    const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
+    expect(htmlOf(page!, 'html-has-lang')).to.deep.equal(['<html class="no-js">…</html>']);
+  });
+
+  it('limits an element with thousands of attributes', async () => {
+    const page = await test(
+      script(
+        `const b = document.createElement('button'); for (let at = 0; at < 5000; at++) b.setAttribute('data-' + at, 'value ' + at); document.querySelector('main').append(b);`,
+      ),
+    );
+    const [whole] = htmlOf(page, 'button-name');
+    expect(whole!.length).to.be.within(1900, NODE_HTML_MAX);
+    expect(whole).to.match(/^<button data-0="value 0" .* …>…<\/button>$/);
+  });
+
+  it('is the same in shadow roots and frames, also of other sites', async () => {
+    const fault = button('M9 9');
+    const host = `<div id="host"></div>${script(`document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = ${JSON.stringify(fault)}`)}`;
+    site = await openSite({
+      '/': (request, response) => {
+        const other = `http://${request.headers.host!.replace('127.0.0.1', 'localhost')}/frame`;
+        response
+          .writeHead(200, { 'content-type': 'text/html' })
+          .end(html(`${host}<footer><iframe title="same" src="/frame"></iframe><iframe title="other" src="${other}"></iframe></footer>`));
+      },
+      '/frame': html(`<nav>${fault}</nav>`),
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
+    expect(
+      nodesOf(page!, 'button-name').map(({ html, landmark, frame_path, shadow_path }) => ({
+        html,
+        landmark,
+        frames: frame_path.length,
+        shadow_path,
+      })),
+    ).to.deep.equal([
+      { html: fault, landmark: 'main', frames: 0, shadow_path: ['#host'] },
+      { html: fault, landmark: 'navigation', frames: 1, shadow_path: [] },
+      { html: fault, landmark: 'navigation', frames: 1, shadow_path: [] },
+    ]);
+  });
+
+  it('describes elements whose failure is known only when all frames are', async () => {
+    const page = await test('<iframe title="same title" src="/a"></iframe><iframe title="same title" src="/b"></iframe>', {
+      '/a': html('<iframe title="same title" src="/b"></iframe>'),
+      '/b': html(''),
+    });
+    const nodes = [...page.violations, ...page.needs_review].flatMap((rule) => (rule.rule === 'frame-title-unique' ? rule.nodes : []));
+    expect(nodes.map((node) => node.html).sort()).to.deep.equal([
+      '<iframe title="same title" src="/a"></iframe>',
+      '<iframe title="same title" src="/b"></iframe>',
+      '<iframe title="same title" src="/b"></iframe>',
+    ]);
+  });
+
+  it('names the landmark: by element and role, through shadow roots, not of the header of an article', async () => {
+    const fault = '<button></button>';
+    site = await openSite({
+      '/': `<!doctype html><html lang="en"><head><title>t</title></head><body>
+        <header>${fault}<nav>${fault}</nav></header><div role="search">${fault}</div><div role="banner none">${fault}</div>
+        <main><article><header>${fault}</header></article><aside>${fault}</aside></main><main role="presentation">${fault}</main>
+        <footer><div id="host"></div></footer>
+        ${script(`document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = '${fault}'`)}</body></html>`,
+    });
+    const [page] = testedOf((await scan(`${site.origin}/`, { maxPages: 1 })).pages);
+    expect(nodesOf(page!, 'button-name').map(({ landmark }) => landmark)).to.deep.equal([
+      'banner',
+      'navigation',
+      'search',
+      'banner',
+      'main',
+      'complementary',
+      null,
+      'contentinfo',
+    ]);
+    expect(
+      causesOf(page!, 'button-name')
+        .map(({ elements }) => elements)
+        .sort(),
+    ).to.deep.equal([1, 1, 1, 1, 1, 1, 2]);
+  });
+
+  it('has the colours of contrast violations, which separate root causes', async () => {
+    const text = (colour: string): string => `<p style="color:${colour};background:#fff">Prices</p>`;
+    const page = await test(`<div class="a">${text('#999')}${text('rgb(153, 153, 153)')}${text('#aaa')}</div>`);
+    expect(nodesOf(page, 'color-contrast')[0]!.contrast).to.deep.equal({
+      foreground: '#999999',
+      background: '#ffffff',
+      ratio: 2.84,
+      required: 4.5,
+    });
+    for (const violation of page.violations.filter(({ rule }) => rule !== 'color-contrast'))
+      for (const node of violation.nodes) expect(node).not.to.have.property('contrast');
+  });
+
+  it('cannot be changed by the page', async () => {
+    // Names that axe-core reads itself would keep it from testing the form.
+    const clobbering = ['attributes', 'tagName', 'namespaceURI', 'firstChild', 'nextSibling']
+      .map((name) => `<input type="hidden" name="${name}">`)
+      .join('');
+    const form = `<form lang="nonsense">${clobbering}Text</form>`;
+    const page = await test(
+      `${form}<button class="true"></button>${script(`
+        for (const [prototype, name] of [[Element.prototype, 'outerHTML'], [Element.prototype, 'attributes'], [Node.prototype, 'firstChild'], [Attr.prototype, 'value']])
+          Object.defineProperty(prototype, name, { get: () => { throw new Error('not yours') } });
+        Element.prototype.getAttribute = () => 'banner';
+        String.prototype.replace = () => 'forged';
+        Map.prototype.get = WeakMap.prototype.get = () => ({ html: 'forged', landmark: 'banner' });
+        window.curbcutLimits = { html: 1 }; window.curbcutDescribe = { describe: () => ({ html: 'forged' }) };`)}`,
+    );
+    expect(nodesOf(page, 'button-name').map(({ html, landmark }) => ({ html, landmark }))).to.deep.equal([
+      { html: '<button class="true"></button>', landmark: 'main' },
+    ]);
+    expect(htmlOf(page, 'valid-lang')).to.deep.equal([form]);
+  });
+
+  it('survives deep nesting', async () => {
+    const page = await test(
+      script(
+        `let at = document.querySelector('main'); for (let depth = 0; depth < 400; depth++) at = at.appendChild(document.createElement('div')); at.innerHTML = '<button></button>'; const b = document.createElement('button'); document.querySelector('main').append(b); at = b; for (let depth = 0; depth < 400; depth++) at = at.appendChild(document.createElement('i'))`,
+      ),
+    );
+    expect(nodesOf(page, 'button-name').map(({ html, landmark }) => ({ html, landmark }))).to.deep.equal([
+      { html: '<button></button>', landmark: 'main' },
+      { html: '<button>…</button>', landmark: 'main' },
+    ]);
+  });
+
+  it('is limited for a document and a scan', async () => {
+    const count = 3000;
+    const page = await test(
+      script(`document.querySelector('main').innerHTML = ${JSON.stringify(button('M1 1'))}.repeat(${count})`),
+      {},
+      { maxPages: 1 },
+    );
+    const all = htmlOf(page, 'button-name');
+    expect(all).to.have.length(count);
+    expect(all[0]).to.equal(button('M1 1'));
+    expect(all.at(-1)!.length).to.be.at.most(300);
+    expect(all.reduce((sum, text) => sum + text.length, 0)).to.be.lessThan(400_000 + 2000 + count * 300);
+  });
+});
