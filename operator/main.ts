@@ -9,6 +9,8 @@
  * - core: pods list, watch; pods/status patch (to mark a pod on a lost node as failed); secrets create;
  *   events list, watch, create, patch
  * - coordination.k8s.io, in its own namespace: leases get, create, update
+ * - curbcut.dev, cluster-scoped: organisations list, watch, patch; organisations/status patch. Without them, Organisation
+ *   resources have no effect, and everything else works
  * In every namespace, so that it can release the scans of a deleted namespace whose Role is gone: accessibilityscans get,
  * list, watch, patch; accessibilityscans/status patch.
  */

@@ -46,6 +46,7 @@ export interface OperatorMetrics {
   /** `unknown`: no live scan has the ID. */
   podMessage(result: (typeof POD_MESSAGE_RESULTS)[number]): void;
   queue(load: QueueLoad): void;
+  organisationsReadable(readable: boolean): void;
   ingested(result: (typeof INGEST_RESULTS)[number], seconds: number): void;
   swept(result: SweepResult | null): void;
   /** Resets the gauges, because the next leader reports them. */
@@ -117,6 +118,10 @@ export function createOperatorMetrics(): OperatorMetrics {
     '1 if the operator can list the scans, Jobs and pods of a watched namespace (`*`: of all namespaces), else 0. Only the leader reports it.',
     ['watched_namespace'],
   );
+  const organisations = gauge(
+    'organisations_readable',
+    '1 if the operator can list Organisation resources, else 0. Only the leader reports it.',
+  );
   const dropped = counter('events_dropped_total', 'Number of Kubernetes Events that were not recorded, by reason.', ['reason']);
   const leads = gauge('leader', '1 if this replica holds the lease, else 0.', ['lease']);
 
@@ -181,13 +186,14 @@ export function createOperatorMetrics(): OperatorMetrics {
       oldest.set(load.oldestWaitSeconds);
       paused.set(load.paused ? 1 : 0);
     },
+    organisationsReadable: (value) => organisations.set(value ? 1 : 0),
     ingested: (result, seconds) => ingested.observe({ result }, seconds),
     swept(result) {
       sweeps.inc({ result: result === null || result.failed > 0 ? 'error' : 'done' });
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count as number);
     },
     stoppedLeading() {
-      for (const reported of [stages, live, running, queued, oldest, paused, depth, readable]) reported.reset();
+      for (const reported of [stages, live, running, queued, oldest, paused, depth, readable, organisations]) reported.reset();
       zeroStages();
     },
   };

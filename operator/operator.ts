@@ -10,6 +10,7 @@ import type { AllStores } from '../stores/stores.ts';
 import { createEndedScansTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { createOrganisationController } from './organisation/controller.ts';
 import { createQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
 import { systemClock, type Clock } from './runtime/clock.ts';
@@ -44,6 +45,7 @@ export const FIELD_MANAGER = 'curbcut-operator';
 export const leaseOf = (operatorClass: string) =>
   operatorClass === DEFAULT_CLASS ? 'curbcut-operator' : `curbcut-operator-${operatorClass}`;
 const SWEEP_EVERY_MS = 60_000;
+const ORGANISATIONS_EVERY_MS = 10_000;
 const ENDED_EVERY_MS = 10_000;
 /** A submission takes at most 60 s. A row that is still pending after this time was abandoned. */
 const PENDING_FOR_MS = 120_000;
@@ -101,6 +103,17 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     },
   });
 
+  const organisations = createOrganisationController({
+    manager,
+    stores,
+    operatorClass,
+    everyMs: settings.organisationsEveryMs ?? ORGANISATIONS_EVERY_MS,
+    metrics,
+    logger,
+    clock,
+  });
+  manager.add(organisations.definition);
+  manager.addTask(organisations.refresh);
   const gate = createAdmissionGate();
   const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, recorder });
   const enqueueScan = manager.add(scans);

@@ -36,4 +36,6 @@ export interface OperatorSettings {
   verdictDays: number;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */
   sweepEveryMs?: number;
+  /** The pause between two reads of the credits of all organisations with a manifest, in milliseconds. Default 10,000. */
+  organisationsEveryMs?: number;
 }

@@ -131,7 +131,16 @@ export function organisationRefused(id: string, refusal: OrganisationRefusal): C
       return new CommandRefused(`organisation ${id} already exists`);
     case 'not_found':
       return new CommandRefused(`Organisation ${id} does not exist.`);
+    case 'managed_by_manifest':
+      return managedByManifest(id);
     case 'namespace_taken':
       return new CommandRefused(`namespace ${refusal.namespace} is already charged to organisation ${refusal.organisation}`);
   }
+}
+
+/** The refusal to change what the manifest of an organisation sets. */
+export function managedByManifest(id: string): CommandRefused {
+  return new CommandRefused(
+    `Organisation ${id} is managed by its Organisation manifest: change the manifest, or run "curbcut-admin organisation hand-over ${id} --to admin" first.`,
+  );
 }

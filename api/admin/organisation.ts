@@ -6,15 +6,25 @@ import {
   columns,
   findOrganisation,
   liveKeys,
+  managedByManifest,
   record,
   rejectExtra,
   option,
   type Command,
 } from './command.ts';
+import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
 import { ENSURE } from './ensure.ts';
+import { HAND_OVER, WRITERS } from './hand-over.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 const AUDIT_SHOWN = 10;
+
+const writerOf = ({ managedBy }: Organisation): string => WRITERS[managedBy];
+
+function stateOf({ blocked, deletedAt }: Organisation): string {
+  if (deletedAt !== null) return 'deleted';
+  return blocked ? 'blocked' : 'open';
+}
 
 const listed = (names: readonly string[]): string => (names.length === 0 ? 'none' : names.join(', '));
 
@@ -30,7 +40,7 @@ export const ORGANISATION: Record<string, Command> = {
       const added = await stores.organisations.add({
         id,
         displayName: option(given, 'name') ?? id,
-        plan: option(given, 'plan') ?? 'standard',
+        plan: option(given, 'plan') ?? DEFAULT_PLAN,
         namespaces: namespacesOf([option(given, 'namespaces') ?? '']),
       });
       if (!added.ok) throw organisationRefused(id, added);
@@ -55,7 +65,8 @@ export const ORGANISATION: Record<string, Command> = {
         row.displayName,
         row.plan,
         String(row.balance),
-        row.blocked ? 'blocked' : 'open',
+        stateOf(row),
+        writerOf(row),
         listed(row.namespaces),
       ]);
       return {
@@ -63,7 +74,7 @@ export const ORGANISATION: Record<string, Command> = {
         lines:
           all.length === 0
             ? ['There are no organisations.']
-            : columns([['ID', 'NAME', 'PLAN', 'CREDITS', 'STATE', 'NAMESPACES'], ...table]),
+            : columns([['ID', 'NAME', 'PLAN', 'CREDITS', 'STATE', 'MANAGED BY', 'NAMESPACES'], ...table]),
       };
     },
   },
@@ -89,7 +100,8 @@ export const ORGANISATION: Record<string, Command> = {
             ['ID', id],
             ['Name', organisation.displayName],
             ['Plan', organisation.plan],
-            ['State', organisation.blocked ? 'blocked' : 'open'],
+            ['State', stateOf(organisation)],
+            ['Managed by', writerOf(organisation)],
             ['Namespaces', listed(organisation.namespaces)],
             ['Credits', `${balance.balance} available, ${balance.held} held, ${balance.spent} spent, ${balance.granted} granted`],
             ['Keys', String(keys.length)],
@@ -112,6 +124,7 @@ export const ORGANISATION: Record<string, Command> = {
       const organisation = await findOrganisation(context, argument(given, 0, 'The ID'));
       const text = argument(given, 1, 'The number of PAGES');
       rejectExtra(given, 2);
+      if (organisation.managedBy === 'manifest') throw managedByManifest(organisation.id);
       const pages = pagesOf(text);
       const grant = option(given, 'id') ?? context.randomToken();
       // Before the credits are added: a caller that gets no answer repeats the command with this ID, which adds them once.
@@ -128,6 +141,7 @@ export const ORGANISATION: Record<string, Command> = {
   },
 
   ensure: ENSURE,
+  'hand-over': HAND_OVER,
 
   block: blocking(true, 'rejects requests with its keys (403) until it is unblocked'),
   unblock: blocking(false, 'accepts requests with its keys again'),
@@ -161,7 +175,8 @@ function blocking(blocked: boolean, summary: string): Command {
     async run(given, context) {
       const { id } = await findOrganisation(context, argument(given, 0, 'The ID'));
       rejectExtra(given, 1);
-      await context.stores.organisations.setBlocked(id, blocked);
+      const changed = await context.stores.organisations.setBlocked(id, blocked);
+      if (!changed.ok) throw organisationRefused(id, changed);
       await record(context, id, blocked ? 'organisation.block' : 'organisation.unblock', id);
       return { data: { organisation: id, blocked }, lines: [`Organisation ${id} is ${blocked ? 'blocked' : 'open'}.`] };
     },

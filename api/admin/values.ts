@@ -1,4 +1,5 @@
 /** Values of arguments that several commands share. */
+import { GRANT_PAGES_MAX } from '../../core/organisation.ts';
 import { CommandRefused } from './command.ts';
 
 /** A Kubernetes namespace: a DNS label. */
@@ -15,7 +16,7 @@ export function namespacesOf(text: readonly string[]): string[] {
 /** A number of pages. @throws CommandRefused if it is out of range */
 export function pagesOf(text: string): number {
   const pages = Number(text);
-  if (!/^\d+$/.test(text) || pages < 1 || pages > 1_000_000_000)
-    throw new CommandRefused(`${text} is not a number of pages from 1 to 1000000000.`);
+  if (!/^\d+$/.test(text) || pages < 1 || pages > GRANT_PAGES_MAX)
+    throw new CommandRefused(`${text} is not a number of pages from 1 to ${GRANT_PAGES_MAX}.`);
   return pages;
 }

@@ -1,5 +1,5 @@
 /** The Organisation resource (`crds/organisations.yaml`), cluster-scoped. Its name is the ID of the organisation. */
-import type { Condition, KubernetesObject } from './custom-resources.ts';
+import { DEFAULT_CLASS, type Condition, type KubernetesObject } from './custom-resources.ts';
 
 /** Delays the deletion of an Organisation until none of its scans is live. */
 export const ORGANISATION_FINALIZER = 'curbcut.dev/organisation';
@@ -38,4 +38,9 @@ export interface OrganisationStatus {
 export interface OrganisationResource extends KubernetesObject {
   spec: OrganisationSpec;
   status?: OrganisationStatus;
+}
+
+/** Returns the organisation's operator class. The custom resource definition sets the default. */
+export function classOfOrganisation(resource: OrganisationResource): string {
+  return resource.spec.class ?? DEFAULT_CLASS;
 }

@@ -45,6 +45,12 @@ interface Lane {
 /** Failures in a row after which a namespace counts as unreadable although the API server did not refuse the request. */
 const FAILURES = 3;
 
+/** Whether a failed list, the nth in a row, means that the resource cannot be read. */
+export function countsAsUnreadable(error: unknown, failures: number): boolean {
+  const refused = error instanceof KubernetesError && [401, 403, 404].includes(error.code);
+  return refused || failures >= FAILURES;
+}
+
 export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: Logger; metrics?: RuntimeMetrics }): Lanes {
   const lanes = new Map<string, Lane>();
   const listeners = new Set<() => void>();
@@ -94,8 +100,7 @@ export function createLanes({ clock, logger, metrics }: { clock: Clock; logger: 
     report(namespace, resource, error, failures) {
       const lane = lanes.get(namespace)!;
       if (error === null) return succeed(namespace, lane, resource);
-      const refused = error instanceof KubernetesError && [401, 403, 404].includes(error.code);
-      if (refused || failures >= FAILURES) fail(namespace, lane, resource, errorMessage(error));
+      if (countsAsUnreadable(error, failures)) fail(namespace, lane, resource, errorMessage(error));
     },
     isOpen: (key) => closedLaneOf(key) === undefined,
     hold(owner, key, release) {

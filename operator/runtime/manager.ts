@@ -27,6 +27,8 @@ export interface WatchedKind<T extends KubernetesObject> extends Omit<
   namespaces: readonly string[];
   /** Controllers do not wait for this cache, because they can do without it. Default false. */
   optional?: boolean;
+  /** For an optional kind: called after each list, with null if it succeeded, else with the error and the number of failures in a row. */
+  onListed?: (error: unknown, failures: number) => void;
 }
 
 /** Enqueues keys when their objects must be reconciled. @returns a function that stops it */
@@ -103,11 +105,12 @@ export function createManager(deps: ManagerDeps): Manager {
   const tasks: PeriodicTask[] = [];
   const lanes = createLanes(deps);
 
-  function addCache<T extends KubernetesObject>({ namespaces, optional = false, ...kind }: WatchedKind<T>): Watched<T> {
+  function addCache<T extends KubernetesObject>({ namespaces, optional = false, onListed: observe, ...kind }: WatchedKind<T>): Watched<T> {
     const { plural } = kind.resource;
     if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) lanes.add(namespace, plural);
-    const onListed = (namespace: string, error: unknown, failures: number) => lanes.report(namespace, plural, error, failures);
-    const cache = watchNamespaces<T>({ ...deps, ...kind, ...(!optional && { onListed }) }, namespaces);
+    const onListed = (namespace: string, error: unknown, failures: number) =>
+      optional ? observe?.(error, failures) : lanes.report(namespace, plural, error, failures);
+    const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
     caches.push(cache as unknown as Watched<KubernetesObject>);
     return cache;
   }

@@ -6,7 +6,7 @@ import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
 import { createKeyUses, type KeyUses } from './key-uses.ts';
-import { toOrganisation, type OrganisationDocument } from './organisations.ts';
+import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
 export interface ApiKey {
   id: string;

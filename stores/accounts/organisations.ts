@@ -1,46 +1,70 @@
 /** Organisations and the namespaces that are charged to them. */
-import type { Collection, Db } from 'mongodb';
-import { ANONYMOUS, ORGANISATION_ID, type Organisation } from '../../core/organisation.ts';
+import type { Db } from 'mongodb';
+import { ANONYMOUS, type ManagedBy, type Organisation } from '../../core/organisation.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { createAuditLog, type AuditLog } from './audit.ts';
+import {
+  checkId,
+  listed,
+  namespaceConflict,
+  replaceNamespaces,
+  toOrganisation,
+  type NamespaceTaken,
+  type OrganisationDocument,
+} from './organisation-document.ts';
+import { createManifestWriter, type ManifestWriter } from './organisation-manifests.ts';
 
-/** `organisation` is the one that has the namespace. */
-export type NamespaceTaken = { ok: false; reason: 'namespace_taken'; namespace: string; organisation: string };
+type NotFound = { ok: false; reason: 'not_found' };
+/** Only its Organisation resource may change the organisation. */
+type ManagedByManifest = { ok: false; reason: 'managed_by_manifest' };
 export type AddedOrganisation = { ok: true; organisation: Organisation } | { ok: false; reason: 'already_exists' } | NamespaceTaken;
-export type ChangedNamespaces = { ok: true } | { ok: false; reason: 'not_found' } | NamespaceTaken;
+export type ChangedOrganisation = { ok: true } | NotFound | ManagedByManifest;
+export type ChangedNamespaces = ChangedOrganisation | NamespaceTaken;
+/** `changed` is false if it had this writer before. */
+export type HandedOver = { ok: true; changed: boolean; organisation: Organisation } | NotFound;
 
-export interface Organisations extends AuditLog {
+/** Reads, and the changes of `curbcut-admin`, which apply only to organisations that it manages. */
+export interface Organisations extends AuditLog, ManifestWriter {
   /** @throws RangeError if the id is not a DNS label */
-  add(organisation: Omit<Organisation, 'createdAt' | 'blocked'>): Promise<AddedOrganisation>;
+  add(organisation: Pick<Organisation, 'id' | 'displayName' | 'plan' | 'namespaces'>): Promise<AddedOrganisation>;
   find(id: string): Promise<Organisation | null>;
   /** Returns the organisation that is charged for manifests in a Kubernetes namespace, or null if there is none. */
   findByNamespace(namespace: string): Promise<Organisation | null>;
   list(): Promise<Organisation[]>;
-  /** @returns false if there is no such organisation */
-  setBlocked(id: string, blocked: boolean): Promise<boolean>;
+  setBlocked(id: string, blocked: boolean): Promise<ChangedOrganisation>;
   /** Replaces the namespaces that are charged to an organisation. */
   setNamespaces(id: string, namespaces: string[]): Promise<ChangedNamespaces>;
-}
-
-/** `namespaces` is absent instead of empty, because the unique index treats two empty arrays as duplicates. */
-export type OrganisationDocument = Omit<Organisation, 'id' | 'namespaces'> & { _id: string; namespaces?: string[] };
-
-export function toOrganisation({ _id, displayName, plan, blocked, namespaces, createdAt }: OrganisationDocument): Organisation {
-  return { id: _id, displayName, plan, blocked, namespaces: namespaces ?? [], createdAt };
+  /** Makes a writer the only one. An organisation whose resource was deleted stays blocked. */
+  handOver(id: string, to: ManagedBy): Promise<HandedOver>;
 }
 
 /** Organisations and their audit log in MongoDB. */
 export function createOrganisations(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Organisations {
   const organisations = db.collection<OrganisationDocument>('organisations');
 
+  /** Changes an organisation that `curbcut-admin` manages, in one guarded update. */
+  async function change(id: string, update: Parameters<typeof organisations.updateOne>[1]): Promise<ChangedOrganisation> {
+    const { matchedCount } = await organisations.updateOne({ _id: id, managedBy: { $ne: 'manifest' } }, update);
+    if (matchedCount === 1) return { ok: true };
+    return { ok: false, reason: (await organisations.findOne({ _id: id })) === null ? 'not_found' : 'managed_by_manifest' };
+  }
+
   return {
     ...createAuditLog(db, now),
+    ...createManifestWriter(organisations, now),
 
     async add({ id, displayName, plan, namespaces }) {
-      if (!ORGANISATION_ID.test(id))
-        throw new RangeError(`the id of an organisation must be a DNS label (a-z, 0-9, -), not ${JSON.stringify(id)}`);
+      checkId(id);
       if (id === ANONYMOUS) return { ok: false, reason: 'already_exists' };
-      const document: OrganisationDocument = { _id: id, displayName, plan, blocked: false, createdAt: now(), ...listed(namespaces) };
+      const document: OrganisationDocument = {
+        _id: id,
+        displayName,
+        plan,
+        blocked: false,
+        createdAt: now(),
+        managedBy: 'admin',
+        ...listed(namespaces),
+      };
       try {
         await organisations.insertOne(document);
       } catch (error) {
@@ -66,41 +90,24 @@ export function createOrganisations(db: Db, { now = () => new Date() }: { now?: 
       return (await organisations.find().sort({ _id: 1 }).toArray()).map(toOrganisation);
     },
 
-    async setBlocked(id, blocked) {
-      const { matchedCount } = await organisations.updateOne({ _id: id }, { $set: { blocked } });
-      return matchedCount === 1;
-    },
+    setBlocked: (id, blocked) => change(id, { $set: { blocked } }),
 
     async setNamespaces(id, namespaces) {
-      const { namespaces: list } = listed(namespaces);
-      const change = list === undefined ? { $unset: { namespaces: '' } as const } : { $set: { namespaces: list } };
       try {
-        const { matchedCount } = await organisations.updateOne({ _id: id }, change);
-        return matchedCount === 1 ? { ok: true } : { ok: false, reason: 'not_found' };
+        return await change(id, replaceNamespaces(namespaces));
       } catch (error) {
         if (!isDuplicate(error)) throw error;
         return namespaceConflict(organisations, namespaces, id, error);
       }
     },
+
+    async handOver(id, to) {
+      const from = to === 'manifest' ? { $ne: 'manifest' as const } : ('manifest' as const);
+      const update = { $set: { managedBy: to }, $unset: { manifest: '', deletedAt: '' } } as const;
+      const changed = await organisations.findOneAndUpdate({ _id: id, managedBy: from }, update, { returnDocument: 'after' });
+      const document = changed ?? (await organisations.findOne({ _id: id }));
+      if (document === null) return { ok: false, reason: 'not_found' };
+      return { ok: true, changed: changed !== null, organisation: toOrganisation(document) };
+    },
   };
-}
-
-/**
- * Finds the first of `namespaces` that an organisation other than `id` has.
- * @throws `duplicate` if there is none: the other organisation has released it since
- */
-async function namespaceConflict(
-  organisations: Collection<OrganisationDocument>,
-  namespaces: readonly string[],
-  id: string,
-  duplicate: unknown,
-): Promise<NamespaceTaken> {
-  const other = await organisations.findOne({ namespaces: { $in: [...namespaces] }, _id: { $ne: id } });
-  const namespace = namespaces.find((one) => other?.namespaces?.includes(one));
-  if (other === null || namespace === undefined) throw duplicate;
-  return { ok: false, reason: 'namespace_taken', namespace, organisation: other._id };
-}
-
-function listed(namespaces: readonly string[]): { namespaces?: string[] } {
-  return namespaces.length === 0 ? {} : { namespaces: [...new Set(namespaces)] };
 }

@@ -21,6 +21,14 @@ export interface Balance {
   spent: number;
 }
 
+/** The account of an organisation. */
+export interface AccountSummary extends Balance {
+  /** The number of scans that hold credits. */
+  liveScans: number;
+  /** The number of operations ever made. */
+  sequence: number;
+}
+
 export interface ReservationRequest {
   organisation: string;
   scanId: string;
@@ -59,6 +67,10 @@ export interface Credits {
   /** Opens an empty account for an organisation. Idempotent. */
   open(organisation: string): Promise<void>;
   balance(organisation: string): Promise<Balance>;
+  /** Returns the accounts of several organisations that have one, by organisation, in one command. */
+  accounts(organisations: readonly string[]): Promise<Map<string, AccountSummary>>;
+  /** Returns the ids of all grants ever made to each of the organisations, in one command. */
+  grantIds(organisations: readonly string[]): Promise<Map<string, Set<string>>>;
   /** Adds credits once per grant id. @returns true if this call added them */
   grant(organisation: string, grantId: string, pages: number): Promise<boolean>;
   /**
@@ -104,6 +116,12 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     await retryRace(() => accounts.updateOne({ _id: organisation }, { $setOnInsert: emptyAccount() }, { upsert: true }));
   }
 
+  /** Reads accounts in one batch, so that the number of commands does not grow with that of organisations. */
+  async function several(organisations: readonly string[], projection: Document): Promise<Account[]> {
+    if (organisations.length === 0) return [];
+    return accounts.find({ _id: { $in: [...organisations] } }, { projection, batchSize: organisations.length + 1 }).toArray();
+  }
+
   return {
     open,
     relay: ledger.relay,
@@ -111,8 +129,18 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
 
     async balance(organisation) {
       const account = await accounts.findOne({ _id: organisation }, { projection: { ops: 0, grants: 0 } });
-      const { granted, available, spent, held } = account ?? emptyAccount();
-      return { balance: available, granted, spent, held: Object.values(held).reduce((sum, pages) => sum + pages, 0) };
+      const { balance, granted, held, spent } = summaryOf(account ?? emptyAccount());
+      return { balance, granted, held, spent };
+    },
+
+    async accounts(organisations) {
+      const found = await several(organisations, { ops: 0, grants: 0 });
+      return new Map(found.map((account) => [account._id, summaryOf(account)]));
+    },
+
+    async grantIds(organisations) {
+      const found = await several(organisations, { grants: 1 });
+      return new Map(found.map(({ _id, grants }) => [_id, new Set(grants)]));
     },
 
     async grant(organisation, grantId, pages) {
@@ -168,4 +196,9 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       );
     },
   };
+}
+
+function summaryOf({ granted, available, spent, held, sequence = 0 }: Omit<Account, '_id'>): AccountSummary {
+  const holds = Object.values(held);
+  return { balance: available, granted, spent, held: holds.reduce((sum, pages) => sum + pages, 0), liveScans: holds.length, sequence };
 }

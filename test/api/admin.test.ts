@@ -66,7 +66,7 @@ describe('curbcut-admin', () => {
         .to.include('120 available, 0 held, 0 spent, 120 granted')
         .and.to.match(/organisation\.grant +first: 100 pages/);
       expect((await admin('organisation', 'list')).out).to.match(
-        /ID +NAME +PLAN +CREDITS +STATE +NAMESPACES\n[^]*acme +Acme Ltd +team +120 +open +none\n/,
+        /ID +NAME +PLAN +CREDITS +STATE +MANAGED BY +NAMESPACES\n[^]*acme +Acme Ltd +team +120 +open +curbcut-admin +none\n/,
       );
       expect((await actions('acme')).map((entry) => entry.replace(/random-token-\d+/, 'X'))).to.deep.equal([
         'organisation.add acme',

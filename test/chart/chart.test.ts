@@ -40,6 +40,8 @@ const VARIANTS = {
   'every namespace': { ...PLAIN, 'scans.clusterWide': true },
 };
 
+/** The role for Organisations, which are cluster-scoped. */
+const ORGANISATIONS_ROLE = 'prod-curbcut-operator-organisations';
 const rulesOf = (object: Rendered): Rule[] => object.rules as Rule[];
 
 describe('custom resource definitions of the chart', () => {
@@ -152,7 +154,7 @@ describe('chart', function () {
 
       it('grants no wildcard, and reads only the Secret that the evaluation fills', () => {
         const roles = objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
-        const bound = objects.filter(({ kind }) => kind === 'ClusterRoleBinding');
+        const bound = objects.filter(({ kind, metadata }) => kind === 'ClusterRoleBinding' && metadata.name !== ORGANISATIONS_ROLE);
         expect(bound.length > 0).to.equal(name === 'every namespace');
         for (const role of roles) {
           for (const rule of rulesOf(role)) {
@@ -264,7 +266,7 @@ describe('chart', function () {
 
   it('lets the operator release the scans of namespaces that have lost their Role, and grants nothing else everywhere', () => {
     const clusterWide = (values: Record<string, unknown>) =>
-      render({ ...PLAIN, 'rbac.aggregate': false, ...values }).filter(
+      render({ ...PLAIN, 'rbac.aggregate': false, 'rbac.organisations': false, ...values }).filter(
         ({ kind }) => kind === 'ClusterRole' || kind === 'ClusterRoleBinding',
       );
     const granted = clusterWide({ 'scans.extraNamespaces': ['team-a'] });
@@ -278,6 +280,21 @@ describe('chart', function () {
     ]);
     expect(clusterWide({ 'scans.extraNamespaces': ['team-a'], 'rbac.scansOfDeletedNamespaces': false })).to.deep.equal([]);
     expect(clusterWide({})).to.deep.equal([]);
+  });
+
+  it('lets the operator manage Organisations, also without scans.clusterWide, unless rbac.organisations is false', () => {
+    for (const values of [{}, { 'scans.clusterWide': true }]) {
+      const objects = render({ ...PLAIN, ...values });
+      expect(one(objects, 'ClusterRole', ORGANISATIONS_ROLE).rules).to.deep.equal([
+        { apiGroups: ['curbcut.dev'], resources: ['organisations'], verbs: ['list', 'watch', 'patch'] },
+        { apiGroups: ['curbcut.dev'], resources: ['organisations/status'], verbs: ['patch'] },
+      ]);
+      expect(one(objects, 'ClusterRoleBinding', ORGANISATIONS_ROLE).subjects).to.deep.equal([
+        { kind: 'ServiceAccount', name: 'curbcut-operator', namespace: 'prod' },
+      ]);
+      const without = render({ ...PLAIN, ...values, 'rbac.organisations': false });
+      expect(without.filter(({ metadata }) => metadata.name === ORGANISATIONS_ROLE)).to.deep.equal([]);
+    }
   });
 
   it('gives API, operator and Lease the class of the release', () => {

@@ -13,6 +13,8 @@ const VALUES = {
 
 /** The API's permissions, in the namespace of scans. */
 const API = ['accessibilityscans.curbcut.dev: create get list patch'];
+/** The operator's permissions for Organisations, which are cluster-scoped, so they are shown for every namespace. */
+const OPERATOR_ORGANISATIONS = ['organisations.curbcut.dev/status: patch', 'organisations.curbcut.dev: list patch watch'];
 /** The operator's permissions in every watched namespace. */
 const OPERATOR = [
   'accessibilityscans.curbcut.dev/finalizers: update',
@@ -20,6 +22,7 @@ const OPERATOR = [
   'accessibilityscans.curbcut.dev: delete get list patch watch',
   'events: create list patch watch',
   'jobs.batch: create delete get list watch',
+  ...OPERATOR_ORGANISATIONS,
   'pods/status: patch',
   'pods: list watch',
   'secrets: create',
@@ -33,7 +36,11 @@ const OPERATOR_QUEUE = [
 ];
 
 /** What remains of the operator's permissions when a namespace has lost its Role. */
-const OPERATOR_WITHOUT_ROLE = ['accessibilityscans.curbcut.dev/status: patch', 'accessibilityscans.curbcut.dev: get list patch watch'];
+const OPERATOR_WITHOUT_ROLE = [
+  'accessibilityscans.curbcut.dev/status: patch',
+  'accessibilityscans.curbcut.dev: get list patch watch',
+  ...OPERATOR_ORGANISATIONS,
+];
 
 describe('permissions of the service accounts', function () {
   this.timeout(120_000);
@@ -47,7 +54,9 @@ describe('permissions of the service accounts', function () {
   });
   after(async () => {
     if (!process.env.KUBECONFIG) return;
-    const names = ['operator', 'operator-scans', 'view', 'edit', 'platform-admin'].map((suffix) => `${release}-curbcut-${suffix}`);
+    const names = ['operator', 'operator-scans', 'operator-organisations', 'view', 'edit', 'platform-admin'].map(
+      (suffix) => `${release}-curbcut-${suffix}`,
+    );
     await kubectl(['delete', 'clusterrole,clusterrolebinding', ...names, '--ignore-not-found']);
     await Promise.all([release, scans, team, stranger].map(removeNamespace));
   });

@@ -78,7 +78,7 @@ export const isGone = (error: unknown): boolean => error instanceof KubernetesEr
 export async function getIfThere<T>(
   connection: KubernetesConnection,
   type: ResourceType,
-  namespace: string,
+  namespace: string | undefined,
   name: string,
 ): Promise<T | null> {
   try {

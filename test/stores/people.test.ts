@@ -182,9 +182,9 @@ describe('organisations, keys and users', () => {
 
     it('blocks an organisation', async () => {
       const { id } = await add(named('a'));
-      expect(await organisations().setBlocked(id, true)).to.equal(true);
+      expect(await organisations().setBlocked(id, true)).to.deep.equal({ ok: true });
       expect((await organisations().find(id))?.blocked).to.equal(true);
-      expect(await organisations().setBlocked(named('nobody'), true)).to.equal(false);
+      expect(await organisations().setBlocked(named('nobody'), true)).to.deep.equal({ ok: false, reason: 'not_found' });
     });
 
     it('charges a namespace to only one organisation', async () => {

@@ -75,7 +75,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
-    if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation.id) };
+    if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
     const judged = await judgeUrlOf(row, deps);

@@ -1,4 +1,5 @@
 /** The reasons why scans end without a result: a condition reason and an actionable message for each. */
+import type { Organisation } from '../../../core/organisation.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { TerminalPhase } from '../../../core/scan/phases.ts';
@@ -132,11 +133,13 @@ export function noOrganisation(namespace: string): EndReason {
   );
 }
 
-export function organisationBlocked(organisation: string): EndReason {
-  return failed(
-    'OrganisationBlocked',
-    `The organisation ${organisation} is blocked; ask the administrator of this installation. ${NOT_CHARGED}`,
-  );
+/** The organisation is blocked, which it also is when its Organisation resource is deleted. */
+export function organisationBlocked({ id, deletedAt }: Pick<Organisation, 'id' | 'deletedAt'>): EndReason {
+  const why =
+    deletedAt === null
+      ? `The organisation ${id} is blocked; ask the administrator of this installation.`
+      : `The organisation ${id} was deleted. Apply the Organisation manifest ${id} again, or ask the administrator of this installation.`;
+  return failed('OrganisationBlocked', `${why} ${NOT_CHARGED}`);
 }
 
 export function tooManyPages(asked: number, allowed: number): EndReason {

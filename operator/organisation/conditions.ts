@@ -1,0 +1,63 @@
+/** The conditions of an Organisation. Ready is for people, Reconciling and Stalled for kstatus (Flux, `kubectl wait`). */
+import type { OrganisationResource } from '../../core/protocol/organisation-resources.ts';
+import type { ConditionUpdate } from '../runtime/conditions.ts';
+
+/** A namespace that belongs to another organisation. */
+export interface TakenNamespace {
+  namespace: string;
+  organisation: string;
+}
+
+/** The number of namespaces that a message names. */
+const NAMED_MAX = 20;
+
+interface Verdict {
+  ready: ConditionUpdate['status'];
+  reconciling?: boolean;
+  stalled?: boolean;
+  reason: string;
+  message: string;
+}
+
+function conditions({ ready, reconciling = false, stalled = false, reason, message }: Verdict): ConditionUpdate[] {
+  const flag = (type: string, value: boolean): ConditionUpdate => ({ type, status: value ? 'True' : 'False', reason, message });
+  return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
+}
+
+/** The spec is in effect, but for namespaces that other organisations have. */
+export function ready({ spec }: OrganisationResource, taken: readonly TakenNamespace[]): ConditionUpdate[] {
+  if (taken.length > 0) {
+    const named = taken.slice(0, NAMED_MAX).map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`);
+    const more = taken.length > NAMED_MAX ? `, and ${taken.length - NAMED_MAX} more` : '';
+    const message = `Already charged: namespace ${named.join(', namespace ')}${more}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
+    return conditions({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
+  }
+  if (spec.blocked === true)
+    return conditions({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });
+  return conditions({ ready: 'True', reason: 'Applied', message: 'The spec is in effect.' });
+}
+
+/** `curbcut-admin` is the writer of the organisation. */
+export function managedByAdmin(id: string): ConditionUpdate[] {
+  const message = `Organisation ${id} is managed by curbcut-admin, so this manifest changes nothing. To let it manage the organisation, run: curbcut-admin organisation hand-over ${id} --to manifest`;
+  return conditions({ ready: 'False', stalled: true, reason: 'ManagedByAdmin', message });
+}
+
+/** The resource is deleted, and its scans are not over. */
+export function deleting(liveScans: number): ConditionUpdate[] {
+  const scans = liveScans === 1 ? '1 scan is live' : `${liveScans} scans are live`;
+  const message = `The organisation is blocked. Its deletion waits until its scans have ended: ${scans}.`;
+  return conditions({ ready: 'False', reconciling: true, reason: 'ScansLive', message });
+}
+
+/** The database holds a newer version of the manifest. */
+export function outdated(id: string): ConditionUpdate[] {
+  const message = `A newer version of this manifest was applied before, as happens when the cluster is restored from a backup. To make this version count, run: curbcut-admin organisation hand-over ${id} --to admin, and then the same with --to manifest`;
+  return conditions({ ready: 'False', stalled: true, reason: 'Outdated', message });
+}
+
+/** MongoDB does not answer, so nothing is known or can be changed. */
+export function storeUnavailable(deleted: boolean): ConditionUpdate[] {
+  const message = `${deleted ? 'The deletion waits' : 'The changes wait'} until the database answers.`;
+  return conditions({ ready: 'Unknown', reconciling: true, reason: 'StoreUnavailable', message });
+}

@@ -1,0 +1,112 @@
+/**
+ * The changes that the operator makes to organisations for their Organisation resources. Each is one guarded update, which
+ * applies only while the organisation is managed by its manifest and has not seen a newer version of it. So neither
+ * `curbcut-admin` nor a former leader of the operator can win against the manifest, or the manifest against them.
+ */
+import type { Collection, Filter, UpdateFilter } from 'mongodb';
+import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+import {
+  checkId,
+  namespaceConflict,
+  replaceNamespaces,
+  toOrganisation,
+  type ManifestVersion,
+  type NamespaceTaken,
+  type OrganisationDocument,
+} from './organisation-document.ts';
+
+/** An organisation, and the version of its resource that was applied last; null if there is none. */
+export interface AppliedOrganisation extends Organisation {
+  manifest: ManifestVersion | null;
+}
+
+export type ManifestRefusal =
+  | { ok: false; reason: 'managed_by_admin' }
+  /** A newer version was applied before, or the name is reserved. */
+  | { ok: false; reason: 'outdated' };
+
+/** `before` is null if the organisation is new. */
+export type AppliedManifest = { ok: true; before: Organisation | null } | ManifestRefusal;
+
+export interface ManifestWriter {
+  /** Creates or updates an organisation, except for its namespaces. Opens a deleted one again. */
+  applyManifest(
+    id: string,
+    version: ManifestVersion,
+    spec: Pick<Organisation, 'displayName' | 'plan' | 'blocked'>,
+  ): Promise<AppliedManifest>;
+  /** Replaces the namespaces that are charged to an organisation, all or none. */
+  claimNamespaces(id: string, version: ManifestVersion, namespaces: readonly string[]): Promise<AppliedManifest | NamespaceTaken>;
+  /** The resource is being deleted: blocks the organisation and marks it as deleted. */
+  closeOrganisation(id: string, version: ManifestVersion): Promise<AppliedManifest>;
+  /** Returns those of the organisations that exist, and those that have one of the namespaces, in one command. */
+  findApplied(ids: readonly string[], namespaces: readonly string[]): Promise<AppliedOrganisation[]>;
+}
+
+export function createManifestWriter(organisations: Collection<OrganisationDocument>, now: () => Date): ManifestWriter {
+  type Changes = UpdateFilter<OrganisationDocument>;
+
+  /** Runs an update if the version is not outdated. @returns null if there is no such organisation */
+  async function update(id: string, version: ManifestVersion, { $set, ...changes }: Changes): Promise<AppliedManifest | null> {
+    const guarded = { ...changes, $set: { ...$set, manifest: version } };
+    const before = await organisations.findOneAndUpdate(notOutdated(id, version), guarded, { returnDocument: 'before' });
+    if (before !== null) return { ok: true, before: toOrganisation(before) };
+    const current = await organisations.findOne({ _id: id });
+    if (current === null) return null;
+    return { ok: false, reason: current.managedBy === 'manifest' ? 'outdated' : 'managed_by_admin' };
+  }
+
+  return {
+    async applyManifest(id, version, { displayName, plan, blocked }) {
+      checkId(id);
+      if (id === ANONYMOUS) return { ok: false, reason: 'outdated' };
+      const spec = { displayName, plan, blocked };
+      const updated = await update(id, version, { $set: spec, $unset: { deletedAt: '' } });
+      if (updated !== null) return updated;
+      try {
+        await organisations.insertOne({ _id: id, ...spec, createdAt: now(), managedBy: 'manifest', manifest: version });
+        return { ok: true, before: null };
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        // Another writer was faster. An organisation is never removed.
+        return (await update(id, version, { $set: spec, $unset: { deletedAt: '' } }))!;
+      }
+    },
+
+    async claimNamespaces(id, version, namespaces) {
+      try {
+        return (await update(id, version, replaceNamespaces(namespaces))) ?? { ok: false, reason: 'outdated' };
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+        return namespaceConflict(organisations, namespaces, id, error);
+      }
+    },
+
+    async closeOrganisation(id, version) {
+      return (await update(id, version, { $set: { blocked: true, deletedAt: now() } })) ?? { ok: true, before: null };
+    },
+
+    async findApplied(ids, namespaces) {
+      if (ids.length === 0 && namespaces.length === 0) return [];
+      const wanted = { $or: [{ _id: { $in: [...ids] } }, { namespaces: { $in: [...namespaces] } }] };
+      // One batch, so that the number of commands does not grow with that of organisations.
+      const found = organisations.find(wanted, { batchSize: ids.length + namespaces.length + 1 });
+      return (await found.toArray()).map((document) => ({ ...toOrganisation(document), manifest: document.manifest ?? null }));
+    },
+  };
+}
+
+/** Matches the organisation while its manifest manages it and no newer version was applied. */
+function notOutdated(id: string, { uid, createdAt, generation }: ManifestVersion): Filter<OrganisationDocument> {
+  return {
+    _id: id,
+    managedBy: 'manifest',
+    $or: [
+      // After it was handed over.
+      { manifest: { $exists: false } },
+      { 'manifest.uid': uid, 'manifest.generation': { $lte: generation } },
+      { 'manifest.uid': { $ne: uid }, 'manifest.createdAt': { $lte: createdAt } },
+    ],
+  };
+}

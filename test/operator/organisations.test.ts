@@ -1,0 +1,272 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
+import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
+import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
+import { conditionOf } from '../../operator/runtime/conditions.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { openContext, ORGANISATION, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { getIfThere, isGone } from './simulated-scan.ts';
+
+const MERGE = 'application/merge-patch+json';
+
+describe('operator: Organisation resources', function () {
+  this.timeout(240_000);
+  let context: OperatorContext;
+  /** Organisations are cluster-scoped: a class of its own keeps the operators of other tests away. */
+  let operatorClass: string;
+  let created: string[];
+  beforeEach(async () => {
+    context = await openContext();
+    operatorClass = `orgs-${randomUUID().slice(0, 8)}`;
+    created = [];
+  });
+  afterEach(async () => {
+    await context.rest();
+    for (const name of created) {
+      // Without a running operator, the finalizer would keep it.
+      for (const request of [patch(name, { metadata: { finalizers: null } }), remove(name)])
+        await request.catch((error: unknown) => {
+          if (!isGone(error)) throw error;
+        });
+    }
+    await context.close();
+  });
+
+  const pathOf = (name: string) => context.connection.path(ORGANISATIONS, undefined, name);
+  const start = (settings: Parameters<OperatorContext['start']>[0] = {}, overrides?: Parameters<OperatorContext['start']>[1]) =>
+    context.start({ operatorClass, organisationsEveryMs: 100, ...settings }, overrides);
+  const named = (): string => `acme-${randomUUID().slice(0, 8)}`;
+
+  async function apply(name: string, spec: Partial<OrganisationSpec> = {}): Promise<OrganisationResource> {
+    const body = { apiVersion: 'curbcut.dev/v1', kind: 'Organisation', metadata: { name }, spec: { class: operatorClass, ...spec } };
+    created.push(name);
+    return context.connection.request('POST', context.connection.path(ORGANISATIONS), { body });
+  }
+  const patch = (name: string, body: object) =>
+    context.connection.request<OrganisationResource>('PATCH', pathOf(name), { contentType: MERGE, body });
+  const remove = (name: string) => context.connection.request('DELETE', pathOf(name));
+  const read = (name: string) => getIfThere<OrganisationResource>(context.connection, ORGANISATIONS, undefined, name);
+  const isReady = (resource: OrganisationResource | null) => conditionOf(resource?.status?.conditions, 'Ready');
+
+  /** Waits until the status describes the current spec and satisfies a condition. */
+  const reaches = (name: string, what: string, holds: (resource: OrganisationResource) => boolean) =>
+    until(`${name} ${what}`, async () => {
+      const resource = await read(name);
+      const isCurrent = resource !== null && resource.status?.observedGeneration === resource.metadata.generation;
+      return isCurrent && holds(resource) ? resource : null;
+    });
+  const becomes = (name: string, reason: string) => reaches(name, `becomes ${reason}`, (resource) => isReady(resource)?.reason === reason);
+  const isRemoved = (name: string) => until(`${name} is removed`, async () => (await read(name)) === null);
+
+  const applyScan = (spec: Partial<AccessibilityScanSpec> = {}): Promise<Scan> =>
+    context.apply(context.strangers, { class: operatorClass, ...spec });
+  const audit = async (name: string) =>
+    (await context.stores.organisations.audit(name, 50)).toReversed().map(({ actor, action, subject }) => `${actor} ${action} ${subject}`);
+
+  it('create organisations with credits and namespaces, whose manifests are charged to them', async () => {
+    start();
+    const name = named();
+    await apply(name, {
+      displayName: 'Acme',
+      plan: 'team',
+      creditGrants: [{ id: 'order-1', pages: 100 }],
+      namespaces: [context.strangers],
+    });
+    const { status } = await becomes(name, 'Applied');
+    expect(status).to.deep.include({ balance: 100, held: 0, spent: 0, granted: 100, liveScans: 0, namespaces: [context.strangers] });
+    expect(status?.conditions?.map((one) => `${one.type} ${one.status}`)).to.deep.equal([
+      'Ready True',
+      'Reconciling False',
+      'Stalled False',
+    ]);
+    expect(await context.stores.organisations.find(name)).to.deep.include({
+      displayName: 'Acme',
+      plan: 'team',
+      blocked: false,
+      managedBy: 'manifest',
+      namespaces: [context.strangers],
+    });
+    const scan = await applyScan({ maxPages: 4 });
+    await scan.pod();
+    expect((await scan.read())?.status?.organisation).to.equal(name);
+    await reaches(name, 'shows the hold', (resource) => resource.status?.held === 4 && resource.status.balance === 96);
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
+    await reaches(name, 'shows the refund', (resource) => resource.status?.liveScans === 0 && resource.status.balance === 100);
+    expect(await audit(name)).to.deep.equal([
+      `manifest organisation.add ${name}`,
+      'manifest organisation.grant order-1: 100 pages',
+      `manifest organisation.namespaces ${context.strangers}`,
+    ]);
+  });
+
+  it('grant each ID once, ever: also after a removal from the list, a new resource and with two leaders', async () => {
+    start();
+    const name = named();
+    const creditGrants = [
+      { id: 'first', pages: 100 },
+      { id: 'second', pages: 10 },
+    ];
+    await apply(name, { creditGrants });
+    await reaches(name, 'has its credits', ({ status }) => status?.granted === 110);
+    await patch(name, { spec: { creditGrants: [{ id: 'first', pages: 100 }] } });
+    await becomes(name, 'Applied');
+    await patch(name, { spec: { creditGrants } });
+    await becomes(name, 'Applied');
+    await remove(name);
+    await isRemoved(name);
+    // Two operators that both lead, as for a moment after a lost lease.
+    start({ namespace: context.strangers });
+    await apply(name, { creditGrants: [...creditGrants, { id: 'third', pages: 1 }] });
+    await reaches(name, 'has the third grant', ({ status }) => status?.granted === 111);
+    const { balance, granted } = await context.stores.credits.balance(name);
+    expect([balance, granted]).to.deep.equal([111, 111]);
+    expect((await audit(name)).filter((line) => line.includes('organisation.grant'))).to.have.lengthOf(3);
+  });
+
+  it('block an organisation at once: its key, its scans, and until it is unblocked', async () => {
+    start();
+    const name = named();
+    await apply(name, { creditGrants: [{ id: 'first', pages: 100 }], namespaces: [context.strangers] });
+    await becomes(name, 'Applied');
+    const { key, secret } = await issueKey(context.stores.keys, name);
+    await patch(name, { spec: { blocked: true } });
+    await becomes(name, 'Blocked');
+    expect((await context.stores.keys.recognise(secret))?.organisation.blocked).to.equal(true);
+    expect([...(await context.stores.keys.usable([key.id]))], 'an event stream ends').to.deep.equal([]);
+    expect((await context.stores.organisations.findByNamespace(context.strangers))?.blocked).to.equal(true);
+    const scan = await applyScan();
+    expect(reasonOf(await scan.settles(), 'Succeeded')).to.equal('OrganisationBlocked');
+    await patch(name, { spec: { blocked: false } });
+    await becomes(name, 'Applied');
+    expect((await context.stores.keys.recognise(secret))?.organisation.blocked).to.equal(false);
+    expect((await audit(name)).slice(-2)).to.deep.equal([`manifest organisation.block ${name}`, `manifest organisation.unblock ${name}`]);
+  });
+
+  it('leave out a namespace that another organisation has, name it, and take it when it is released', async () => {
+    start();
+    const [first, second] = [named(), named()];
+    await apply(first, { namespaces: [context.strangers] });
+    await becomes(first, 'Applied');
+    await apply(second, { namespaces: [context.strangers, context.team, 'curbcut-free'], creditGrants: [{ id: 'one', pages: 5 }] });
+    const taken = await becomes(second, 'NamespaceTaken');
+    expect(isReady(taken)).to.include({ status: 'False' });
+    expect(isReady(taken)?.message).to.include(`namespace ${context.strangers} to organisation ${first}`);
+    expect(isReady(taken)?.message).to.include(`namespace ${context.team} to organisation ${ORGANISATION}`);
+    expect(conditionOf(taken.status?.conditions, 'Stalled')?.status).to.equal('True');
+    expect(taken.status).to.deep.include({ granted: 5, namespaces: ['curbcut-free'] });
+    await patch(first, { spec: { namespaces: [] } });
+    await reaches(second, 'has the first', ({ status }) => status?.namespaces?.includes(context.strangers) === true);
+    await context.stores.organisations.setNamespaces(ORGANISATION, []);
+    const ready = await becomes(second, 'Applied');
+    expect(ready.status?.namespaces).to.have.members(['curbcut-free', context.strangers, context.team]);
+  });
+
+  it('change nothing while curbcut-admin manages the organisation, and take over after the hand-over', async () => {
+    start();
+    const name = named();
+    const { organisations } = context.stores;
+    await organisations.add({ id: name, displayName: 'By hand', plan: 'team', namespaces: [] });
+    await apply(name, { blocked: true, creditGrants: [{ id: 'first', pages: 100 }] });
+    const refused = await becomes(name, 'ManagedByAdmin');
+    expect(isReady(refused)?.message).to.include(`curbcut-admin organisation hand-over ${name} --to manifest`);
+    expect(await organisations.find(name)).to.include({ displayName: 'By hand', blocked: false });
+    expect((await context.stores.credits.balance(name)).granted).to.equal(0);
+    await organisations.handOver(name, 'manifest');
+    await becomes(name, 'Blocked');
+    expect(await organisations.find(name)).to.include({ displayName: name, plan: 'standard', blocked: true });
+    expect(await organisations.setBlocked(name, false)).to.deep.equal({ ok: false, reason: 'managed_by_manifest' });
+    expect((await context.stores.credits.balance(name)).granted).to.equal(100);
+
+    await organisations.handOver(name, 'admin');
+    await becomes(name, 'ManagedByAdmin');
+    expect(await organisations.setBlocked(name, false)).to.deep.equal({ ok: true });
+    await remove(name);
+    await isRemoved(name);
+    expect(await organisations.find(name)).to.include({ blocked: false, managedBy: 'admin', deletedAt: null });
+  });
+
+  it('wait with their deletion for live scans, then release the namespaces and keep the ledger', async () => {
+    start();
+    const name = named();
+    const spec = { creditGrants: [{ id: 'first', pages: 100 }], namespaces: [context.strangers] };
+    await apply(name, spec);
+    await becomes(name, 'Applied');
+    const scan = await applyScan({ maxPages: 4 });
+    await scan.pod();
+    await remove(name);
+    const waiting = await becomes(name, 'ScansLive');
+    expect(isReady(waiting)?.message).to.include('1 scan is live');
+    const late = await (await applyScan()).settles();
+    expect(reasonOf(late, 'Succeeded')).to.equal('OrganisationBlocked');
+    expect(late.status?.message).to.include(`Apply the Organisation manifest ${name} again`);
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
+    await isRemoved(name);
+    const deleted = (await context.stores.organisations.find(name))!;
+    expect(deleted).to.deep.include({ blocked: true, managedBy: 'manifest', namespaces: [] });
+    expect(deleted.deletedAt).to.be.instanceOf(Date);
+    expect(await context.stores.credits.balance(name)).to.deep.equal({ balance: 100, granted: 100, held: 0, spent: 0 });
+    const stranger = await (await applyScan()).settles();
+    expect(reasonOf(stranger, 'Succeeded')).to.equal('NoOrganisation');
+    expect(stranger.status?.message).to.match(/an Organisation \(spec\.namespaces\).*curbcut-admin organisation namespaces/);
+
+    await apply(name, spec);
+    const again = await becomes(name, 'Applied');
+    expect(again.status).to.deep.include({ granted: 100, namespaces: [context.strangers] });
+    expect(await context.stores.organisations.find(name)).to.deep.include({ blocked: false, deletedAt: null });
+    expect(await audit(name)).to.include.members([`manifest organisation.delete ${name}`, `manifest organisation.restore ${name}`]);
+  });
+
+  it('are left alone by operators of another class', async () => {
+    const name = named();
+    const before = await apply(name, { class: `${operatorClass}-b` });
+    const ours = named();
+    await apply(ours);
+    start();
+    await becomes(ours, 'Applied');
+    expect(await read(name)).to.deep.equal(before);
+    expect(await context.stores.organisations.find(name)).to.equal(null);
+  });
+
+  it('are refused at apply time with a clear message if a value is wrong', async () => {
+    const refusal = (request: Promise<unknown>) => request.then(() => 'accepted', (error: unknown) => String(error)); // prettier-ignore
+    const suffix = randomUUID().slice(0, 8);
+    expect(await refusal(apply(`with.dot-${suffix}`))).to.match(/must be a DNS label of at most 63 characters/);
+    expect(await refusal(apply(`a${'b'.repeat(55)}-${suffix}`))).to.match(/must be a DNS label of at most 63 characters/);
+    expect(await refusal(apply('anonymous'))).to.match(/must not be anonymous/);
+    const name = named();
+    const twice = [
+      { id: 'one', pages: 1 },
+      { id: 'one', pages: 2 },
+    ];
+    expect(await refusal(apply(name, { creditGrants: twice }))).to.match(/Duplicate value/);
+    expect(await refusal(apply(name, { creditGrants: [{ id: 'one', pages: 0 }] }))).to.match(/greater than or equal to 1/);
+    expect(await refusal(apply(name, { namespaces: ['Not_A_Namespace'] }))).to.match(/namespaces\[0\]/);
+    await apply(name, { creditGrants: [{ id: 'one', pages: 1 }] });
+    expect(await refusal(patch(name, { spec: { creditGrants: [{ id: 'one', pages: 2 }] } }))).to.match(/add a grant with another id/);
+    expect(await refusal(patch(name, { spec: { class: 'other' } }))).to.match(/class cannot be changed/);
+    expect(await refusal(patch(name, { spec: { creditGrants: [] } }))).to.equal('accepted');
+  });
+
+  it('send few commands to MongoDB at rest, whatever their number', async () => {
+    const names = Array.from({ length: 30 }, named);
+    // Without grants, which the ledger would relay in the background.
+    for (const name of names) await apply(name);
+    start({ organisationsEveryMs: 600_000 });
+    for (const name of names) await becomes(name, 'Applied');
+    await context.rest();
+    // A new leader reads all of them together, writes nothing, and then only looks for changes.
+    const before = await Promise.all(names.map(read));
+    context.commands.length = 0;
+    start({ organisationsEveryMs: 200 });
+    const reads = () => context.commands.filter((command) => command === 'find organisations').length;
+    await until('some intervals are over', async () => reads() > 10);
+    const sent = context.commands.filter((command) => /organisations|accounts$/.test(command));
+    expect([...new Set(sent)]).to.have.members(['find organisations', 'find accounts']);
+    // Per interval: the organisations and their accounts. At the start also the grants.
+    expect(sent.length).to.be.below(reads() * 3 + 20);
+    expect(await Promise.all(names.map(read))).to.deep.equal(before);
+  });
+});
