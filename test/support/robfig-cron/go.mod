@@ -1,0 +1,5 @@
+module curbcut.dev/test/robfig-cron
+
+go 1.24
+
+require github.com/robfig/cron/v3 v3.0.1
