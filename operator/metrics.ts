@@ -10,6 +10,7 @@ import type { PageVisit } from './scan/results/page-visits.ts';
 import type { PhaseChange, Stage } from './scan/phase-metrics.ts';
 import { END_REASONS } from './scan/policy/condition-reasons.ts';
 import type { SweepResult } from './maintenance/sweeper.ts';
+import { createScheduleMetrics, type ScheduleMetrics } from './schedule/metrics.ts';
 
 const PREFIX = 'curbcut_';
 
@@ -36,6 +37,7 @@ export interface OperatorMetrics {
   registry: Registry;
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
+  schedules: ScheduleMetrics;
   phaseChanged(change: PhaseChange): void;
   /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
@@ -147,6 +149,7 @@ export function createOperatorMetrics(): OperatorMetrics {
   return {
     registry,
     stores: createStoreMetrics(registry, PREFIX),
+    schedules: createScheduleMetrics(registry, PREFIX),
     runtime: {
       reconciled: (controller, result, seconds) => reconciles.observe({ controller, result }, seconds),
       queueDepth: (queue, value) => depth.set({ queue }, value),

@@ -18,6 +18,8 @@ import { keyOf } from './runtime/key.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
 import { createManager, type Manager, type PeriodicTask } from './runtime/manager.ts';
 import { createRecorder, type Recorder } from './runtime/recorder.ts';
+import { addScheduleController } from './schedule/controller.ts';
+import type { CompareResults } from './schedule/comparisons.ts';
 import { createScanController } from './scan/controller.ts';
 import { createMirror } from './scan/mirror.ts';
 import { watchScans } from './scan/scan-client.ts';
@@ -37,6 +39,8 @@ export interface OperatorDeps {
   identity: string;
   logger: Logger;
   clock?: Clock;
+  /** Compares the results of scans of one schedule. Default: only their verdicts are compared. */
+  compare?: CompareResults;
 }
 
 /** The name of the operator in the `managedFields` and Events of the objects that it writes. */
@@ -130,6 +134,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
       clock,
     }),
   );
+  addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, recorder });
   const sweep = createSweeper({
     ...stores,
     connection,

@@ -27,6 +27,8 @@ export interface ResourceClient<T extends CustomResource> extends Pick<Cache<T>,
   patchStatus(object: T, status: MergePatch<NonNullable<T['status']>>, signal?: AbortSignal): Promise<T>;
   /** @throws ObjectGone; KubernetesError 409 if the object has changed since it was read */
   patchMetadata(object: T, metadata: MetadataPatch, signal?: AbortSignal): Promise<T>;
+  /** Merges a patch into the spec, whatever the object's version. @throws ObjectGone */
+  patchSpec(object: T, spec: object, signal?: AbortSignal): Promise<T>;
   /** Deletes the object; garbage collection deletes its children. No error if it is gone. */
   remove(object: T, signal?: AbortSignal): Promise<void>;
 }
@@ -73,6 +75,8 @@ export function createResourceClient<T extends CustomResource>({ connection, res
       const { resourceVersion } = object.metadata;
       return patch(pathOf(object), object, { metadata: { resourceVersion, ...metadata } }, signal);
     },
+    // By uid, because another object of this name may have been created.
+    patchSpec: (object, spec, signal) => patch(pathOf(object), object, { metadata: { uid: object.metadata.uid }, spec }, signal),
     async remove(object, signal) {
       // By uid, because another object of this name may have been created.
       const body = { propagationPolicy: 'Background', preconditions: { uid: object.metadata.uid } };

@@ -19,7 +19,7 @@ import { createActions, type ActionDeps, type RunActions } from './actions.ts';
 import { createBusUptime } from './bus-uptime.ts';
 import { createExecute } from './execute.ts';
 import { createGather } from './gather.ts';
-import { JOBS, PODS, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
+import { JOBS, PODS, controllerUids, essentialJob, essentialPod, isOwnedBy, type Job, type Pod } from './kube-types.ts';
 import { createChildren, type Children } from './launch/children.ts';
 import { watchCreationFailures, type CreationFailure } from './launch/creation-failures.ts';
 import { createLauncher } from './launch/launch.ts';
@@ -143,10 +143,15 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
 
 /** Watches the Jobs and pods of scans, and the Events of failed creations. Pods and Events are indexed by the uid of their Job. */
 function watchChildren(manager: Pick<Manager, 'watch'>, namespaces: readonly string[]): Pick<Shared, 'jobs' | 'pods' | 'failures'> {
-  const owner = ({ metadata }: Pod) => metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
   return {
     jobs: manager.watch<Job>({ resource: JOBS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialJob }),
-    pods: manager.watch<Pod>({ resource: PODS, namespaces, labelSelector: SCAN_ID_LABEL, keep: essentialPod, indexes: { owner } }),
+    pods: manager.watch<Pod>({
+      resource: PODS,
+      namespaces,
+      labelSelector: SCAN_ID_LABEL,
+      keep: essentialPod,
+      indexes: { owner: controllerUids },
+    }),
     failures: watchCreationFailures(manager, namespaces),
   };
 }

@@ -1,7 +1,7 @@
 /** The Kubernetes resources that the operator uses, and predicates for Jobs, pods and scans. */
 import type { V1ContainerState, V1ContainerStatus, V1JobSpec, V1JobStatus, V1PodStatus } from '@kubernetes/client-node';
 import type { AccessibilityScan, Condition, KubernetesObject, ObjectMeta } from '../../core/protocol/custom-resources.ts';
-import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
+import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { POD_IDENTITY_ANNOTATIONS } from '../../core/protocol/pod-messages.ts';
 import type { ResourceType } from '../../platform/kubernetes/kubernetes.ts';
@@ -9,6 +9,7 @@ import type { Wire } from '../../platform/kubernetes/models.ts';
 
 export const SCANS: ResourceType = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 export const QUEUES: ResourceType = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };
+export const SCHEDULES: ResourceType = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
 export const JOBS: ResourceType = { group: 'batch', version: 'v1', plural: 'jobs' };
 export const PODS: ResourceType = { group: '', version: 'v1', plural: 'pods' };
 export const SECRETS: ResourceType = { group: '', version: 'v1', plural: 'secrets' };
@@ -73,6 +74,11 @@ export const CONTAINER = 'scanner';
 /** Returns whether the owner with this uid is the object's controller. */
 export function isOwnedBy(object: KubernetesObject, uid: string): boolean {
   return object.metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false;
+}
+
+/** The uid of the object's controller as the values of an index; empty if it has none. */
+export function controllerUids({ metadata }: KubernetesObject): string[] {
+  return metadata.ownerReferences?.filter(({ controller }) => controller).map(({ uid }) => uid) ?? [];
 }
 
 /** Returns how a Job ended, or null while it runs. Do not rely on `active`: it is 0 between two pods. */

@@ -2,7 +2,7 @@
 import { classOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Manager } from '../runtime/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
-import { SCANS } from './kube-types.ts';
+import { SCANS, controllerUids } from './kube-types.ts';
 
 export type ScanClient = ResourceClient<AccessibilityScan>;
 
@@ -14,14 +14,14 @@ export interface ScanClientDeps {
   operatorClass: string;
 }
 
-/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID. */
+/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID and by the uid of the owner. */
 export function watchScans({ manager, apiNamespace, watchNamespaces, operatorClass }: ScanClientDeps): ScanClient {
   return manager.watchResource<AccessibilityScan>({
     resource: SCANS,
     namespaces: watchNamespaces,
     // Here and not with a field selector, which Kubernetes supports for custom resources only from 1.31.
     accepts: (scan) => classOf(scan) === operatorClass,
-    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)] },
+    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], owner: controllerUids },
   });
 }
 

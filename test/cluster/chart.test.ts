@@ -195,14 +195,14 @@ describe('chart on a cluster', function () {
     await kubectl(['delete', 'accessibilityscans', '--all', '-n', product.scans, '--timeout=60s']);
     await helm('uninstall', 'curbcut', '--namespace', product.namespace, '--wait');
     const left = async (): Promise<string[]> => {
-      const kinds = 'all,secrets,serviceaccounts,roles,rolebindings,networkpolicies,hpa,pdb,scanqueues,accessibilityscans';
+      const kinds = 'all,secrets,serviceaccounts,roles,rolebindings,networkpolicies,hpa,pdb,scanqueues,scanschedules,accessibilityscans';
       const line = '{range .items[*]}{.metadata.namespace} {.kind} {.metadata.name}{"\\n"}{end}';
       const lines = await kubectl(['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=curbcut', '-o', `jsonpath=${line}`]);
       return lines.split('\n').filter((each) => each.startsWith(product.namespace));
     };
     // Pods are deleted shortly after their owners.
     await eventually(left, (lines) => lines.join() === `${product.scans} ScanQueue default`);
-    await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev']);
+    await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev', 'scanschedules.curbcut.dev']);
     await product.install();
     expect((await fetch(`${product.url}/healthz`)).status).to.equal(200);
   });

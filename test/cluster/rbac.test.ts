@@ -19,12 +19,15 @@ const OPERATOR_ORGANISATIONS = ['organisations.curbcut.dev/status: patch', 'orga
 const OPERATOR = [
   'accessibilityscans.curbcut.dev/finalizers: update',
   'accessibilityscans.curbcut.dev/status: patch',
-  'accessibilityscans.curbcut.dev: delete get list patch watch',
+  'accessibilityscans.curbcut.dev: create delete get list patch watch',
   'events: create list patch watch',
   'jobs.batch: create delete get list watch',
   ...OPERATOR_ORGANISATIONS,
   'pods/status: patch',
   'pods: list watch',
+  'scanschedules.curbcut.dev/finalizers: update',
+  'scanschedules.curbcut.dev/status: patch',
+  'scanschedules.curbcut.dev: list watch',
   'secrets: create',
 ];
 /** The operator's additional permissions in the namespace of the API's scans. */

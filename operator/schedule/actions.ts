@@ -1,0 +1,120 @@
+/** Executes the actions of a schedule's plan in order. Each action is idempotent, because the operator may crash at any point. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import type { OperatorMetrics } from '../metrics.ts';
+import { keyOf } from '../runtime/key.ts';
+import type { Recorder } from '../runtime/recorder.ts';
+import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
+import { isOwnedBy } from '../scan/kube-types.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
+import { readScan } from './gather.ts';
+import type { Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
+
+export interface ScheduleActionDeps {
+  connection: Pick<KubernetesConnection, 'path' | 'request'>;
+  schedules: Pick<ResourceClient<ScanSchedule>, 'patchStatus'>;
+  scanClient: Pick<ScanClient, 'create' | 'patchSpec' | 'remove'>;
+  recorder: Recorder;
+  metrics: Pick<OperatorMetrics, 'schedules'>;
+  /** Starts the comparison that the state names. */
+  compare: (schedule: ScanSchedule) => void;
+  logger: Logger;
+  now: () => Date;
+}
+
+/** Changes the state of the facts. It is not read again by uid, because it is forgotten when the schedule's deletion arrives. */
+export type RunScheduleAction = (action: ScheduleAction, facts: ScheduleFacts, signal: AbortSignal) => Promise<void>;
+
+export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleAction {
+  return async (action, { schedule, state }, signal) => {
+    switch (action.do) {
+      case 'start':
+        return start(deps, action, schedule, state, signal);
+      case 'cancel':
+        return cancel(deps, action.scan, schedule, signal);
+      case 'compare':
+        state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
+        return deps.compare(schedule);
+      case 'remove':
+        await deps.scanClient.remove(action.scan, signal);
+        state.removed.add(action.scan.metadata.uid!);
+        return;
+      case 'writeStatus':
+        await deps.schedules.patchStatus(schedule, action.status, signal);
+        for (const { type, reason, message, skipped } of action.notes) {
+          deps.recorder.event(schedule, type, reason, message);
+          if (skipped !== undefined) deps.metrics.schedules.skipped(skipped.reason, skipped.count);
+        }
+    }
+  };
+}
+
+async function start(
+  deps: ScheduleActionDeps,
+  { run, scan, dueAt }: Extract<ScheduleAction, { do: 'start' }>,
+  schedule: ScanSchedule,
+  state: ScheduleState,
+  signal: AbortSignal,
+): Promise<void> {
+  const { recorder, metrics, logger } = deps;
+  const { name } = scan.metadata;
+  const created = await create(deps, scan, schedule, signal);
+  if (!created.ok) {
+    const repeated = state.refusal?.reason === created.reason && state.refusal.message === created.message;
+    state.refusal = { name, reason: created.reason, message: created.message, at: deps.now() };
+    if (!repeated) metrics.schedules.refused(created.reason);
+    logger.warn({ key: keyOf(schedule), scan: name, reason: created.message }, 'cannot start scheduled scan');
+    return;
+  }
+  state.refusal = null;
+  state.created.set(name, { scan: created.scan, at: deps.now() });
+  if (created.repeated) return;
+  const delayMs = Math.max(0, deps.now().getTime() - dueAt.getTime());
+  metrics.schedules.started(run.trigger, delayMs / 1000);
+  recorder.event(schedule, 'Normal', 'SuccessfulCreate', `Created scan ${name}.`);
+  logger.info({ key: keyOf(schedule), scan: name, trigger: run.trigger, delayMs }, 'started scheduled scan');
+}
+
+type Created = { ok: true; scan: AccessibilityScan; repeated: boolean } | ({ ok: false } & Pick<Refusal, 'reason' | 'message'>);
+
+/** The API server creates a name once, so two leaders or a crash never start a run twice. */
+async function create(deps: ScheduleActionDeps, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<Created> {
+  try {
+    return { ok: true, scan: await deps.scanClient.create(scan, signal), repeated: false };
+  } catch (error) {
+    if (!(error instanceof KubernetesError) || isTransient(error)) throw error;
+    if (error.code !== 409) {
+      const message = `The API server does not create ${scan.metadata.name}: ${error.message.slice(0, 1000)}`;
+      return { ok: false, reason: 'CreateRefused', message };
+    }
+    const existing = await readScan(deps.connection, scan, signal);
+    // Deleted in between. The next plan creates it again.
+    if (existing === null) throw error;
+    if (isOwnedBy(existing, schedule.metadata.uid!)) return { ok: true, scan: existing, repeated: true };
+    const message = `Another AccessibilityScan has the name ${scan.metadata.name}. Delete or rename it.`;
+    return { ok: false, reason: 'NameTaken', message };
+  }
+}
+
+/** Whether a retry may succeed without a change of the schedule or of its namespace. */
+function isTransient({ code }: KubernetesError): boolean {
+  return code >= 500 || code === 429 || code === 408 || code === 401;
+}
+
+async function cancel(deps: ScheduleActionDeps, scan: AccessibilityScan, schedule: ScanSchedule, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.scanClient.patchSpec(scan, { cancel: true }, signal);
+  } catch (error) {
+    // It is gone, or another scan has its name.
+    if (error instanceof ObjectGone || (error instanceof KubernetesError && [409, 422].includes(error.code))) return;
+    throw error;
+  }
+  deps.recorder.event(
+    schedule,
+    'Normal',
+    'Replaced',
+    `Canceled scan ${scan.metadata.name}: the next one is due and concurrencyPolicy is Replace.`,
+  );
+}

@@ -1,0 +1,68 @@
+/**
+ * Compares completed scans with the ones before them. It has a queue and workers of its own, because results are read from the
+ * object store: no comparison delays the start of a scan. The outcome is put into the schedule's state, and the schedule is
+ * enqueued again. The schedule's plan decides about retries.
+ */
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { fromKey, keyOf } from '../runtime/key.ts';
+import type { ControllerDefinition } from '../runtime/manager.ts';
+import type { ComparisonOutcome, ComparisonState, ScheduleState } from './policy/facts.ts';
+import type { ScheduleStates } from './state.ts';
+
+/** Compares the stored results of two scans by their IDs. It may throw during an outage. */
+export type CompareResults = (beforeScanId: string, afterScanId: string, signal: AbortSignal) => Promise<ComparisonOutcome>;
+
+export interface ComparisonDeps {
+  schedules: { get(namespace: string, name: string): ScanSchedule | undefined };
+  states: ScheduleStates;
+  /** Default: only the verdicts of scans are compared. */
+  compare?: CompareResults;
+  enqueueSchedule: (key: string) => void;
+  now: () => Date;
+}
+
+interface Facts {
+  schedule: ScanSchedule;
+  state: ScheduleState;
+}
+
+/** More would need more memory. */
+const WORKERS = 1;
+/** The time limit of a comparison, in milliseconds. */
+const TIMEOUT_MS = 60_000;
+
+export function createComparisonController(deps: ComparisonDeps): ControllerDefinition<Facts, ComparisonState> {
+  async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
+    if (deps.compare === undefined) return { ok: false, message: 'this operator compares verdicts only', retry: false };
+    try {
+      return await deps.compare(previous.scanId, completed.scanId, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, message: error instanceof Error ? error.message : String(error), retry: true };
+    }
+  }
+
+  return {
+    name: 'comparison',
+    workers: WORKERS,
+    // Only the schedule controller enqueues.
+    sources: [],
+    async gather(key) {
+      const { namespace, name } = fromKey(key);
+      const schedule = deps.schedules.get(namespace, name);
+      return schedule === undefined ? null : { schedule, state: deps.states.of(schedule.metadata.uid!) };
+    },
+    plan: ({ state: { comparison } }) => ({
+      actions: comparison !== null && comparison.outcome === null ? [comparison] : [],
+      wakeAfterMs: null,
+    }),
+    async execute({ actions }, { schedule, state }, signal) {
+      const [comparison] = actions;
+      const outcome = await outcomeOf(comparison!, signal);
+      // Another comparison may have replaced it.
+      if (state.comparison === comparison) state.comparison = { ...comparison!, outcome, at: deps.now() };
+      deps.enqueueSchedule(keyOf(schedule));
+      return {};
+    },
+  };
+}

@@ -1,0 +1,128 @@
+/** The ScanSchedule controller: its sources, and its gather, plan and execute steps. */
+import { DEFAULT_CLASS, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import type { Organisations } from '../../stores/accounts/organisations.ts';
+import type { OperatorMetrics } from '../metrics.ts';
+import type { CacheEvent } from '../runtime/cache.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { fromKey, keyOf, toKey } from '../runtime/key.ts';
+import { watch, type ControllerDefinition, type Manager, type PeriodicTask } from '../runtime/manager.ts';
+import type { Recorder } from '../runtime/recorder.ts';
+import type { ResourceClient } from '../runtime/resource-client.ts';
+import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
+import { hasEnded } from '../scan/policy/status.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { createScheduleActions } from './actions.ts';
+import { createComparisonController, type CompareResults } from './comparisons.ts';
+import { createGather } from './gather.ts';
+import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
+import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
+import { createScheduleStates, type ScheduleStates } from './state.ts';
+
+export interface ScheduleControllerDeps {
+  manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
+  connection: KubernetesConnection;
+  scanClient: ScanClient;
+  organisations: Pick<Organisations, 'findByNamespace' | 'list'>;
+  compare?: CompareResults;
+  recorder: Recorder;
+  settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers'>;
+  metrics: Pick<OperatorMetrics, 'schedules'>;
+  logger: Logger;
+  clock: Clock;
+}
+
+/** The interval at which schedules notice that their organisation was blocked or unblocked, in milliseconds. */
+const OWNERS_EVERY_MS = 5_000;
+/** The longest back-off of a schedule, in milliseconds: an outage must not delay its scans for long after it has ended. */
+const MAX_BACK_OFF_MS = 5_000;
+
+const FIRST: ReadonlySet<ScheduleAction['do']> = new Set(['start', 'cancel']);
+
+/** Adds the controllers and the task of schedules to the manager. */
+export function addScheduleController(deps: ScheduleControllerDeps): void {
+  const { manager, scanClient, settings, clock } = deps;
+  const now = () => new Date(clock.now());
+  const states = createScheduleStates();
+  const owners = createNamespaceOwners(deps.organisations, () => clock.monotonic());
+  const schedules = manager.watchResource<ScanSchedule>({
+    resource: SCHEDULES,
+    namespaces: settings.watchNamespaces,
+    // The class cannot be changed.
+    accepts: ({ spec }) => (spec.scanTemplate.spec.class ?? DEFAULT_CLASS) === settings.operatorClass,
+    // Scans run where schedules cannot be read, as after an upgrade without the custom resource definition.
+    optional: true,
+  });
+  schedules.onChange(({ type, object }) => type === 'deleted' && states.forget(object.metadata.uid!));
+  scanClient.onChange(({ type, object }) => type === 'deleted' && forgetChild(states, object));
+
+  const wakeSchedule = { enqueue: (_key: string) => {} };
+  const compareNow = manager.add(
+    createComparisonController({ schedules, states, compare: deps.compare, enqueueSchedule: (key) => wakeSchedule.enqueue(key), now }),
+  );
+  const runAction = createScheduleActions({ ...deps, schedules, compare: (schedule) => compareNow(keyOf(schedule)), now });
+  const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, now });
+  const definition: ControllerDefinition<ScheduleFacts, ScheduleAction> = {
+    name: 'schedule',
+    queueName: 'schedules',
+    workers: settings.scanWorkers,
+    maxBackOffMs: MAX_BACK_OFF_MS,
+    sources: [watch(schedules, ({ object }) => [keyOf(object)]), watch(scanClient, schedulesOf)],
+    async gather(key, signal) {
+      const { namespace, name } = fromKey(key);
+      const schedule = schedules.get(namespace, name);
+      return schedule === undefined ? null : gather(schedule, signal);
+    },
+    plan: planSchedule,
+    async execute({ actions }, facts, signal) {
+      for (const action of actions) {
+        signal.throwIfAborted();
+        await runAction(action, facts, signal);
+      }
+      // When many schedules are due, each of them starts its scan before the first one writes its status.
+      return actions.some((action) => FIRST.has(action.do)) ? { requeueAfterMs: 0 } : 'again';
+    },
+  };
+  wakeSchedule.enqueue = manager.add(definition);
+  manager.addTask(ownersTask(owners, schedules, (schedule) => wakeSchedule.enqueue(keyOf(schedule))));
+}
+
+function forgetChild(states: ScheduleStates, { metadata }: AccessibilityScan): void {
+  const state = states.find(controllerUids({ apiVersion: '', kind: '', metadata })[0] ?? '');
+  state?.removed.delete(metadata.uid!);
+  if (state?.created.get(metadata.name)?.scan.metadata.uid === metadata.uid) state?.created.delete(metadata.name);
+}
+
+/** The schedule of a scan, if the change matters to it. The progress of a scan does not. */
+function schedulesOf({ type, object, previous }: CacheEvent<AccessibilityScan>): string[] {
+  const owner = object.metadata.ownerReferences?.find(({ kind, controller }) => controller && kind === 'ScanSchedule');
+  if (owner === undefined) return [];
+  const same =
+    type === 'modified' &&
+    previous !== undefined &&
+    hasEnded(previous) === hasEnded(object) &&
+    previous.metadata.deletionTimestamp === object.metadata.deletionTimestamp &&
+    (previous.metadata.finalizers?.length ?? 0) === (object.metadata.finalizers?.length ?? 0);
+  return same ? [] : [toKey(object.metadata.namespace, owner.name)];
+}
+
+/** Plans the schedules of a namespace again when its organisation changes. */
+function ownersTask(
+  owners: NamespaceOwners,
+  schedules: Pick<ResourceClient<ScanSchedule>, 'list'>,
+  enqueue: (schedule: ScanSchedule) => void,
+): PeriodicTask {
+  return {
+    name: 'organisations of schedules',
+    everyMs: OWNERS_EVERY_MS,
+    async run() {
+      const all = schedules.list();
+      if (all.length === 0) return;
+      const changed = new Set(await owners.refresh(all.map(({ metadata }) => metadata.namespace!)));
+      for (const schedule of all) if (changed.has(schedule.metadata.namespace!)) enqueue(schedule);
+    },
+  };
+}

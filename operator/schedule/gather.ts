@@ -1,0 +1,88 @@
+/** Gathers the facts about a schedule from the caches, and asks the API server about a created scan that the cache does not hold. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { SCANS } from '../scan/kube-types.ts';
+import type { ScanClient } from '../scan/scan-client.ts';
+import type { NamespaceOwners } from './owners.ts';
+import type { ScheduleFacts, ScheduleState } from './policy/facts.ts';
+import { CREATED_CHECK_MS } from './policy/plan.ts';
+import { jitterOf, parseSchedule, type ParsedSchedule } from './policy/times.ts';
+import type { ScheduleStates } from './state.ts';
+
+export interface GatherDeps {
+  connection: Pick<KubernetesConnection, 'path' | 'request'>;
+  /** Has the index `owner`, by the uid of the owner. */
+  scanClient: Pick<ScanClient, 'get' | 'byIndex'>;
+  states: ScheduleStates;
+  owners: Pick<NamespaceOwners, 'of'>;
+  apiNamespace: string;
+  now: () => Date;
+}
+
+export type GatherSchedule = (schedule: ScanSchedule, signal: AbortSignal) => Promise<ScheduleFacts>;
+
+/** Reads a scan of the API server. @returns null if it does not exist */
+export async function readScan(
+  connection: Pick<KubernetesConnection, 'path' | 'request'>,
+  { metadata }: AccessibilityScan,
+  signal: AbortSignal,
+): Promise<AccessibilityScan | null> {
+  try {
+    return await connection.request<AccessibilityScan>('GET', connection.path(SCANS, metadata.namespace, metadata.name), { signal });
+  } catch (error) {
+    if (error instanceof KubernetesError && error.code === 404) return null;
+    throw error;
+  }
+}
+
+export function createGather(deps: GatherDeps): GatherSchedule {
+  const { connection, scanClient, states, owners, apiNamespace } = deps;
+
+  /** Forgets the created scans that the cache holds by now, or that are gone. */
+  async function forgetSeen(state: ScheduleState, namespace: string, signal: AbortSignal): Promise<void> {
+    for (const [name, { scan, at }] of state.created) {
+      if (scanClient.get(namespace, name)?.metadata.uid === scan.metadata.uid) state.created.delete(name);
+      else if (deps.now().getTime() - at.getTime() >= CREATED_CHECK_MS) {
+        const current = await readScan(connection, scan, signal);
+        if (current?.metadata.uid === scan.metadata.uid) state.created.set(name, { scan: current!, at: deps.now() });
+        else state.created.delete(name);
+      }
+    }
+  }
+
+  const parse = rememberLast(parseSchedule);
+
+  return async (schedule, signal) => {
+    const { metadata, spec } = schedule;
+    const namespace = metadata.namespace!;
+    const state = states.of(metadata.uid!);
+    const owner = await owners.of(namespace);
+    await forgetSeen(state, namespace, signal);
+    const cached = scanClient.byIndex('owner', metadata.uid!).filter((scan) => scan.metadata.namespace === namespace);
+    return {
+      schedule,
+      parsed: parse(spec.schedule, spec.timeZone),
+      jitterMs: jitterOf(namespace, metadata.name, spec.jitterSeconds ?? 0),
+      children: [...cached, ...[...state.created.values()].map(({ scan }) => scan)],
+      apiNamespace,
+      owner,
+      state,
+      now: deps.now(),
+    };
+  };
+}
+
+/** The number of parsed schedules that are kept, so that a plan does not parse the same expression again. */
+const PARSED_MAX = 5_000;
+
+function rememberLast(parse: typeof parseSchedule): (schedule: string, timeZone: string | undefined) => ParsedSchedule {
+  const parsed = new Map<string, ParsedSchedule>();
+  return (schedule, timeZone) => {
+    const key = `${timeZone ?? ''} ${schedule}`;
+    const known = parsed.get(key) ?? parse(schedule, timeZone);
+    if (parsed.size >= PARSED_MAX) parsed.clear();
+    parsed.set(key, known);
+    return known;
+  };
+}

@@ -1,0 +1,59 @@
+/** The metrics of schedules. Labels are bounded: triggers and reasons, never names. */
+import { Counter, Histogram, type Registry } from '@prometheus-io/client';
+import { SKIP_REASONS, type Refusal, type SkipReason, type Trigger } from './policy/facts.ts';
+
+export interface ScheduleMetrics {
+  /** A scan was created `delaySeconds` after it was due, jitter included. */
+  started(trigger: Trigger, delaySeconds: number): void;
+  skipped(reason: SkipReason, count: number): void;
+  /** The API server did not create a scan. */
+  refused(reason: Refusal['reason']): void;
+}
+
+const TRIGGERS: readonly Trigger[] = ['time', 'request'];
+const REFUSALS: readonly Refusal['reason'][] = ['NameTaken', 'CreateRefused'];
+
+export function createScheduleMetrics(registry: Registry, prefix: string): ScheduleMetrics {
+  const registers = [registry];
+  const started = new Counter({
+    name: `${prefix}schedule_runs_started_total`,
+    help: 'Number of scans that schedules started, by trigger: `time`, or `request` for runs on demand.',
+    labelNames: ['trigger'],
+    registers,
+  });
+  const delay = new Histogram({
+    name: `${prefix}schedule_start_delay_seconds`,
+    help: 'Time from the scheduled time of a scan, with jitter, or from its request, to its creation.',
+    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 60, 300, 3600],
+    labelNames: ['trigger'],
+    registers,
+  });
+  const skipped = new Counter({
+    name: `${prefix}schedule_runs_skipped_total`,
+    help:
+      'Number of scheduled times at which no scan was started: another one still ran (`still_running`), the deadline passed ' +
+      '(`too_late`), or only a later time was caught up (`superseded`).',
+    labelNames: ['reason'],
+    registers,
+  });
+  const refused = new Counter({
+    name: `${prefix}schedule_runs_refused_total`,
+    help: 'Number of scans of schedules that the Kubernetes API did not create, by reason.',
+    labelNames: ['reason'],
+    registers,
+  });
+  for (const trigger of TRIGGERS) {
+    started.inc({ trigger }, 0);
+    delay.zero({ trigger });
+  }
+  for (const reason of SKIP_REASONS) skipped.inc({ reason }, 0);
+  for (const reason of REFUSALS) refused.inc({ reason }, 0);
+  return {
+    started(trigger, delaySeconds) {
+      started.inc({ trigger });
+      delay.observe({ trigger }, delaySeconds);
+    },
+    skipped: (reason, count) => skipped.inc({ reason }, count),
+    refused: (reason) => refused.inc({ reason }),
+  };
+}

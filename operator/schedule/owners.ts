@@ -1,0 +1,57 @@
+/** Which organisation is charged for a namespace. Remembered for a moment, because a thousand schedules may be due together. */
+import type { Organisation } from '../../core/organisation.ts';
+import type { Organisations } from '../../stores/accounts/organisations.ts';
+import type { NamespaceOwner } from './policy/facts.ts';
+
+export interface NamespaceOwners {
+  /** Never throws: if MongoDB is down, it returns the last answer, because a scan checks its organisation again. */
+  of(namespace: string): Promise<NamespaceOwner>;
+  /** Reads all organisations. @returns those of `namespaces` whose owner differs from the last answer of `of` */
+  refresh(namespaces: Iterable<string>): Promise<string[]>;
+}
+
+/** The time for which an answer is used again, in milliseconds. */
+const FRESH_MS = 2_000;
+
+const ownerOf = (organisation: Organisation | null): NamespaceOwner =>
+  organisation === null ? { state: 'none' } : { state: 'owned', organisation: organisation.id, blocked: organisation.blocked };
+
+const isSame = (a: NamespaceOwner, b: NamespaceOwner): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** @param now milliseconds of a monotonic clock */
+export function createNamespaceOwners(organisations: Pick<Organisations, 'findByNamespace' | 'list'>, now: () => number): NamespaceOwners {
+  const known = new Map<string, { owner: Promise<NamespaceOwner>; at: number }>();
+
+  async function ask(namespace: string, last: Promise<NamespaceOwner> | undefined): Promise<NamespaceOwner> {
+    try {
+      return ownerOf(await organisations.findByNamespace(namespace));
+    } catch {
+      // The periodic refresh fails too, and logs the error.
+      return last ?? { state: 'unknown' };
+    }
+  }
+
+  return {
+    of(namespace) {
+      const last = known.get(namespace);
+      if (last !== undefined && now() - last.at < FRESH_MS) return last.owner;
+      const owner = ask(namespace, last?.owner);
+      known.set(namespace, { owner, at: now() });
+      return owner;
+    },
+    async refresh(namespaces) {
+      const owners = new Map<string, NamespaceOwner>();
+      for (const organisation of await organisations.list())
+        for (const namespace of organisation.namespaces) owners.set(namespace, ownerOf(organisation));
+      const changed: string[] = [];
+      for (const namespace of new Set(namespaces)) {
+        const owner = owners.get(namespace) ?? ownerOf(null);
+        const last = known.get(namespace);
+        if (last !== undefined && isSame(await last.owner, owner)) continue;
+        known.set(namespace, { owner: Promise.resolve(owner), at: now() });
+        changed.push(namespace);
+      }
+      return changed;
+    },
+  };
+}

@@ -1,0 +1,77 @@
+/** The scans of a schedule: their names, and how they follow from its template. Pure. */
+import { createHash } from 'node:crypto';
+import { API_VERSION, SETTLE_FINALIZER, type AccessibilityScan, type ObjectMeta } from '../../../core/protocol/custom-resources.ts';
+import { RUN_ANNOTATION, SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { hasEnded } from '../../scan/policy/status.ts';
+import type { Run } from './facts.ts';
+
+const MINUTE_MS = 60_000;
+/** Longer tokens are recorded as their digest, because the size of a status is limited. */
+const TOKEN_MAX = 200;
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+/** Returns the requested run's token as the status records it, or null if no run is requested. */
+export function requestedRun({ metadata }: ScanSchedule): string | null {
+  const token = metadata.annotations?.[RUN_ANNOTATION];
+  if (token === undefined || token === '') return null;
+  return token.length <= TOKEN_MAX ? token : `sha256:${digest(token)}`;
+}
+
+/**
+ * Returns the name of a run's scan. A run always has the same name, so that the API server refuses to create it twice. For a
+ * scheduled time it is CronJob's: the minutes since the epoch.
+ */
+export function childName({ metadata }: ScanSchedule, run: Run): string {
+  const suffix = run.trigger === 'time' ? Math.floor(run.scheduledAt.getTime() / MINUTE_MS) : `run-${digest(run.token).slice(0, 8)}`;
+  return `${metadata.name}-${suffix}`;
+}
+
+/** Leaves out reserved names: an annotation of a template must not claim another scan's ID. */
+function unreserved(entries: Record<string, string> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(entries ?? {}).filter(([name]) => !/^([^/]*\.)?curbcut\.dev\//.test(name)));
+}
+
+/** Builds the scan of a run. */
+export function childOf(schedule: ScanSchedule, run: Run): AccessibilityScan {
+  const { metadata, spec } = schedule;
+  const template = spec.scanTemplate;
+  const cause: Record<string, string> =
+    run.trigger === 'time' ? { [SCHEDULED_AT_ANNOTATION]: timestamp(run.scheduledAt) } : { [RUN_ANNOTATION]: run.token };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'AccessibilityScan',
+    metadata: {
+      name: childName(schedule, run),
+      namespace: metadata.namespace,
+      labels: { ...unreserved(template.metadata?.labels), [SCHEDULE_LABEL]: metadata.name },
+      annotations: { ...unreserved(template.metadata?.annotations), ...cause },
+      ownerReferences: [ownerReference(schedule)],
+    },
+    spec: template.spec,
+  };
+}
+
+function ownerReference({ apiVersion, kind, metadata }: ScanSchedule): NonNullable<ObjectMeta['ownerReferences']>[number] {
+  return { apiVersion, kind, name: metadata.name, uid: metadata.uid!, controller: true, blockOwnerDeletion: true };
+}
+
+/** Returns whether the scan has not ended. A scan that is being deleted is active until its end is settled. */
+export function isActive(scan: AccessibilityScan): boolean {
+  const settled = scan.metadata.deletionTimestamp !== undefined && !isUnsettled(scan);
+  return !hasEnded(scan) && !settled;
+}
+
+/** Returns whether the scan still has credits to settle or results to store. */
+export function isUnsettled({ metadata }: AccessibilityScan): boolean {
+  return metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;
+}
+
+/** Oldest first. Creation times are whole seconds; names of the same second give a stable order. */
+export function byCreation(a: AccessibilityScan, b: AccessibilityScan): number {
+  return (
+    Date.parse(a.metadata.creationTimestamp ?? '') - Date.parse(b.metadata.creationTimestamp ?? '') ||
+    a.metadata.name.localeCompare(b.metadata.name)
+  );
+}

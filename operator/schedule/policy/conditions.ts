@@ -1,0 +1,88 @@
+/** Whether a schedule can start scans, and its conditions, which kstatus reads. Pure. */
+import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
+import type { Note, Refusal, ScheduleFacts } from './facts.ts';
+
+/** Whether a schedule can start scans. */
+export interface Standing {
+  /** Whether scans are started at the scheduled times. */
+  mayFire: boolean;
+  /** Whether scans are started on demand. */
+  mayRun: boolean;
+  /** True if nothing changes until somebody acts; false if the operator expects the change. */
+  stalled: boolean;
+  ready: boolean;
+  reason: string;
+  message: string;
+}
+
+const READY: Standing = {
+  mayFire: true,
+  mayRun: true,
+  stalled: false,
+  ready: true,
+  reason: 'Scheduled',
+  message: 'Scans are started at the scheduled times.',
+};
+
+/** A suspended schedule is ready, because it is in the state that its manifest asks for. */
+const SUSPENDED: Standing = {
+  ...READY,
+  mayFire: false,
+  reason: 'Suspended',
+  message: 'The schedule is suspended: no scan is started at the scheduled times.',
+};
+
+const held = (reason: string, stalled: boolean, message: string): Standing => ({
+  mayFire: false,
+  mayRun: false,
+  ready: false,
+  stalled,
+  reason,
+  message,
+});
+
+const INVALID_REASONS = { invalid_schedule: 'InvalidSchedule', invalid_time_zone: 'InvalidTimeZone' } as const;
+
+export function standingOf({ schedule, parsed, owner }: ScheduleFacts): Standing {
+  const { namespace } = schedule.metadata;
+  if (owner.state === 'owned' && owner.blocked)
+    return held(
+      'OrganisationBlocked',
+      true,
+      `The organisation ${owner.organisation} is blocked. No scan is started until it is unblocked.`,
+    );
+  if (owner.state === 'none')
+    return held(
+      'NoOrganisation',
+      false,
+      `No organisation is charged for the namespace ${namespace}. No scan is started until the namespace is added to one.`,
+    );
+  if (!parsed.ok) return { ...held(INVALID_REASONS[parsed.reason], true, parsed.message), mayRun: true };
+  return schedule.spec.suspend === true ? SUSPENDED : READY;
+}
+
+/** Returns the conditions Ready, Stalled and Reconciling. */
+export function readiness(standing: Standing, refusal: Refusal | null, requestWaits: boolean): ConditionUpdate[] {
+  const { ready, stalled, reason, message } =
+    standing.mayRun && standing.ready && refusal !== null ? { ready: false, stalled: true, ...refusal } : standing;
+  const waits = requestWaits
+    ? { reason: 'RunRequested', message: 'A run was requested. It starts when the scan that still runs has ended.' }
+    : !ready && !stalled
+      ? { reason, message }
+      : null;
+  return [
+    { type: 'Ready', status: ready ? 'True' : 'False', reason, message },
+    { type: 'Stalled', status: stalled ? 'True' : 'False', reason, message },
+    waits === null
+      ? { type: 'Reconciling', status: 'False', reason, message: 'Nothing is pending.' }
+      : { type: 'Reconciling', status: 'True', ...waits },
+  ];
+}
+
+/** Returns the Event for a schedule that cannot start scans any more; null if the status states the reason already. */
+export function readinessNote({ schedule }: ScheduleFacts, updates: readonly ConditionUpdate[]): Note | null {
+  const ready = conditionOf(updates, 'Ready')!;
+  const before = conditionOf(schedule.status?.conditions, 'Ready');
+  if (ready.status === 'True' || (before?.reason === ready.reason && before.message === ready.message)) return null;
+  return { type: 'Warning', reason: ready.reason, message: ready.message };
+}

@@ -1,0 +1,85 @@
+/** The input and output of the plan of a ScanSchedule. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
+import type { MergePatch } from '../../runtime/resource-client.ts';
+import type { ParsedSchedule } from './times.ts';
+
+/** The organisation that is charged for a namespace. `unknown` while MongoDB is down and was not asked before. */
+export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean };
+
+/** The difference between two completed scans, in root causes; or why there is none. `retry` is true if the cause is an outage. */
+export type ComparisonOutcome =
+  { ok: true; new: number; fixed: number; unchanged: number; examples: readonly string[] } | { ok: false; message: string; retry: boolean };
+
+/** The comparison of a completed scan with the one before it. */
+export interface ComparisonState {
+  completed: CompletedScan;
+  previous: CompletedScan;
+  /** Null while it is being compared. */
+  outcome: ComparisonOutcome | null;
+  /** When the outcome arrived. */
+  at: Date | null;
+}
+
+/** Why the API server did not create a scan. */
+export interface Refusal {
+  /** The name of the scan. */
+  name: string;
+  reason: 'NameTaken' | 'CreateRefused';
+  message: string;
+  at: Date;
+}
+
+/** In-memory state per schedule. Losing it, as after a restart, causes extra requests but no second run. */
+export interface ScheduleState {
+  /** The scans that this process created, until the cache holds them, by name. */
+  created: Map<string, { scan: AccessibilityScan; at: Date }>;
+  /** The uids of the scans that this process deleted. The cache holds them until their deletion events arrive. */
+  removed: Set<string>;
+  refusal: Refusal | null;
+  comparison: ComparisonState | null;
+}
+
+export interface ScheduleFacts {
+  schedule: ScanSchedule;
+  parsed: ParsedSchedule;
+  /** The delay of each start, in milliseconds. */
+  jitterMs: number;
+  /** The scans that the schedule owns, including those that the cache does not hold yet. */
+  children: readonly AccessibilityScan[];
+  /** The namespace in which the scan ID of an annotation is trusted. */
+  apiNamespace: string;
+  owner: NamespaceOwner;
+  state: ScheduleState;
+  now: Date;
+}
+
+/** Why a scan is started: its time has come, or somebody asked for it. */
+export type Run = { trigger: 'time'; scheduledAt: Date } | { trigger: 'request'; token: string };
+export type Trigger = Run['trigger'];
+
+/** Why no scan was started at a scheduled time: another one still ran, it was too late, or a later time has come since. */
+export const SKIP_REASONS = ['still_running', 'too_late', 'superseded'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** An Event that is recorded when the status was written, so that two leaders or a crash do not repeat it. */
+export interface Note {
+  type: 'Normal' | 'Warning';
+  reason: string;
+  message: string;
+  /** What the metrics count. */
+  skipped?: { reason: SkipReason; count: number };
+}
+
+export type StatusPatch = MergePatch<ScanScheduleStatus>;
+
+export type ScheduleAction =
+  /** Create the scan of a run. If it exists and belongs to the schedule, the run has been started before. */
+  | { do: 'start'; run: Run; scan: AccessibilityScan; dueAt: Date }
+  /** Cancel a scan that still runs, because another one takes its place. */
+  | { do: 'cancel'; scan: AccessibilityScan }
+  /** Start to compare a completed scan with the one before it. */
+  | { do: 'compare'; completed: CompletedScan; previous: CompletedScan }
+  /** Delete a scan beyond the history limits. */
+  | { do: 'remove'; scan: AccessibilityScan }
+  | { do: 'writeStatus'; status: StatusPatch; notes: readonly Note[] };

@@ -1,0 +1,148 @@
+/** Which run of a schedule is started now, which ones were skipped, and when the next one is due. CronJob's rules. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { ObservedSchedule, ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { byCreation, childName, childOf, isActive, requestedRun } from './child.ts';
+import { standingOf, type Standing } from './conditions.ts';
+import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';
+import { dueRun, type CronTimes, type DueRunResult } from './times.ts';
+
+/** The time between two attempts to create a scan that the API server refused, in milliseconds. */
+export const REFUSED_RETRY_MS = 30_000;
+
+/** What the status records of the runs, and what is left to do. */
+export interface Starts {
+  standing: Standing;
+  active: AccessibilityScan[];
+  /** Creates the scan of one run, after canceling those that it replaces; empty if no run is started now. */
+  actions: ScheduleAction[];
+  lastScheduleTime?: Date;
+  lastMissedTime?: Date;
+  nextScheduleTime?: Date;
+  observedSchedule: ObservedSchedule;
+  lastRunRequest?: string;
+  /** Whether a requested run waits for a scan that still runs. */
+  requestWaits: boolean;
+  notes: Note[];
+  /** The delays after which something is due, in milliseconds. */
+  wakes: number[];
+}
+
+const dateOf = (time: string | undefined): Date | undefined => (time === undefined ? undefined : new Date(time));
+const later = (a: Date, b: Date | undefined): Date => (b === undefined || a >= b ? a : b);
+const times = (count: number): string => (count === 1 ? '1 scheduled time was' : `${count} scheduled times were`);
+
+export function decideStarts(facts: ScheduleFacts): Starts {
+  const { schedule, children, now } = facts;
+  const starts: Starts = {
+    standing: standingOf(facts),
+    active: children.filter(isActive).toSorted(byCreation),
+    actions: [],
+    lastScheduleTime: dateOf(schedule.status?.lastScheduleTime),
+    lastMissedTime: dateOf(schedule.status?.lastMissedTime),
+    observedSchedule: observe(schedule, now),
+    lastRunRequest: schedule.status?.lastRunRequest,
+    requestWaits: false,
+    notes: [],
+    wakes: [],
+  };
+  if (starts.standing.mayRun) decideRequest(facts, starts);
+  if (starts.standing.mayFire && facts.parsed.ok) decideDue(facts, facts.parsed.times, starts);
+  return starts;
+}
+
+/** Only times after a change of the schedule are due, so that the change does not start a scan for a time that has passed. */
+function observe({ metadata, spec, status }: ScanSchedule, now: Date): ObservedSchedule {
+  const { schedule, timeZone } = spec;
+  const current = { schedule, ...(timeZone !== undefined && { timeZone }) };
+  const { since, ...before } = status?.observedSchedule ?? { ...current, since: metadata.creationTimestamp! };
+  return { ...current, since: isDeepStrictEqual(before, current) ? since : timestamp(now) };
+}
+
+/** A run that somebody asked for. */
+function decideRequest(facts: ScheduleFacts, starts: Starts): void {
+  const token = requestedRun(facts.schedule);
+  if (token === null || token === starts.lastRunRequest) return;
+  const run: Run = { trigger: 'request', token };
+  if (exists(facts, run)) starts.lastRunRequest = token;
+  else if (isForbidden(facts, starts)) starts.requestWaits = true;
+  else start(facts, starts, run, facts.now);
+}
+
+/** The run of a scheduled time. */
+function decideDue(facts: ScheduleFacts, cron: CronTimes, starts: Starts): void {
+  const { schedule, now, jitterMs } = facts;
+  const after = later(new Date(starts.observedSchedule.since), starts.lastScheduleTime);
+  const since = (from: Date): DueRunResult =>
+    dueRun(cron, { after: from, now, jitterMs, startingDeadlineSeconds: schedule.spec.startingDeadlineSeconds });
+  const { due, nextAt, nextScheduledAt } = since(after);
+  if (nextScheduledAt !== null) starts.nextScheduleTime = nextScheduledAt;
+  if (nextAt !== null) starts.wakes.push(nextAt.getTime() - now.getTime());
+  // Those that no Event has reported yet.
+  const unreported = since(later(after, starts.lastMissedTime));
+  if (due === null) return reportLate(unreported, starts, schedule);
+
+  const run: Run = { trigger: 'time', scheduledAt: due.scheduledAt };
+  if (exists(facts, run)) {
+    starts.lastScheduleTime = due.scheduledAt;
+    reportSuperseded(unreported, starts);
+  } else if (isForbidden(facts, starts)) {
+    if (unreported.due === null) return;
+    reportSuperseded(unreported, starts);
+    starts.lastMissedTime = due.scheduledAt;
+    starts.notes.push(stillRunning(starts, due.scheduledAt));
+  } else start(facts, starts, run, new Date(due.scheduledAt.getTime() + jitterMs));
+}
+
+const exists = ({ schedule, children }: ScheduleFacts, run: Run): boolean =>
+  children.some(({ metadata }) => metadata.name === childName(schedule, run));
+
+const isForbidden = ({ schedule }: ScheduleFacts, { active }: Starts): boolean =>
+  schedule.spec.concurrencyPolicy === 'Forbid' && active.length > 0;
+
+/** Starts one run per plan: the next plan sees its scan. */
+function start({ schedule, state, now }: ScheduleFacts, starts: Starts, run: Run, dueAt: Date): void {
+  if (starts.actions.length > 0) return;
+  const scan = childOf(schedule, run);
+  if (state.refusal?.name === scan.metadata.name) {
+    const left = state.refusal.at.getTime() + REFUSED_RETRY_MS - now.getTime();
+    if (left > 0) return void starts.wakes.push(left);
+  }
+  const replaced = schedule.spec.concurrencyPolicy === 'Replace' ? starts.active.filter(isUncanceled) : [];
+  starts.actions = [...replaced.map((old) => ({ do: 'cancel', scan: old }) as const), { do: 'start', run, scan, dueAt }];
+}
+
+const isUncanceled = ({ spec, metadata }: AccessibilityScan): boolean => spec.cancel !== true && metadata.deletionTimestamp === undefined;
+
+function reportSuperseded({ missed, lastMissedAt }: DueRunResult, starts: Starts): void {
+  if (missed === 0 || lastMissedAt === null) return;
+  starts.lastMissedTime = lastMissedAt;
+  starts.notes.push({
+    type: 'Warning',
+    reason: 'MissSchedule',
+    message: `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}. Only the latest one is caught up.`,
+    skipped: { reason: 'superseded', count: missed },
+  });
+}
+
+function reportLate({ missed, lastMissedAt }: DueRunResult, starts: Starts, { spec }: ScanSchedule): void {
+  if (missed === 0 || lastMissedAt === null) return;
+  starts.lastMissedTime = lastMissedAt;
+  starts.notes.push({
+    type: 'Warning',
+    reason: 'MissSchedule',
+    message: `${times(missed)} missed, the last one ${timestamp(lastMissedAt)}: no scan could be started within the startingDeadlineSeconds of ${spec.startingDeadlineSeconds} s.`,
+    skipped: { reason: 'too_late', count: missed },
+  });
+}
+
+function stillRunning({ active }: Starts, scheduledAt: Date): Note {
+  const others = active.length > 1 ? ` and ${active.length - 1} more` : '';
+  return {
+    type: 'Normal',
+    reason: 'ScanAlreadyActive',
+    message: `No scan was started for ${timestamp(scheduledAt)}: ${active[0]!.metadata.name}${others} still runs, and concurrencyPolicy is Forbid.`,
+    skipped: { reason: 'still_running', count: 1 },
+  };
+}
