@@ -25,6 +25,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   // One process: its files install and delete the same custom resource definition.
   semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false },
   network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
+  apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
   chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },
   chaos: { files: ['test/cluster/{chaos,outages}.test.ts'], node: 1, images: true },

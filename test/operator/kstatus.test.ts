@@ -1,0 +1,117 @@
+/** What kstatus, and with it Flux, says about our resources: read from the API server, and made by the status functions. */
+import { expect } from 'chai';
+import type { AccessibilityScan, KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { KSTATUS_TIMEOUT_MS, verdictsOf } from '../kstatus/kstatus.ts';
+import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { SCAN_STATES } from '../support/scan-states.ts';
+import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+
+const THRESHOLDS = { minScore: 90 };
+const FOREIGN_FINALIZER = 'curbcut.test/stays';
+
+describe('operator: kstatus', function () {
+  this.timeout(KSTATUS_TIMEOUT_MS);
+  // Downloads the modules and compiles.
+  before(() => verdictsOf([]));
+
+  it('judges a scan in each state as decided', async () => {
+    const verdicts = await verdictsOf(Object.values(SCAN_STATES).map(({ scan }) => scan));
+    const shown = Object.keys(SCAN_STATES).map((state, index) => [state, verdicts[index]!.status]);
+    expect(shown).to.deep.equal(Object.entries(SCAN_STATES).map(([state, { kstatus }]) => [state, kstatus]));
+  });
+
+  it('shows why a scan waits, failed or did not pass', async () => {
+    const messageOf = async (state: string) => (await verdictsOf([SCAN_STATES[state]!.scan]))[0]!.message;
+    expect(await messageOf('waiting in a paused queue')).to.match(/^The queue is paused/);
+    expect(await messageOf('failed before it was charged')).to.match(/^No organisation is charged/);
+    expect(await messageOf('done, below a threshold')).to.equal('The score is 80, below the minimum of 90.');
+  });
+
+  describe('of resources on the cluster', () => {
+    let context: OperatorContext;
+    let kubectl: Kubectl;
+    before(async () => {
+      context = await openContext();
+      kubectl = kubectlIn(context.kubeconfig, context.team);
+      await context.grant(1000);
+    });
+    after(() => context.close());
+
+    /** The verdict on an object as kubectl shows it. */
+    async function verdict(...args: string[]): Promise<string> {
+      const object = JSON.parse(await kubectl(['get', ...args, '-o', 'json', '--show-managed-fields'])) as KubernetesObject;
+      return (await verdictsOf([object]))[0]!.status;
+    }
+    const verdictOn = (scan: Scan) => verdict('-n', scan.namespace, 'a11y', scan.name);
+    async function finish(scan: Scan): Promise<void> {
+      await scan.publish(await scan.upload(await scan.pod(), bytesOf(reportOf(await scan.input()))));
+      await scan.settles();
+    }
+
+    it('is InProgress for a scan that no operator has seen', async () => {
+      const scan = await context.apply(context.team);
+      expect(await verdictOn(scan)).to.equal('InProgress');
+      await scan.remove();
+    });
+
+    it('follows a scan through its life', async () => {
+      const operator = context.start();
+      const passing = await context.apply(context.team);
+      await passing.startPod(await passing.pod());
+      await passing.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+      expect(await verdictOn(passing)).to.equal('InProgress');
+      const [pod] = await passing.pods();
+      await passing.publish(await passing.upload(pod!, bytesOf(reportOf(await passing.input()))));
+      await passing.settles();
+      expect(await verdictOn(passing)).to.equal('Current');
+      await operator.stop();
+      // Nobody has seen the change.
+      await passing.patch({ spec: { ttlSecondsAfterFinished: 3600 } });
+      expect(await verdictOn(passing)).to.equal('InProgress');
+      context.start();
+      await passing.reaches('of the current generation', ({ metadata, status }) => status?.observedGeneration === metadata.generation);
+      expect(await verdictOn(passing)).to.equal('Current');
+      await context.rest();
+    });
+
+    it('is Failed for a scan that failed, missed a threshold, or was canceled with thresholds', async () => {
+      context.start();
+      const missed = await context.apply(context.team, { thresholds: { maxViolations: 0 } });
+      await finish(missed);
+      const failed = await context.apply(context.strangers);
+      const canceled = await context.apply(context.team, { thresholds: THRESHOLDS, cancel: true });
+      const without = await context.apply(context.team, { cancel: true });
+      for (const scan of [failed, canceled, without]) await scan.settles();
+      const verdicts = await Promise.all([missed, failed, canceled, without].map(verdictOn));
+      expect(verdicts).to.deep.equal(['Failed', 'Failed', 'Failed', 'Current']);
+      await context.rest();
+    });
+
+    it('is InProgress for a scan that waits, and Terminating for one that is being deleted', async () => {
+      context.start();
+      await context.setQueue({ paused: true });
+      const scan = await context.apply(context.team, { thresholds: THRESHOLDS });
+      await scan.reaches('waiting', (read: AccessibilityScan) => reasonOf(read, 'Reconciling') === 'QueuePaused');
+      expect(await verdictOn(scan)).to.equal('InProgress');
+      const { finalizers = [] } = (await scan.read())!.metadata;
+      await scan.patch({ metadata: { finalizers: [...finalizers, FOREIGN_FINALIZER] } });
+      await scan.remove();
+      await scan.reaches('settled', ({ metadata }) => metadata.finalizers?.length === 1);
+      expect(await verdictOn(scan)).to.equal('Terminating');
+      await scan.patch({ metadata: { finalizers: [] } });
+      await context.setQueue({ paused: false });
+      await context.rest();
+    });
+
+    it('is Current for a ScanQueue that the operator has seen', async () => {
+      context.start();
+      await until('the operator has seen the queue', async () => {
+        const queue = await context.queue();
+        return queue?.status?.observedGeneration === queue?.metadata.generation && queue;
+      });
+      expect(await verdict('-n', context.namespace, 'scanqueue', 'default')).to.equal('Current');
+      await context.rest();
+    });
+  });
+});
