@@ -29,6 +29,7 @@ const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
   expired: true,
   forgotten: true,
   removed: true,
+  uploads: true,
   failed: true,
   unreadable: true,
 };

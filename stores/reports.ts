@@ -11,6 +11,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
+  type _Object,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
@@ -37,12 +38,21 @@ export function incomingKeys(scanId: string, { attempt, shard }: { attempt: numb
   return { ...keysIn(folder), result: folder + RESULT_NAME };
 }
 
+const INCOMING = 'incoming/';
+
 /** The common prefix of all keys to which a scan's pods upload. */
 export function incomingPrefix(scanId: string): string {
-  return `incoming/${scanId}/`;
+  return `${INCOMING}${scanId}/`;
 }
 
 const keysIn = (prefix: string): ReportKeys => ({ export: prefix + EXPORT_NAME, pdf: prefix + PDF_NAME });
+
+/** The uploads of a scan. */
+export interface Upload {
+  scanId: string;
+  /** The time of the newest object. */
+  newestAt: Date;
+}
 
 export type ReadResult = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reason: 'missing' | 'too_large' };
 export type CopyResult = { ok: true } | { ok: false; reason: 'missing' | 'changed' };
@@ -62,6 +72,8 @@ export interface Reports {
   remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
   removeAll(prefix: string): Promise<void>;
+  /** Lists the scans whose pods have uploaded objects that still exist. */
+  uploads(signal?: AbortSignal): Promise<Upload[]>;
   /** Checks that the bucket is reachable. @throws if it is unreachable */
   ping(): Promise<void>;
   close(): void;
@@ -108,6 +120,16 @@ export function createReports(configuration: ReportsConfiguration): Reports {
   async function remove(keys: readonly string[]): Promise<void> {
     // One request per object, because DeleteObjects needs a checksum that not every store accepts.
     await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
+  }
+
+  async function* list(prefix: string, signal?: AbortSignal): AsyncGenerator<_Object[]> {
+    let token: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token });
+      const page = await store.send(command, { abortSignal: signal });
+      yield page.Contents ?? [];
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
   }
 
   return {
@@ -175,12 +197,17 @@ export function createReports(configuration: ReportsConfiguration): Reports {
     remove,
 
     async removeAll(prefix) {
-      let token: string | undefined;
-      do {
-        const page = await store.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken: token }));
-        await remove((page.Contents ?? []).flatMap(({ Key }) => Key ?? []));
-        token = page.NextContinuationToken;
-      } while (token !== undefined);
+      for await (const page of list(prefix)) await remove(page.flatMap(({ Key }) => Key ?? []));
+    },
+
+    async uploads(signal) {
+      const newest = new Map<string, Date>();
+      for await (const page of list(INCOMING, signal))
+        for (const { Key = '', LastModified = new Date() } of page) {
+          const scanId = Key.split('/')[1]!;
+          if (LastModified > (newest.get(scanId) ?? new Date(0))) newest.set(scanId, LastModified);
+        }
+      return [...newest].map(([scanId, newestAt]) => ({ scanId, newestAt }));
     },
 
     async ping() {

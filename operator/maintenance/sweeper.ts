@@ -9,6 +9,7 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
+import { removeUploads } from './uploads.ts';
 import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
@@ -19,7 +20,7 @@ export interface SweeperDeps {
   scanClient: Pick<ScanClient, 'get'>;
   scans: Scans;
   credits: Credits;
-  reports: Pick<Reports, 'remove' | 'removeAll'>;
+  reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
   mirror: Pick<Mirror, 'change'>;
   /** Reconciles a scan again and rewrites its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
@@ -46,6 +47,8 @@ export interface SweepResult extends Swept {
   forgotten: number;
   /** Abandoned rows that were removed. */
   removed: number;
+  /** Scans whose needless uploads were removed. */
+  uploads: number;
   /** Repairs that failed. The next sweep retries them. */
   failed: number;
   /** Rows whose namespace the operator may not read. */
@@ -73,12 +76,12 @@ export function createSweeper(deps: SweeperDeps): (signal: AbortSignal) => Promi
   return async (signal) => {
     const isolation = createIsolation(deps.logger, signal);
     const run: Run = {
-      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0 },
+      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0, uploads: 0 },
       isolation,
       signal,
     };
     const errors: unknown[] = [];
-    for (const part of [leftovers, orphans, expire]) {
+    for (const part of [leftovers, orphans, expire, uploads]) {
       signal.throwIfAborted();
       await part(deps, run).catch((error: unknown) => errors.push(error));
     }
@@ -139,6 +142,10 @@ async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<vo
   }
   result.forgotten = await scans.forget(daysAgo(deps.verdictDays));
   result.removed = await scans.removeAbandoned(new Date(now().getTime() - ABANDONED_KEPT_MS));
+}
+
+async function uploads(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {
+  result.uploads = await removeUploads(deps, isolation, signal);
 }
 
 /** @throws if it is unknown whether the row's resource exists */

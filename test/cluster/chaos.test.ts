@@ -4,6 +4,7 @@
  */
 import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createRandom } from '../support/random.ts';
 import { clusterAndHelm, eventually, kubectl, removeNamespace, startEvaluation, type Evaluation } from './release.ts';
 
 const ORGANISATIONS = ['ash', 'birch', 'cedar'];
@@ -19,17 +20,6 @@ interface Result {
   scan_id: string;
   status: string;
   message: string | null;
-}
-
-/** A small generator (mulberry32), so that a failing sequence of kills can be repeated with CHAOS_SEED. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describe('chaos', function () {
@@ -140,7 +130,7 @@ describe('chaos', function () {
   }
 
   it('ends every scan done and charges each tested page once, whatever is killed', async () => {
-    const random = randomFrom(seed);
+    const random = createRandom(seed);
     let over = false;
     const load = Promise.all(
       ORGANISATIONS.flatMap((organisation) =>

@@ -241,4 +241,29 @@ describe('operator: the sweeper', function () {
     expect(await sweepIn(401 * 86_400)).to.include({ expired: 0, forgotten: 1 });
     expect(await scan.row()).to.equal(null);
   });
+
+  it('deletes the uploads of ended scans, and of unknown ones only when no other installation can need them', async () => {
+    const operator = context.start();
+    const [ended, live] = [await context.submit(), await context.submit()];
+    for (const scan of [ended, live]) await scan.upload(await scan.pod(), bytesOf(reportOf(await scan.input())));
+    await ended.patch({ spec: { cancel: true } });
+    await ended.settles();
+    await operator.stop();
+    // The operator deletes uploads after the end. A late one arrives afterwards.
+    const slot = { attempt: 1, shard: 0 };
+    const unknown = 'b51de9e8-0d3e-4b43-9f0a-000000000002';
+    for (const id of [ended.id, unknown]) {
+      const link = await context.reports.uploadLink(incomingKeys(id, slot).pdf, 'application/pdf', 60);
+      await fetch(link, { method: 'PUT', body: '%PDF-', headers: { 'content-type': 'application/pdf' } });
+    }
+    const uploads = async () => (await context.reports.uploads()).map(({ scanId }) => scanId).toSorted();
+    const hour = 3_600;
+    expect(await sweepIn(0.9 * hour)).to.include({ uploads: 0 });
+    expect(await uploads()).to.deep.equal([ended.id, live.id, unknown].toSorted());
+    expect(await sweepIn(1.1 * hour)).to.include({ uploads: 1 });
+    expect(await uploads()).to.deep.equal([live.id, unknown].toSorted());
+    expect(await sweepIn(7 * 24 * hour)).to.include({ uploads: 0 });
+    expect(await sweepIn(9 * 24 * hour)).to.include({ uploads: 1 });
+    expect(await uploads()).to.deep.equal([live.id]);
+  });
 });
