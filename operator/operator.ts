@@ -21,6 +21,7 @@ import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
 import type { CompareResults } from './schedule/comparisons.ts';
 import { createScanController } from './scan/controller.ts';
+import { createPlace } from './scan/results/place.ts';
 import { createMirror } from './scan/mirror.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { OperatorSettings } from './settings.ts';
@@ -119,7 +120,8 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   manager.add(organisations.definition);
   manager.addTask(organisations.refresh);
   const gate = createAdmissionGate();
-  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, recorder });
+  const largeExports = createPlace();
+  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, largeExports, recorder });
   const enqueueScan = manager.add(scans);
   manager.add(
     createQueueController({

@@ -30,6 +30,7 @@ import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
 import { createResultsController } from './results/controller.ts';
+import type { Place } from './results/place.ts';
 import { createIngestion } from './results/ingest.ts';
 import { createVerifier, type Verifier } from './results/verifier.ts';
 import { instrumentIngestion } from './results/instrumented.ts';
@@ -46,6 +47,8 @@ export interface ScanControllerDeps {
   bus: MessageBus;
   mirror: Mirror;
   gate: AdmissionGate;
+  /** Shared with the comparison of exports. */
+  largeExports: Place;
   resolver: Resolver;
   recorder: Recorder;
   settings: OperatorSettings;
@@ -192,7 +195,7 @@ function podMessageSource({ bus, scanClient, metrics, logger }: ScanControllerDe
 
 /** Adds the controller that works on results. @returns a function that starts work for a scan */
 function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionDeps['startTask'] {
-  const { manager, scanClient, reports, settings, metrics } = deps;
+  const { manager, scanClient, reports, settings, metrics, largeExports } = deps;
   const { children, states, traces, verifier, now } = shared;
   const ingestion = createIngestion({ reports, bounds: settings.ingest, verifier, onPages: metrics.pagesVisited });
   const enqueue = manager.add(
@@ -203,6 +206,7 @@ function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionD
       reports,
       ingestion: instrumentIngestion(ingestion, metrics, deps.clock),
       verifier,
+      largeExports,
       traces,
       apiNamespace: settings.namespace,
       enqueueScan: (key) => shared.enqueue(key),

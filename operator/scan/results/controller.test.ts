@@ -5,7 +5,7 @@ import { createReconcileStates } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
 import { createResultsController } from './controller.ts';
 import type { Ingested } from './ingest.ts';
-import { LARGE_EXPORT_BYTES } from './verifier.ts';
+import { LARGE_EXPORT_BYTES, createPlace } from './place.ts';
 
 describe('results controller', () => {
   /** A controller whose verifications end when the test ends them. */
@@ -28,6 +28,7 @@ describe('results controller', () => {
           }),
       },
       verifier: { start: () => undefined, stop: () => undefined },
+      largeExports: createPlace(),
       traces: createScanTraces({ tracer: NO_TRACER }),
       apiNamespace: 'curbcut',
       enqueueScan: (key) => enqueued.push(key),

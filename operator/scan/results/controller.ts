@@ -18,7 +18,8 @@ import type { ScanClient } from '../scan-client.ts';
 import type { ScanTraces } from '../traces.ts';
 import { findResults } from './find-results.ts';
 import { ResultUnwanted, type Ingestion } from './ingest.ts';
-import { LARGE_EXPORT_BYTES, type Verifier } from './verifier.ts';
+import { LARGE_EXPORT_BYTES, type Place } from './place.ts';
+import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
 
 export interface ResultsControllerDeps {
@@ -29,6 +30,8 @@ export interface ResultsControllerDeps {
   ingestion: Ingestion;
   /** Runs while the controller runs. */
   verifier: Pick<Verifier, 'start' | 'stop'>;
+  /** Shared with the comparison of exports. */
+  largeExports: Place;
   traces: ScanTraces;
   apiNamespace: string;
   /** Enqueues a scan for its own controller. */
@@ -46,12 +49,11 @@ interface ResultFacts {
 const WORKERS = 2;
 /** The longest pause between two attempts while the object store is down, in milliseconds. */
 const MAX_BACK_OFF_MS = 30_000;
-/** The pause before a large export is tried again while another one is verified, because each needs several hundred MiB, in milliseconds. The worker is free meanwhile. */
+/** The pause before a large export is tried again while another one is in progress, in milliseconds. The worker is free meanwhile. */
 const LARGE_RETRY_MS = 500;
 
 export function createResultsController(deps: ResultsControllerDeps): ControllerDefinition<ResultFacts, ResultTask> {
-  const { scanClient, states, enqueueScan, now } = deps;
-  let largeInProgress = 0;
+  const { scanClient, states, largeExports, enqueueScan, now } = deps;
 
   async function search(task: Extract<ResultTask, { do: 'search' }>, { scanId, state }: ResultFacts, signal: AbortSignal): Promise<void> {
     const [found, pods] = await Promise.all([
@@ -98,8 +100,7 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
     async execute({ actions }, facts, signal) {
       const task = actions[0]!;
       const isLarge = task.do === 'verify' && task.stored.export.bytes > LARGE_EXPORT_BYTES;
-      if (isLarge && largeInProgress > 0) return { requeueAfterMs: LARGE_RETRY_MS };
-      if (isLarge) largeInProgress += 1;
+      if (isLarge && !largeExports.tryEnter()) return { requeueAfterMs: LARGE_RETRY_MS };
       try {
         await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
         facts.state.task = null;
@@ -113,7 +114,7 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
         if (!(error instanceof KubernetesError)) facts.state.outageSince ??= now();
         throw error;
       } finally {
-        if (isLarge) largeInProgress -= 1;
+        if (isLarge) largeExports.leave();
         enqueueScan(keyOf(facts.scan));
       }
       return {};

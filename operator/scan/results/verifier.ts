@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { systemClock, type Clock } from '../../runtime/clock.ts';
 import type { Expectation } from './verify.ts';
+import { LARGE_EXPORT_BYTES } from './place.ts';
 import type { Verified } from './verify-worker.ts';
 
 export interface Verifier {
@@ -28,10 +29,8 @@ export interface VerifierDeps {
   startThread?: (memoryMib: number) => VerifyThread;
 }
 
-/** Larger exports get a thread of their own with the full memory. */
-export const LARGE_EXPORT_BYTES = 4 * 1024 * 1024;
-/** The heap limit of a thread for smaller exports, in MiB. */
-const SMALL_MEMORY_MIB = 256 + 12 * 4;
+/** The heap limit of a thread for exports that are not large, in MiB. @param memoryMib the limit for the largest exports */
+export const smallMemoryMib = (memoryMib: number): number => Math.min(256 + 12 * 4, memoryMib);
 /** The time after which a thread that was started ahead and not needed ends, in milliseconds. */
 const IDLE_MS = 600_000;
 /** The time limit for the verification of an export, in milliseconds. */
@@ -51,7 +50,7 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
     forgetIdle();
     forgetIdle = clock.after(IDLE_MS, end);
     if (ready !== null) return;
-    const thread = startThread(Math.min(SMALL_MEMORY_MIB, memoryMib));
+    const thread = startThread(smallMemoryMib(memoryMib));
     ready = thread;
     // An idle thread does not keep the process alive.
     thread.unref();
@@ -68,8 +67,9 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
   }
 
   function take(bytes: number): VerifyThread {
+    // Large exports get a thread of their own with the full memory.
     if (bytes > LARGE_EXPORT_BYTES) return startThread(memoryMib);
-    const thread = ready ?? startThread(Math.min(SMALL_MEMORY_MIB, memoryMib));
+    const thread = ready ?? startThread(smallMemoryMib(memoryMib));
     ready = null;
     thread.ref();
     return thread;

@@ -1,0 +1,33 @@
+/**
+ * Compares two exports in a worker thread, so that the operator can renew its lease at the same time. The exports arrive one
+ * after the other: the first is reduced before the second is sent. The thread ends after one comparison.
+ */
+import { parentPort } from 'node:worker_threads';
+import { diffReduced } from '../../../core/report/diff.ts';
+import { reduceReport, type ReducedReport } from '../../../core/report/diff-reduce.ts';
+import type { Report } from '../../../core/report/schema.ts';
+import { summariseDiff, type ComparedReports } from './diff-summary.ts';
+import { isParseable } from './json-shape.ts';
+
+/** `null`: the thread expects the second export. */
+export type CompareMessage = ComparedReports | { ok: false; reason: 'not_comparable' } | null;
+
+/** Stored exports were verified, but maybe by another version. */
+function reduce(bytes: Uint8Array): ReducedReport | null {
+  if (!isParseable(bytes)) return null;
+  try {
+    return reduceReport(JSON.parse(new TextDecoder().decode(bytes)) as Report);
+  } catch {
+    return null;
+  }
+}
+
+let before: ReducedReport | null = null;
+
+parentPort!.on('message', (bytes: Uint8Array) => {
+  const reduced = reduce(bytes);
+  let answer: CompareMessage = { ok: false, reason: 'not_comparable' };
+  if (reduced !== null && before === null) [before, answer] = [reduced, null];
+  else if (reduced !== null && before !== null) answer = summariseDiff(diffReduced(before, reduced));
+  parentPort!.postMessage(answer);
+});

@@ -1,0 +1,133 @@
+/** Compares the stored exports of two scans, in a worker thread with limited memory. */
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '../../../platform/logger.ts';
+import { reportKeys, type Reports } from '../../../stores/reports.ts';
+import type { CompareMessage } from './compare-worker.ts';
+import type { ComparedReports } from './diff-summary.ts';
+import type { IngestBounds } from './ingest.ts';
+import { LARGE_EXPORT_BYTES, createPlace, type Place } from './place.ts';
+import { smallMemoryMib } from './verifier.ts';
+
+/**
+ * `not_found`: a scan has no stored export (any more). `not_comparable`: an export is too large, or of another version.
+ * `unavailable`: the object store is down; a retry may succeed.
+ */
+export type StoredComparison = ComparedReports | { ok: false; reason: 'not_found' | 'not_comparable' | 'unavailable' };
+
+export interface ReportComparer {
+  /** @throws the signal's reason if it aborts; other errors if the thread does not start */
+  compareStored(beforeScanId: string, afterScanId: string, signal: AbortSignal): Promise<StoredComparison>;
+}
+
+export interface ReportComparerDeps {
+  reports: Pick<Reports, 'read' | 'size'>;
+  /** The limits for verification, which needs more memory than a comparison. */
+  bounds: Pick<IngestBounds, 'exportMaxBytes' | 'memoryMib'>;
+  largeExports: Place;
+  logger: Logger;
+}
+
+/** The time limit for reading an export, and for an export in the thread, in milliseconds. */
+const READ_TIMEOUT_MS = 60_000;
+const COMPARE_TIMEOUT_MS = 60_000;
+/** The pause between two large comparisons, so that a large export that waits for its verification comes first, in milliseconds. */
+const AFTER_LARGE_MS = 1_000;
+
+class StoreUnavailable extends Error {}
+type Refusal = Extract<StoredComparison, { ok: false }>;
+const no = (reason: Refusal['reason']): Refusal => ({ ok: false, reason });
+
+export function createReportComparer({ reports, bounds, largeExports, logger }: ReportComparerDeps): ReportComparer {
+  const fromStore = <T>(request: Promise<T>, signal: AbortSignal): Promise<T> =>
+    request.catch((cause: unknown) => {
+      signal.throwIfAborted();
+      throw new StoreUnavailable('the object store is unavailable', { cause });
+    });
+
+  /** One comparison at a time: each needs a thread and its memory. */
+  const turns = createPlace();
+
+  async function compare(scanIds: readonly [string, string], signal: AbortSignal): Promise<StoredComparison> {
+    const keys = scanIds.map((scanId) => reportKeys(scanId).export);
+    const sizes = await fromStore(Promise.all(keys.map((key) => reports.size(key))), signal);
+    if (sizes.includes(null)) return no('not_found');
+    const largest = Math.max(...sizes.map((size) => size ?? 0));
+    if (largest > bounds.exportMaxBytes) return no('not_comparable');
+    const isLarge = largest > LARGE_EXPORT_BYTES;
+    await turns.enter(signal);
+    try {
+      if (!isLarge) return await inThread(keys, smallMemoryMib(bounds.memoryMib), signal);
+      await largeExports.enter(signal);
+      try {
+        return await inThread(keys, bounds.memoryMib, signal);
+      } finally {
+        largeExports.leave();
+      }
+    } finally {
+      if (isLarge) setTimeout(turns.leave, AFTER_LARGE_MS).unref();
+      else turns.leave();
+    }
+  }
+
+  /** Reads one export after the other, so that only one of them is in memory. */
+  async function inThread(keys: readonly string[], memoryMib: number, signal: AbortSignal): Promise<StoredComparison> {
+    const thread = new Worker(new URL('./compare-worker.ts', import.meta.url), {
+      resourceLimits: { maxOldGenerationSizeMb: memoryMib },
+      env: {},
+    });
+    // An error between two messages must not end the process; the next message then fails.
+    thread.on('error', () => undefined);
+    try {
+      for (const key of keys) {
+        const read = await fromStore(
+          reports.read(key, bounds.exportMaxBytes, AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)])),
+          signal,
+        );
+        if (!read.ok) return no(read.reason === 'missing' ? 'not_found' : 'not_comparable');
+        const message = await answerOf(thread, read.bytes, signal);
+        if (message !== null) return message;
+      }
+      throw new Error('the comparison thread expects a third export');
+    } finally {
+      await thread.terminate();
+    }
+  }
+
+  return {
+    async compareStored(beforeScanId, afterScanId, signal) {
+      try {
+        return await compare([beforeScanId, afterScanId], signal);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        logger.warn({ scan: afterScanId, err: error.cause }, 'reports not compared: the object store is unavailable');
+        return no('unavailable');
+      }
+    },
+  };
+}
+
+/** Sends an export to the thread. The bytes are moved, so they are not usable afterwards. */
+function answerOf(thread: Worker, bytes: Uint8Array, signal: AbortSignal): Promise<CompareMessage> {
+  signal.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<CompareMessage>();
+  const refuse = (): void => resolve({ ok: false, reason: 'not_comparable' });
+  const late = setTimeout(refuse, COMPARE_TIMEOUT_MS);
+  const abort = (): void => reject(signal.reason as Error);
+  // An export that exhausts the memory does so again.
+  const failed = (error: Error & { code?: string }): void =>
+    error.code?.startsWith('ERR_WORKER_') && error.code !== 'ERR_WORKER_OUT_OF_MEMORY' ? reject(error) : refuse();
+  const exited = (): void => reject(new Error('the comparison thread exited without a result'));
+  signal.addEventListener('abort', abort, { once: true });
+  thread.once('message', resolve);
+  thread.once('error', failed);
+  thread.once('exit', exited);
+  const exact = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength;
+  thread.postMessage(bytes, exact ? [bytes.buffer as ArrayBuffer] : []);
+  return promise.finally(() => {
+    clearTimeout(late);
+    signal.removeEventListener('abort', abort);
+    thread.off('message', resolve);
+    thread.off('error', failed);
+    thread.off('exit', exited);
+  });
+}

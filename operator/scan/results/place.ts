@@ -1,0 +1,45 @@
+/** A place that one task at a time may take. */
+
+/**
+ * Larger exports are verified and compared one at a time: each needs several hundred MiB, and the operator's memory is limited
+ * for one of them.
+ */
+export const LARGE_EXPORT_BYTES = 4 * 1024 * 1024;
+
+export interface Place {
+  /** Takes the place if it is free. @returns whether it was */
+  tryEnter(): boolean;
+  /** Waits for the place, first come, first served. @throws the signal's reason */
+  enter(signal: AbortSignal): Promise<void>;
+  /** Gives the place to the next one that waits. */
+  leave(): void;
+}
+
+export function createPlace(): Place {
+  let taken = false;
+  const waiting: (() => void)[] = [];
+  return {
+    tryEnter() {
+      if (taken) return false;
+      taken = true;
+      return true;
+    },
+    async enter(signal) {
+      signal.throwIfAborted();
+      if (this.tryEnter()) return;
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const abort = (): void => {
+        waiting.splice(waiting.indexOf(resolve), 1);
+        reject(signal.reason as Error);
+      };
+      waiting.push(resolve);
+      signal.addEventListener('abort', abort, { once: true });
+      await promise.finally(() => signal.removeEventListener('abort', abort));
+    },
+    leave() {
+      const next = waiting.shift();
+      if (next === undefined) taken = false;
+      else next();
+    },
+  };
+}
