@@ -1,9 +1,9 @@
-/** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never names or IDs. */
+/** The operator's Prometheus metrics. Labels are bounded: reasons and phases, never IDs; of queues only the first names. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import { PAGE_FAILURES } from '../core/report/schema.ts';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
-import type { QueueLoad } from './queue/admission.ts';
+import { createQueueGauges, type QueueGauges } from './queue/load-gauges.ts';
 import { DROP_REASONS } from './runtime/event-sender.ts';
 import type { RuntimeMetrics, WatchRestart } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';
@@ -48,7 +48,11 @@ export interface OperatorMetrics {
   pagesVisited(visits: readonly PageVisit[]): void;
   /** `unknown`: no live scan has the ID. */
   podMessage(result: (typeof POD_MESSAGE_RESULTS)[number]): void;
-  queue(load: QueueLoad): void;
+  /** The number of live scans of the installation. */
+  live(scans: number): void;
+  queue: QueueGauges['set'];
+  /** The queue does not exist any more, and no scan names it. */
+  queueGone(queue: string): void;
   organisationsReadable(readable: boolean): void;
   ingested(result: (typeof INGEST_RESULTS)[number], seconds: number): void;
   swept(result: SweepResult | null): void;
@@ -101,10 +105,15 @@ export function createOperatorMetrics(): OperatorMetrics {
   );
   const podMessages = counter('pod_messages_total', 'Messages from scanner pods on the message bus, by result.', ['result']);
   const live = gauge('scans_live', 'Number of scans that have not ended.');
-  const running = gauge('scans_running', 'Number of admitted scans that have not ended.');
-  const queued = gauge('scans_queued', 'Number of scans that wait for admission.');
-  const oldest = gauge('queue_oldest_wait_seconds', 'Waiting time of the first scan in the queue.');
-  const paused = gauge('queue_paused', '1 if the queue is paused, else 0.');
+  const ofQueue = (name: string, help: string) =>
+    gauge(name, `${help} \`(other)\`: the queues beyond the first 50, and missing ones.`, ['queue']);
+  const queues = createQueueGauges({
+    running: ofQueue('scans_running', 'Number of admitted scans that have not ended, by ScanQueue.'),
+    queued: ofQueue('scans_queued', 'Number of scans that wait for admission, by ScanQueue.'),
+    oldest: ofQueue('queue_oldest_wait_seconds', 'Waiting time of the scan that has waited longest, by ScanQueue.'),
+    paused: ofQueue('queue_paused', '1 if the ScanQueue is paused, else 0.'),
+    missing: gauge('scans_without_queue', 'Number of scans that wait because their ScanQueue does not exist.'),
+  });
   const ingested = histogram('ingest_duration_seconds', 'Time to verify the results of a pod.', short, ['result']);
   const sweeps = counter('sweeps_total', 'Number of sweeper runs, by result.', ['result']);
   const repaired = counter('swept_total', 'Repairs and deletions by the sweeper.', ['what']);
@@ -183,13 +192,9 @@ export function createOperatorMetrics(): OperatorMetrics {
       }
     },
     podMessage: (result) => podMessages.inc({ result }),
-    queue(load) {
-      live.set(load.live);
-      running.set(load.running);
-      queued.set(load.queued);
-      oldest.set(load.oldestWaitSeconds);
-      paused.set(load.paused ? 1 : 0);
-    },
+    live: (scans) => live.set(scans),
+    queue: queues.set,
+    queueGone: queues.remove,
     organisationsReadable: (value) => organisations.set(value ? 1 : 0),
     ingested: (result, seconds) => ingested.observe({ result }, seconds),
     swept(result) {
@@ -197,8 +202,9 @@ export function createOperatorMetrics(): OperatorMetrics {
       for (const [what, count] of Object.entries(result ?? {})) if (count > 0) repaired.inc({ what }, count as number);
     },
     stoppedLeading() {
-      for (const reported of [stages, live, running, queued, oldest, paused, depth, readable, organisations]) reported.reset();
+      for (const reported of [stages, live, depth, readable, organisations]) reported.reset();
       zeroStages();
+      queues.reset();
     },
   };
 }

@@ -13,6 +13,8 @@ import type { OperatorMetrics } from './metrics.ts';
 import { createOrganisationController } from './organisation/controller.ts';
 import { createQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
+import { watchQueues } from './queue/queue-client.ts';
+import { createStateController } from './queue/state-controller.ts';
 import { systemClock, type Clock } from './runtime/clock.ts';
 import { keyOf } from './runtime/key.ts';
 import { runLeaderElection } from './runtime/leader-election.ts';
@@ -119,23 +121,15 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   });
   manager.add(organisations.definition);
   manager.addTask(organisations.refresh);
-  const gate = createAdmissionGate();
+  const { queueStates } = stores;
+  const gate = createAdmissionGate(clock);
+  const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });
   const largeExports = createPlace();
   const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, largeExports, recorder });
   const enqueueScan = manager.add(scans);
-  manager.add(
-    createQueueController({
-      manager,
-      scanClient,
-      queueStates: stores.queueStates,
-      gate,
-      metrics,
-      namespace: apiNamespace,
-      defaultMaxRunning: settings.maxRunning,
-      logger,
-      clock,
-    }),
-  );
+  const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
+  manager.add(createQueueController({ ...queueDeps, gate, defaultMaxRunning: settings.maxRunning }));
+  manager.add(createStateController(queueDeps));
   addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, recorder });
   const sweep = createSweeper({
     ...stores,

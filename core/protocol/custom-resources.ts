@@ -133,7 +133,11 @@ export interface ScanQueue extends KubernetesObject {
   status?: {
     queued: number;
     running: number;
+    /** The running scans whose pod has not started. */
+    starting?: number;
     oldestWaitSeconds: number;
+    /** The organisations with the most waiting scans. */
+    organisations?: { name: string; queued: number; running: number; starting: number }[];
     observedGeneration?: number;
     conditions?: Condition[];
   };

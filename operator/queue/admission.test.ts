@@ -2,7 +2,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AccessibilityScan, AccessibilityScanStatus, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { NOW, ago, condition, scanWith } from '../../test/support/scan-samples.ts';
-import { decideAdmission, limitsOf } from './admission.ts';
+import { decideAdmission, type QueueDecision } from './admission.ts';
+import { byCreation } from './line.ts';
+import { limitsOf } from './places.ts';
 
 const waiting = (name: string, seconds: number, organisation = 'acme', spec: object = {}): AccessibilityScan =>
   scanWith(
@@ -21,6 +23,17 @@ const queue = (spec: ScanQueue['spec']): ScanQueue => ({
   metadata: { name: 'default' },
   spec,
 });
+const OPEN = queue({});
+/** `waiting`: the scans that keep waiting, oldest first. */
+const decide = (
+  scans: AccessibilityScan[],
+  of: ScanQueue | null,
+  maxRunning: number,
+  taken = new Map<string, string>(),
+): QueueDecision & { waiting: AccessibilityScan[] } => {
+  const decision = decideAdmission({ scans, queue: of, defaultMaxRunning: maxRunning, taken, lastAdmissions: new Map(), now: NOW });
+  return { ...decision, waiting: [...decision.lines.values()].flatMap((line) => line.rest()).toSorted(byCreation) };
+};
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 const admittedAgo = ({ metadata: { name }, status }: AccessibilityScan, seconds: number) =>
   admitted(name, status!.organisation!, {
@@ -33,86 +46,81 @@ const many = (count: number, name: string, organisation: string, seconds: number
 
 describe('admission', () => {
   it('admits the oldest scans of an organisation up to the free capacity', () => {
-    const look = decideAdmission([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], null, 2, NOW);
+    const look = decide([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], OPEN, 2);
     expect(names(look.admit)).to.deep.equal(['a']);
     expect(names(look.waiting)).to.deep.equal(['b', 'c']);
-    expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, live: 5, paused: false });
+    expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, paused: false });
   });
 
   it('admits no scan while the queue is paused', () => {
-    const look = decideAdmission([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2, NOW);
+    const look = decide([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2);
     expect(look.admit).to.deep.equal([]);
     expect(look).to.include({ queued: 1, running: 1, paused: true });
   });
 
   it("uses the queue's maxRunning if it is set", () => {
-    expect(names(decideAdmission([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal(['a']);
-    expect(names(decideAdmission([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5, NOW).admit)).to.deep.equal([]);
+    expect(names(decide([waiting('a', 2), waiting('b', 1)], queue({ maxRunning: 1 }), 5).admit)).to.deep.equal(['a']);
+    expect(names(decide([waiting('a', 2), running('x'), running('y')], queue({ maxRunning: 1 }), 5).admit)).to.deep.equal([]);
   });
 
   it('skips scans that are canceled, being deleted or not vetted yet', () => {
     const deleted = waiting('b', 9);
     deleted.metadata.deletionTimestamp = ago(1);
-    const look = decideAdmission([waiting('a', 9, 'acme', { cancel: true }), deleted, fresh('c')], null, 5, NOW);
-    expect(look).to.deep.include({ admit: [], waiting: [], queued: 0, live: 3 });
+    const look = decide([waiting('a', 9, 'acme', { cancel: true }), deleted, fresh('c')], OPEN, 5);
+    expect(look).to.deep.include({ admit: [], waiting: [], queued: 0 });
   });
 
   it('does not count scans that wait without credits, so that one organisation cannot fill the installation with manifests', () => {
     const heldBack = scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, { metadata: { name: 'h', uid: 'h' } });
-    const look = decideAdmission([heldBack, waiting('a', 9), fresh('c')], null, 5, NOW);
+    const look = decide([heldBack, waiting('a', 9), fresh('c')], OPEN, 5);
     expect(names(look.admit)).to.deep.equal(['a']);
-    expect(look).to.include({ queued: 0, live: 2 });
+    expect(look).to.include({ queued: 0 });
   });
 
   it('counts a deleted scan until it is settled, not until foreign finalizers release it', () => {
     const settled = running('b');
     settled.metadata.deletionTimestamp = ago(1);
-    expect(decideAdmission([settled], null, 1, NOW)).to.include({ running: 1, live: 1 });
+    expect(decide([settled], OPEN, 1)).to.include({ running: 1 });
     settled.metadata.finalizers = ['example.com/keep'];
-    expect(decideAdmission([settled], null, 1, NOW)).to.include({ running: 0, live: 0 });
+    expect(decide([settled], OPEN, 1)).to.include({ running: 0 });
   });
 
   it('counts a scan whose admission is being written', () => {
-    const look = decideAdmission([fresh('x'), waiting('a', 5)], null, 1, NOW, new Map([['x', 'acme']]));
+    const look = decide([fresh('x'), waiting('a', 5)], OPEN, 1, new Map([['x', 'acme']]));
     expect(look).to.deep.include({ admit: [], running: 1 });
   });
 
   describe('between organisations', () => {
     it('gives a free place to the organisation with the fewest running scans, not to the oldest scan', () => {
       const scans = [running('x'), running('y'), ...many(50, 'a', 'acme', 900), waiting('b', 5, 'bolt')];
-      expect(names(decideAdmission(scans, null, 3, NOW).admit)).to.deep.equal(['b']);
+      expect(names(decide(scans, OPEN, 3).admit)).to.deep.equal(['b']);
     });
 
     it('shares the places equally if all organisations have enough scans', () => {
-      const look = decideAdmission(
-        [...many(50, 'a', 'acme', 900), ...many(50, 'b', 'bolt', 90), ...many(50, 'c', 'corp', 60)],
-        null,
-        9,
-        NOW,
-      );
+      const look = decide([...many(50, 'a', 'acme', 900), ...many(50, 'b', 'bolt', 90), ...many(50, 'c', 'corp', 60)], OPEN, 9);
       expect(names(look.admit)).to.deep.equal(['a0', 'b0', 'c0', 'a1', 'b1', 'c1', 'a2', 'b2', 'c2']);
     });
 
     it('gives every place to one organisation if no other waits', () => {
       const spec = { maxStartingPerOrganisation: 9 };
-      expect(decideAdmission(many(20, 'a', 'acme', 900), queue(spec), 9, NOW).admit).to.have.length(9);
+      expect(decide(many(20, 'a', 'acme', 900), queue(spec), 9).admit).to.have.length(9);
     });
 
     it('never gives one organisation more than maxRunningPerOrganisation', () => {
-      const look = decideAdmission([running('x'), ...many(9, 'a', 'acme', 90)], queue({ maxRunningPerOrganisation: 3 }), 9, NOW);
+      const look = decide([running('x'), ...many(9, 'a', 'acme', 90)], queue({ maxRunningPerOrganisation: 3 }), 9);
       expect(look).to.include({ running: 3, queued: 7 });
     });
 
     it('leaves places to others if the scans of one organisation cannot start', () => {
       const stuck = Array.from({ length: 5 }, (_, index) => starting(`x${index}`));
-      const look = decideAdmission([...stuck, ...many(9, 'a', 'acme', 90), waiting('b', 5, 'bolt')], null, 10, NOW);
+      const look = decide([...stuck, ...many(9, 'a', 'acme', 90), waiting('b', 5, 'bolt')], OPEN, 10);
       expect(names(look.admit)).to.deep.equal(['b']);
     });
 
     it('ignores the label, which authors can change', () => {
       const forged = waiting('a', 90);
       forged.metadata.labels = { 'curbcut.dev/organisation': 'bolt' };
-      expect(names(decideAdmission([running('x'), forged, waiting('b', 5, 'bolt')], null, 2, NOW).admit)).to.deep.equal(['b']);
+      expect(names(decide([running('x'), forged, waiting('b', 5, 'bolt')], OPEN, 2).admit)).to.deep.equal(['b']);
     });
   });
 
@@ -136,8 +144,9 @@ describe('admission', () => {
     fc.assert(
       fc.property(fc.array(scan, { maxLength: 40 }), spec, (kinds, limits) => {
         const scans = kinds.map(([seconds, kind, organisation], index) => KINDS[kind](`s${index}`, seconds, organisation));
-        const look = decideAdmission(scans, queue(limits), 6, NOW);
-        const { maxRunning, maxRunningPerOrganisation, maxStartingPerOrganisation } = limitsOf(queue(limits), 6);
+        const look = decide(scans, queue(limits), 6);
+        const { maxRunningPerOrganisation, maxStartingPerOrganisation, ...rest } = limitsOf(limits, 6);
+        const maxRunning = limits.paused === true ? 0 : rest.maxRunning;
         const count = (kind: string, of?: string) => kinds.filter(([, is, org]) => is === kind && (of ?? org) === org).length;
         const given = (of: string) => look.admit.filter(({ status }) => status!.organisation === of);
         expect(look.admit.length + look.queued).to.equal(count('waiting'));
@@ -176,7 +185,7 @@ describe('admission', () => {
           let time = 1000;
           const runAdmitted = () => {
             time -= 1;
-            const chosen = new Set(names(decideAdmission(scans, queue(spec), capacity, NOW).admit));
+            const chosen = new Set(names(decide(scans, queue(spec), capacity).admit));
             scans = scans.map((one) => (chosen.has(one.metadata.name) ? admittedAgo(one, time) : one));
             return chosen;
           };

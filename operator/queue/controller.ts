@@ -1,130 +1,156 @@
-/** The ScanQueue controller: admits scans, updates the status of waiting ones, and mirrors the queue state for the API. */
-import { DEFAULT_QUEUE, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+/** The ScanQueue controller: admits the scans of each queue, states why others wait, and mirrors their order for the API. */
+import { DEFAULT_QUEUE, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { keyOf, toKey } from '../runtime/key.ts';
-import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
-import type { ResourceClient } from '../runtime/resource-client.ts';
-import { QUEUES } from '../scan/kube-types.ts';
+import { fromKey, keyOf, toKey } from '../runtime/key.ts';
+import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
-import type { ScanClient } from '../scan/scan-client.ts';
+import { scansOfQueue, type ScanClient } from '../scan/scan-client.ts';
 import type { AdmissionGate } from './gate.ts';
 import { planQueue, type QueueAction, type QueueFacts } from './plan.ts';
+import type { QueueClient } from './queue-client.ts';
+import { isMoved, organisationOf } from './standing.ts';
 
 export interface QueueControllerDeps {
-  manager: Pick<Manager, 'watchResource' | 'lanes'>;
+  manager: Pick<Manager, 'lanes'>;
   scanClient: ScanClient;
-  queueStates: Pick<QueueStates, 'read' | 'write'>;
+  queueClient: QueueClient;
+  queueStates: Pick<QueueStates, 'writeLine'>;
   gate: AdmissionGate;
-  metrics: Pick<OperatorMetrics, 'queue'>;
-  namespace: string;
+  metrics: Pick<OperatorMetrics, 'queue' | 'queueGone'>;
   defaultMaxRunning: number;
   logger: Logger;
   clock: Clock;
 }
 
-/** The API rejects a queue state that is older than a few of these intervals. */
+/** The interval of plans without events. */
 const EVERY_MS = 10_000;
 const CONFLICT_RETRY_MS = 200;
 /** The time for which a scan whose admission the API server refused is left out, so that it does not take the place of another. */
 const REFUSED_FOR_MS = 30_000;
+/** The number of queues that are planned concurrently. One queue is never planned twice at the same time. */
+const WORKERS = 4;
+
+/** What the controller remembers of a queue between two plans. */
+type Memory = Pick<QueueFacts, 'line' | 'statusAt'>;
+
+interface Shared extends QueueControllerDeps {
+  memories: Map<string, Memory>;
+  /** The time until which a scan is left out, by uid. */
+  refused: Map<string, number>;
+}
 
 export function createQueueController(deps: QueueControllerDeps): ControllerDefinition<QueueFacts, QueueAction> {
-  const { manager, scanClient, gate, namespace, logger, clock } = deps;
-  const queues = manager.watchResource<ScanQueue>({ resource: QUEUES, namespaces: [namespace] });
-  const act = createQueueActions(deps, queues);
-  let mirrored: QueueFacts['mirrored'] = null;
-  let statusAt: Date | null = null;
-  /** The time until which a scan is left out, by uid. */
-  const refused = new Map<string, number>();
-  const isLeftOut = ({ metadata }: AccessibilityScan) => (refused.get(metadata.uid!) ?? 0) > clock.monotonic();
-  // There is only one queue. A single key also prevents two workers from admitting at the same time.
-  const key = toKey(namespace, DEFAULT_QUEUE);
+  const { scanClient, queueClient, clock, manager } = deps;
+  const shared: Shared = { ...deps, memories: new Map(), refused: new Map() };
+  const isLeftOut = ({ metadata }: AccessibilityScan) => (shared.refused.get(metadata.uid!) ?? 0) > clock.monotonic();
 
   return {
     name: 'queue',
-    workers: 1,
+    workers: WORKERS,
     maxBackOffMs: 5_000,
-    sources: [
-      (enqueue) => {
-        // A queue that does not exist yet emits no event.
-        enqueue(key);
-        return () => undefined;
-      },
-      watch(scanClient, ({ type, object }) => {
-        if (type === 'deleted') refused.delete(object.metadata.uid!);
-        return [key];
-      }),
-      watch(queues, () => [key]),
-      (enqueue) => manager.lanes.onChange(() => enqueue(key)),
-    ],
+    sources: sourcesOf(shared),
     acrossNamespaces: true,
-    async gather() {
-      const queue = queues.get(namespace, DEFAULT_QUEUE) ?? null;
-      const pausedBefore = queue === null && (await deps.queueStates.read()).paused;
+    async gather(key) {
+      const { namespace, name } = fromKey(key);
+      const queue = queueClient.get(namespace, name) ?? null;
+      const pausedBefore = queue === null && name === DEFAULT_QUEUE && (await queueClient.pausedBefore());
       return {
         // In the same tick as the list: a scan with a place is in one of the two.
-        taken: gate.close(),
-        scans: scanClient.list().filter((scan) => !isLeftOut(scan)),
-        unreadable: manager.lanes.unreadable(),
+        ...deps.gate.close(name),
+        scans: scansOfQueue(scanClient, name).filter((scan) => !isLeftOut(scan)),
+        name,
+        namespace,
         queue,
         pausedBefore,
-        namespace,
         defaultMaxRunning: deps.defaultMaxRunning,
-        mirrored,
-        statusAt,
+        unreadable: manager.lanes.unreadable(),
         everyMs: EVERY_MS,
         now: new Date(clock.now()),
+        ...(shared.memories.get(name) ?? { line: { mirrored: null, at: null }, statusAt: null }),
       };
     },
     plan: planQueue,
-    async execute({ actions, wakeAfterMs }, facts, signal) {
-      let conflict = false;
-      for (const action of actions) {
-        signal.throwIfAborted();
-        const written = await skipConflict(
-          () => act(action, facts, signal),
-          (error) => {
-            const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
-            if (scan === null) throw error;
-            refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
-            logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
-          },
-        );
-        if (action.do === 'mirror') mirrored = { state: action.state, at: facts.now };
-        if (action.do === 'writeStatus') statusAt = facts.now;
-        // The next plan updates the status of the waiting scan.
-        if (!written && action.do !== 'explainWait') conflict = true;
-      }
-      return { requeueAfterMs: conflict ? CONFLICT_RETRY_MS : (wakeAfterMs ?? EVERY_MS) };
-    },
+    execute: createExecute(shared),
   };
 }
 
-function createQueueActions({ scanClient, queueStates, gate, metrics }: QueueControllerDeps, queues: ResourceClient<ScanQueue>) {
-  return async (action: QueueAction, { now }: QueueFacts, signal: AbortSignal): Promise<void> => {
+/** Each change enqueues the queue that it is about, and no other. */
+function sourcesOf({ scanClient, queueClient, manager, refused }: Shared): Source[] {
+  const { namespace } = queueClient;
+  const toQueue = (name: string) => toKey(namespace, name);
+  return [
+    (enqueue) => {
+      // A queue that does not exist yet emits no event.
+      enqueue(toQueue(DEFAULT_QUEUE));
+      return () => undefined;
+    },
+    watch(scanClient, ({ type, object, previous }) => {
+      if (type === 'deleted') refused.delete(object.metadata.uid!);
+      return type === 'deleted' || isMoved(object, previous) ? [toQueue(queueOf(object))] : [];
+    }),
+    watch(queueClient, ({ object }) => [keyOf(object)]),
+    (enqueue) => manager.lanes.onChange(() => [toQueue(DEFAULT_QUEUE), ...queueClient.list().map(keyOf)].forEach(enqueue)),
+  ];
+}
+
+function createExecute(shared: Shared): ControllerDefinition<QueueFacts, QueueAction>['execute'] {
+  const { memories, refused, logger, clock } = shared;
+  const act = createQueueActions(shared);
+  return async ({ actions, wakeAfterMs }, facts, signal) => {
+    const memory: Memory = { line: facts.line, statusAt: facts.statusAt };
+    memories.set(facts.name, memory);
+    let conflict = false;
+    for (const action of actions) {
+      signal.throwIfAborted();
+      const written = await skipConflict(
+        () => act(action, facts, signal),
+        (error) => {
+          const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
+          if (scan === null) throw error;
+          refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
+          logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
+        },
+      );
+      if (action.do === 'mirrorLine') memory.line = { mirrored: action.line, at: facts.now };
+      if (action.do === 'writeStatus') memory.statusAt = facts.now;
+      if (action.do === 'forget') memories.delete(facts.name);
+      // The next plan updates the status of the waiting scan.
+      if (!written && action.do !== 'explainWait') conflict = true;
+    }
+    if (conflict) return { requeueAfterMs: CONFLICT_RETRY_MS };
+    return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+  };
+}
+
+function createQueueActions({ scanClient, queueClient, queueStates, gate, metrics }: Shared) {
+  return async (action: QueueAction, { name, queue, line, now }: QueueFacts, signal: AbortSignal): Promise<void> => {
     switch (action.do) {
       case 'open':
-        return gate.open(action.places);
+        return gate.open(name, action.places);
       case 'create':
-        await queues.create(action.queue, signal);
+        await queueClient.create(action.queue, signal);
         return;
-      case 'mirror':
-        return queueStates.write(action.state);
       case 'admit':
         await scanClient.patchStatus(action.scan, admittedStatus(action.scan, now), signal);
-        return;
+        return gate.admitted(name, organisationOf(action.scan));
       case 'explainWait':
-        await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.paused, now), signal);
+        await scanClient.patchStatus(action.scan, waitingStatus(action.scan, action.why, now), signal);
         return;
+      case 'mirrorLine':
+        return action.changed ? queueStates.writeLine(name, action.line) : undefined;
       case 'writeStatus':
-        await queues.patchStatus(action.queue, action.status, signal);
+        await queueClient.patchStatus(action.queue, action.status, signal);
         return;
       case 'measure':
-        metrics.queue(action.load);
+        return metrics.queue(name, queue === null && name !== DEFAULT_QUEUE ? 'missing' : 'exists', action.load);
+      case 'forget':
+        gate.forget(name);
+        metrics.queueGone(name);
+        if (line.mirrored !== null && line.mirrored.waiting > 0) await queueStates.writeLine(name, { waiting: 0, order: [] });
     }
   };
 }

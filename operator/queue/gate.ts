@@ -1,34 +1,80 @@
 /**
- * Admits a scan in the same write that queues it, if a place is free. The queue's plan opens the gate with the places that
- * it has left. The gate is closed while a plan is made, so that no place is assigned twice.
+ * Admits a scan in the same write that queues it, if its queue has a free place. The queue's plan opens the gate with the
+ * places that it has left. The gate is closed while a plan is made, so that no place is assigned twice. It also remembers
+ * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
  */
+import type { Clock } from '../runtime/clock.ts';
 import { hasPlace, takePlace, type Places } from './places.ts';
 
 export interface AdmissionGate {
   /** Takes a place. @returns false if none is free; the queue then admits the scan later. Call `settled` after the write */
-  take(uid: string, organisation: string): boolean;
+  take(queue: string, uid: string, organisation: string): boolean;
   /** The admission was written, or the write failed. */
-  settled(uid: string): void;
-  /** The organisations of scans whose admission is being written, by uid. Closes the gate until `open`. */
-  close(): ReadonlyMap<string, string>;
-  open(places: Places): void;
+  settled(queue: string, uid: string): void;
+  /** Closes the gate of a queue until `open`. */
+  close(queue: string): Admissions;
+  open(queue: string, places: Places): void;
+  /** The queue's plan has admitted a scan of this organisation. */
+  admitted(queue: string, organisation: string): void;
+  /** The queue does not exist any more, and no scan names it. */
+  forget(queue: string): void;
 }
 
-export function createAdmissionGate(): AdmissionGate {
-  const taken = new Map<string, string>();
-  let places: Places | null = null;
+export interface Admissions {
+  /** The organisations of scans whose admission is being written, by uid. */
+  taken: ReadonlyMap<string, string>;
+  /** The time of each organisation's last admission, in milliseconds since the epoch. */
+  lastAdmissions: ReadonlyMap<string, number>;
+}
+
+/** The number of organisations that are remembered per queue. A forgotten one counts by its scans that still exist. */
+const REMEMBERED_MAX = 4096;
+
+interface Desk {
+  taken: Map<string, string>;
+  lastAdmissions: Map<string, number>;
+  places: Places | null;
+}
+
+export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
+  const desks = new Map<string, Desk>();
+  /** The last time that was given out. No two admissions have the same one, so that their order counts. */
+  let last = 0;
+
+  function remember({ lastAdmissions }: Desk, organisation: string): void {
+    last = Math.max(clock.now(), last + 1);
+    lastAdmissions.delete(organisation);
+    lastAdmissions.set(organisation, last);
+    if (lastAdmissions.size > REMEMBERED_MAX) lastAdmissions.delete(lastAdmissions.keys().next().value!);
+  }
+
   return {
-    take(uid, organisation) {
-      if (places === null || !hasPlace(places, organisation)) return false;
-      takePlace(places, organisation, false);
-      taken.set(uid, organisation);
+    take(queue, uid, organisation) {
+      const desk = desks.get(queue);
+      if (desk?.places == null || !hasPlace(desk.places, organisation)) return false;
+      takePlace(desk.places, organisation, false);
+      desk.taken.set(uid, organisation);
+      remember(desk, organisation);
       return true;
     },
-    settled: (uid) => void taken.delete(uid),
-    close() {
-      places = null;
-      return new Map(taken);
+    settled: (queue, uid) => void desks.get(queue)?.taken.delete(uid),
+    close(queue) {
+      const desk = desks.get(queue);
+      if (desk === undefined) return { taken: new Map(), lastAdmissions: new Map() };
+      desk.places = null;
+      return { taken: new Map(desk.taken), lastAdmissions: new Map(desk.lastAdmissions) };
     },
-    open: (left) => void (places = left),
+    open(queue, places) {
+      const desk = desks.get(queue) ?? { taken: new Map(), lastAdmissions: new Map(), places };
+      desk.places = places;
+      desks.set(queue, desk);
+    },
+    admitted(queue, organisation) {
+      const desk = desks.get(queue);
+      if (desk !== undefined) remember(desk, organisation);
+    },
+    forget(queue) {
+      if (desks.get(queue)?.taken.size === 0) desks.delete(queue);
+    },
   };
 }

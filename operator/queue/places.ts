@@ -1,4 +1,5 @@
 /** The places of running scans: how many are taken, by whom, and whether an organisation may take another. */
+import type { ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
 
 export interface Limits {
   maxRunning: number;
@@ -7,7 +8,7 @@ export interface Limits {
   maxStartingPerOrganisation: number;
 }
 
-interface Counts {
+export interface Counts {
   running: number;
   /** The running scans whose pod has not started yet. */
   starting: number;
@@ -18,8 +19,22 @@ export interface Places extends Counts {
   readonly organisations: Map<string, Counts>;
 }
 
+/** The limits of a queue, without regard to a pause. */
+export function limitsOf(spec: ScanQueueSpec, defaultMaxRunning: number): Limits {
+  const { maxRunning = defaultMaxRunning, maxRunningPerOrganisation, maxStartingPerOrganisation } = spec;
+  return {
+    maxRunning,
+    maxRunningPerOrganisation: maxRunningPerOrganisation ?? maxRunning,
+    maxStartingPerOrganisation: maxStartingPerOrganisation ?? Math.ceil(maxRunning / 2),
+  };
+}
+
 export function noPlaces(limits: Limits): Places {
   return { limits, running: 0, starting: 0, organisations: new Map() };
+}
+
+export function runningOf({ organisations }: Places, organisation: string): number {
+  return organisations.get(organisation)?.running ?? 0;
 }
 
 export function hasPlace({ limits, running, organisations }: Places, organisation: string): boolean {
@@ -35,4 +50,9 @@ export function takePlace(places: Places, organisation: string, started: boolean
     counts.running += 1;
     if (!started) counts.starting += 1;
   }
+}
+
+/** Removes a running scan that has started. */
+export function returnPlace(places: Places, organisation: string): void {
+  for (const counts of [places, places.organisations.get(organisation)!]) counts.running -= 1;
 }

@@ -1,48 +1,57 @@
-/** Plans the queue's writes: a pure function from the scans and the ScanQueue to a list of actions. */
+/** Plans the writes of one queue: a pure function from its scans and its ScanQueue to a list of actions. */
 import { isDeepStrictEqual } from 'node:util';
-import { API_VERSION, DEFAULT_QUEUE, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
-import type { QueueState } from '../../stores/submissions/queue-state.ts';
-import { conditionOf, withConditions } from '../runtime/conditions.ts';
+import { API_VERSION, DEFAULT_QUEUE, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
+import { conditionOf } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
-import { QUEUE_PAUSED } from '../scan/policy/status.ts';
+import { queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
+import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
 import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';
-import { namespacesReadable, scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
-import type { Places } from './places.ts';
+import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
+import { limitsOf, type Places } from './places.ts';
+import { statusChange, type QueueStatus } from './status.ts';
+import { waitingOrder } from './waiting-order.ts';
 
 export interface QueueFacts {
+  name: string;
+  /** The namespace of the ScanQueues. */
+  namespace: string;
+  /** The scans that name this queue. */
   scans: readonly AccessibilityScan[];
-  /** Null if the cache holds no ScanQueue. */
+  /** Null if the cache holds no such ScanQueue. */
   queue: ScanQueue | null;
-  /** Whether the ScanQueue was paused when it last existed. Used only while it does not exist. */
+  /** Whether the default queue was paused when it last existed. Used only while it does not exist. */
   pausedBefore: boolean;
   /** The limit if the ScanQueue does not set `maxRunning`. */
   defaultMaxRunning: number;
   /** The organisations of scans whose admission is being written, by uid. */
   taken: ReadonlyMap<string, string>;
-  /** The last write of this operator to the read model; null before the first write. */
-  mirrored: { state: Omit<QueueState, 'updatedAt'>; at: Date } | null;
+  /** The time of the last admission of each organisation that this operator remembers. */
+  lastAdmissions: ReadonlyMap<string, number>;
+  /** What this operator last mirrored of the waiting scans, null if nothing, and when it last compared it. */
+  line: { mirrored: WaitingLine | null; at: Date | null };
   /** The time of this operator's last write of the ScanQueue's status. */
   statusAt: Date | null;
   /** The interval of plans without events, in milliseconds. */
   everyMs: number;
   unreadable: UnreadableNamespaces;
-  /** The namespace of the ScanQueue. */
-  namespace: string;
   now: Date;
 }
 
 export type QueueAction =
   /** Let scans that are being vetted take the places that are left. */
   | { do: 'open'; places: Places }
-  /** Create the ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
+  /** Create the default ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
   | { do: 'create'; queue: ScanQueue }
-  /** Write the state to the read model, where the API reads it. */
-  | { do: 'mirror'; state: Omit<QueueState, 'updatedAt'> }
   | { do: 'admit'; scan: AccessibilityScan }
   /** Write to the scan's status why it waits. */
-  | { do: 'explainWait'; scan: AccessibilityScan; paused: boolean }
-  | { do: 'writeStatus'; queue: ScanQueue; status: NonNullable<ScanQueue['status']> }
-  | { do: 'measure'; load: QueueLoad };
+  | { do: 'explainWait'; scan: AccessibilityScan; why: WaitReason }
+  /** Mirror the waiting scans, if they changed, to the read model, where the API reads their positions. */
+  | { do: 'mirrorLine'; line: WaitingLine; changed: boolean }
+  | { do: 'writeStatus'; queue: ScanQueue; status: QueueStatus }
+  | { do: 'measure'; load: QueueLoad }
+  /** The queue does not exist and no scan names it. */
+  | { do: 'forget' };
 
 /** The minimum time between two writes of the ScanQueue's status, however many scans come and go. */
 const STATUS_EVERY_MS = 1_000;
@@ -50,28 +59,35 @@ const STATUS_EVERY_MS = 1_000;
 const EXPLANATIONS_MAX = 50;
 /** The delay before the remaining explanations. */
 const MORE_AFTER_MS = 200;
+/** The minimum time between two simulations of the waiting order. */
+const LINE_EVERY_MS = 5_000;
+/** The number of positions that the API can show per queue. */
+const POSITIONS_MAX = 1_000;
 
 export function planQueue(facts: QueueFacts): Plan<QueueAction> {
-  const { queue, now, everyMs } = facts;
-  const current = queue ?? newQueue(facts);
-  const decision = decideAdmission(scansInReach(facts.scans, facts.unreadable, now), current, facts.defaultMaxRunning, now, facts.taken);
+  const { name, queue, now, everyMs, scans } = facts;
+  if (queue === null && name !== DEFAULT_QUEUE && scans.length === 0) return { actions: [{ do: 'forget' }], wakeAfterMs: null };
+  const current = queue ?? (name === DEFAULT_QUEUE ? newQueue(facts) : null);
+  const decision = decideAdmission({ ...facts, scans: scansInReach(scans, facts.unreadable, now), queue: current });
   const actions: QueueAction[] = [{ do: 'open', places: decision.places }];
   const wakes = [everyMs];
-  if (queue === null) actions.push({ do: 'create', queue: current });
-  // First, so that the API sees a pause even if a later action fails.
-  if (mirrorIsDue(facts, decision)) actions.push({ do: 'mirror', state: { paused: decision.paused, live: decision.live } });
+  if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
-  const { paused } = decision;
-  const unexplained = decision.waiting.filter((scan) => isPauseExplained(scan) !== paused);
-  for (const scan of unexplained.slice(0, EXPLANATIONS_MAX)) actions.push({ do: 'explainWait', scan, paused });
+  const unexplained = unexplainedWaits(decision, whyWaiting(current, facts));
+  actions.push(...unexplained.slice(0, EXPLANATIONS_MAX));
   if (unexplained.length > EXPLANATIONS_MAX) wakes.push(MORE_AFTER_MS);
   const status = queue && statusChange(queue, decision, facts);
   if (queue !== null && status !== null) {
-    const left = facts.statusAt === null ? 0 : facts.statusAt.getTime() + STATUS_EVERY_MS - now.getTime();
+    const left = dueIn(facts.statusAt, STATUS_EVERY_MS, now);
     if (left > 0) wakes.push(left);
     else actions.push({ do: 'writeStatus', queue, status });
   }
   actions.push({ do: 'measure', load: decision });
+  if (facts.line.mirrored?.waiting !== 0 || (current !== null && decision.queued > 0)) {
+    const left = dueIn(facts.line.at, LINE_EVERY_MS, now);
+    if (left > 0) wakes.push(left);
+    else actions.push(mirrorLine(decision, current, facts));
+  }
   return { actions, wakeAfterMs: Math.min(...wakes) };
 }
 
@@ -79,33 +95,30 @@ function newQueue({ namespace, pausedBefore }: QueueFacts): ScanQueue {
   return { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name: DEFAULT_QUEUE, namespace }, spec: { paused: pausedBefore } };
 }
 
-function mirrorIsDue({ mirrored, now, everyMs }: QueueFacts, { paused, live }: QueueDecision): boolean {
-  if (mirrored === null || mirrored.state.paused !== paused || mirrored.state.live !== live) return true;
-  // The API rejects an outdated state.
-  return now.getTime() - mirrored.at.getTime() >= everyMs;
+function whyWaiting(queue: ScanQueue | null, { name, namespace }: QueueFacts): WaitReason {
+  if (queue === null) return queueNotFound(name, namespace);
+  return queue.spec.paused === true ? QUEUE_PAUSED : QUEUED;
 }
 
-/** A waiting scan's status names a pause, but not its position: each scan that leaves would change all of them. */
-function isPauseExplained(scan: AccessibilityScan): boolean {
-  return conditionOf(scan.status?.conditions, 'Admitted')?.reason === QUEUE_PAUSED.reason;
+/** A waiting scan's status has the reason, but not its position: each scan that leaves would change all of them. */
+function unexplainedWaits({ lines }: QueueDecision, why: WaitReason): Extract<QueueAction, { do: 'explainWait' }>[] {
+  const stated = (scan: AccessibilityScan) => conditionOf(scan.status?.conditions, 'Admitted')?.reason;
+  return [...lines.values()]
+    .flatMap((line) => line.rest().filter((scan) => stated(scan) !== why.reason))
+    .map((scan) => ({ do: 'explainWait', scan, why }));
 }
 
-/** Returns the status to write, or null if the current one is recent enough. */
-function statusChange(
-  queue: ScanQueue,
-  load: QueueLoad,
-  { everyMs, unreadable, now }: QueueFacts,
-): NonNullable<ScanQueue['status']> | null {
-  const { queued, running, oldestWaitSeconds } = load;
-  const current = queue.status;
-  const conditions = withConditions(queue, [namespacesReadable(unreadable)], now);
-  const status = { queued, running, oldestWaitSeconds, observedGeneration: queue.metadata.generation, conditions };
-  const same =
-    current?.queued === queued &&
-    current.running === running &&
-    current.observedGeneration === status.observedGeneration &&
-    isDeepStrictEqual(current.conditions, conditions);
-  // The waiting time always grows. If nothing else changes, it is written once per interval.
-  const waitIsRecent = Math.abs((current?.oldestWaitSeconds ?? 0) - oldestWaitSeconds) * 1000 < everyMs;
-  return same && waitIsRecent ? null : status;
+/** Without a ScanQueue nothing is known about the order. Consumes the lines. */
+function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: ScanQueue | null, facts: QueueFacts): QueueAction {
+  let line: WaitingLine = { waiting: 0, order: [] };
+  if (queue !== null && queued > 0) {
+    const limits = limitsOf(queue.spec, facts.defaultMaxRunning);
+    const order = waitingOrder({ lines, places, shares, limits, now: facts.now, max: POSITIONS_MAX });
+    line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)) };
+  }
+  return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };
+}
+
+function dueIn(last: Date | null, everyMs: number, now: Date): number {
+  return last === null ? 0 : last.getTime() + everyMs - now.getTime();
 }

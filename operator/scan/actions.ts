@@ -1,5 +1,5 @@
 /** Executes the actions of a plan in order. Each action is idempotent, because the operator may crash at any point. */
-import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { SETTLE_FINALIZER, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
 import type { Recorder } from '../runtime/recorder.ts';
@@ -126,7 +126,8 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
       if (isLeaving(scanClient, scan)) return scan;
       const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
       const uid = scan.metadata.uid!;
-      const admitted = gate.take(uid, organisation);
+      const queue = queueOf(scan);
+      const admitted = gate.take(queue, uid, organisation);
       try {
         return await scanClient.patchStatus(
           scan,
@@ -134,7 +135,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
           signal,
         );
       } finally {
-        gate.settled(uid);
+        gate.settled(queue, uid);
       }
     },
     async launch(_, step) {

@@ -1,5 +1,5 @@
 /** Reads and writes the scans of the cluster, with reads from a cache that includes own writes. */
-import { classOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { classOf, queueOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Manager } from '../runtime/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCANS, controllerUids } from './kube-types.ts';
@@ -14,18 +14,23 @@ export interface ScanClientDeps {
   operatorClass: string;
 }
 
-/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID and by the uid of the owner. */
+/** Watches the scans of the operator's class in the installation's namespaces, indexed by scan ID, queue, and the uid of the owner. */
 export function watchScans({ manager, apiNamespace, watchNamespaces, operatorClass }: ScanClientDeps): ScanClient {
   return manager.watchResource<AccessibilityScan>({
     resource: SCANS,
     namespaces: watchNamespaces,
     // Here and not with a field selector, which Kubernetes supports for custom resources only from 1.31.
     accepts: (scan) => classOf(scan) === operatorClass,
-    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], owner: controllerUids },
+    indexes: { id: (scan) => [scanIdOf(scan, apiNamespace)], queue: (scan) => [queueOf(scan)], owner: controllerUids },
   });
 }
 
 /** Returns the scan with this ID from the cache. */
 export function scanById(client: Pick<ScanClient, 'byIndex'>, scanId: string): AccessibilityScan | undefined {
   return client.byIndex('id', scanId)[0];
+}
+
+/** Returns the scans that name this queue, ended ones included. */
+export function scansOfQueue(client: Pick<ScanClient, 'byIndex'>, queue: string): AccessibilityScan[] {
+  return client.byIndex('queue', queue);
 }

@@ -16,6 +16,8 @@ export interface ScanRow {
   /** `api`: submitted over HTTP, so the API created the resource; `manifest`: applied with kubectl or GitOps. */
   origin: 'api' | 'manifest';
   resource: { namespace: string; name: string };
+  /** The name of its ScanQueue. Absent: the default one, which submissions over HTTP use. */
+  queue?: string;
   /** Whether the scan will run. Decided once, from `pending`, by `Scans.accept` or `Scans.abandon`. */
   submission: Submission;
   options: ScanOptions;

@@ -7,6 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  API_VERSION,
+  DEFAULT_QUEUE,
   resourceNameOf,
   type AccessibilityScan,
   type AccessibilityScanSpec,
@@ -75,8 +77,11 @@ export interface OperatorContext {
   apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
   /** Controls a scan that the test has created. Its pod must match no node (`NOWHERE`). */
   simulate(created: AccessibilityScan): Scan;
-  setQueue(spec: ScanQueue['spec']): Promise<void>;
-  queue(): Promise<ScanQueue | null>;
+  /** Patches a ScanQueue when it exists. @param name default: the default queue, which the operator creates */
+  setQueue(spec: ScanQueue['spec'], name?: string): Promise<void>;
+  createQueue(name: string, spec?: ScanQueue['spec']): Promise<ScanQueue>;
+  deleteQueue(name?: string): Promise<void>;
+  queue(name?: string): Promise<ScanQueue | null>;
   grant(pages: number): Promise<void>;
   held(): Promise<number>;
   spent(): Promise<number>;
@@ -252,11 +257,18 @@ export async function openContext(): Promise<OperatorContext> {
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
     simulate: (created) => simulateScan(simulation, created),
-    async setQueue(spec) {
-      await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'));
-      await connection.request('PATCH', connection.path(QUEUES, namespace, 'default'), { contentType: MERGE, body: { spec } });
+    async setQueue(spec, name = DEFAULT_QUEUE) {
+      await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, name));
+      await connection.request('PATCH', connection.path(QUEUES, namespace, name), { contentType: MERGE, body: { spec } });
     },
-    queue: () => getIfThere<ScanQueue>(connection, QUEUES, namespace, 'default'),
+    createQueue: (name, spec = {}) =>
+      connection.request<ScanQueue>('POST', connection.path(QUEUES, namespace), {
+        body: { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name, namespace }, spec },
+      }),
+    async deleteQueue(name = DEFAULT_QUEUE) {
+      await connection.request('DELETE', connection.path(QUEUES, namespace, name));
+    },
+    queue: (name = DEFAULT_QUEUE) => getIfThere<ScanQueue>(connection, QUEUES, namespace, name),
     grant: async (pages) => void (await stores.credits.grant(ORGANISATION, randomUUID(), pages)),
     held: async () => (await stores.credits.balance(ORGANISATION)).held,
     spent: async () => (await stores.credits.balance(ORGANISATION)).spent,

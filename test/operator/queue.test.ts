@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { GROUP, QUEUES_PLURAL, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 import { logWrites, writesOf } from './request-log.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
-const QUEUES = { group: GROUP, version: VERSION, plural: QUEUES_PLURAL };
 
 describe('operator: the queue', function () {
   this.timeout(240_000);
@@ -45,7 +44,7 @@ describe('operator: the queue', function () {
       const { status } = (await context.queue())!;
       return status?.queued === 1 && status.running === 1;
     });
-    expect((await context.stores.queueStates.read()).live).to.equal(2);
+    await until('both scans are counted', async () => (await context.stores.queueStates.read()).live === 2);
     // Running scans continue.
     await runs.startPod(await runs.pod());
     await runs.reaches('crawling', ({ status }) => status?.phase === 'crawling');
@@ -57,7 +56,6 @@ describe('operator: the queue', function () {
   });
 
   it('stays paused when it is deleted, also while no operator runs', async () => {
-    const remove = () => context.connection.request('DELETE', context.connection.path(QUEUES, context.namespace, 'default'));
     const recreated = async (uid: string) => {
       const queue = await context.queue();
       return queue !== null && queue.metadata.uid !== uid ? queue : null;
@@ -68,27 +66,17 @@ describe('operator: the queue', function () {
     const scan = await context.submit();
     await waits(scan, /queue is paused/);
     const first = (await context.queue())!;
-    await remove();
+    await context.deleteQueue();
     const second = await until('the queue exists again', () => recreated(first.metadata.uid!));
     expect(second.spec.paused).to.equal(true);
     await operator.stop();
-    await remove();
+    await context.deleteQueue();
     context.start();
     const third = await until('the queue exists again', () => recreated(second.metadata.uid!));
     expect(third.spec.paused).to.equal(true);
     expect(statusOf((await scan.read())!, 'Admitted')).to.equal('False');
     await context.setQueue({ paused: false });
     await admitted(scan);
-  });
-
-  it('refuses a second queue, which nothing would use', async () => {
-    const { connection, namespace } = context;
-    const body = { apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata: { name: 'other', namespace }, spec: {} };
-    const error = await connection.request('POST', connection.path(QUEUES, namespace), { body }).catch((reason: unknown) => reason);
-    expect(error)
-      .to.be.an('error')
-      .with.property('message')
-      .that.matches(/the name must be default/);
   });
 
   it('admits scans in order up to maxRunning and writes nothing to the others meanwhile', async () => {

@@ -1,5 +1,6 @@
 /** Checks a new scan: the organisation to charge, permission to run, and credits. Every step is idempotent. */
 import {
+  queueOf,
   ORGANISATION_LABEL,
   SCAN_ID_ANNOTATION,
   SETTLE_FINALIZER,
@@ -159,6 +160,7 @@ function newRow(scan: AccessibilityScan, scanId: string, organisation: string): 
     organisation,
     origin: 'manifest',
     resource: { namespace: scan.metadata.namespace!, name: scan.metadata.name },
+    queue: queueOf(scan),
     submission: 'accepted',
     options,
     pagesRequested: options.maxPages,

@@ -168,6 +168,14 @@ export function tooManyLiveScans(organisation: string, allowed: number): WaitRea
   };
 }
 
+/** The name of the scan's queue is misspelt, or the ScanQueue is not created yet. */
+export function queueNotFound(queue: string, namespace: string): WaitReason {
+  return {
+    reason: 'QueueNotFound',
+    message: `There is no ScanQueue ${queue} in namespace ${namespace}; the scan waits until it is created. To use another queue, apply another scan.`,
+  };
+}
+
 export function targetRefused(message: string): EndReason {
   return failed('TargetRefused', `${message} ${NOT_CHARGED}`);
 }

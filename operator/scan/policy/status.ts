@@ -21,8 +21,8 @@ export function hasEnded(scan: AccessibilityScan): boolean {
 }
 
 /** Why a scan waits. The position is not stated: each scan that leaves the queue would change the status of all behind it. */
-const QUEUED = { reason: 'Queued', message: 'Waiting in the queue.' };
-export const QUEUE_PAUSED = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
+export const QUEUED: WaitReason = { reason: 'Queued', message: 'Waiting in the queue.' };
+export const QUEUE_PAUSED: WaitReason = { reason: 'QueuePaused', message: 'The queue is paused; the scan waits until it is resumed.' };
 
 const waitingUpdates = (why: WaitReason): ConditionUpdate[] => [{ type: 'Admitted', status: 'False', ...why }, ...liveUpdates(why)];
 const ADMITTED_UPDATES: readonly ConditionUpdate[] = [
@@ -59,9 +59,8 @@ export function heldBackStatus(scan: AccessibilityScan, why: WaitReason, now: Da
   return { observedGeneration: scan.metadata.generation, message: why.message, conditions: scanConditions(scan, waitingUpdates(why), now) };
 }
 
-/** The status of a waiting scan after the queue was paused or resumed. */
-export function waitingStatus(scan: AccessibilityScan, paused: boolean, now: Date): StatusPatch {
-  const why = paused ? QUEUE_PAUSED : QUEUED;
+/** The status of a waiting scan after the reason why it waits has changed, as when its queue was paused. */
+export function waitingStatus(scan: AccessibilityScan, why: WaitReason, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
     message: why.message,

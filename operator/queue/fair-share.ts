@@ -1,0 +1,53 @@
+/** Decides which organisation gets the next free place. Pure. */
+import { byCreation, type Line } from './line.ts';
+import { hasPlace, runningOf, type Places } from './places.ts';
+
+/** The weight of organisations that a ScanQueue does not list. */
+const DEFAULT_WEIGHT = 1;
+
+export interface Shares {
+  /** The weights that differ from `DEFAULT_WEIGHT`, by organisation. */
+  weights: Readonly<Record<string, number>>;
+  /** The time of each organisation's last admission, in milliseconds since the epoch. An absent one was never admitted. */
+  lastAdmissions: ReadonlyMap<string, number>;
+}
+
+interface Contender {
+  organisation: string;
+  line: Line;
+  running: number;
+  weight: number;
+  lastAdmission: number;
+}
+
+/** Returns the organisation whose scan takes the next place, or null if none may take one. */
+export function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
+  if (places.running >= places.limits.maxRunning) return null;
+  let next: Contender | null = null;
+  for (const [organisation, line] of lines) {
+    if (line.length === 0 || !hasPlace(places, organisation)) continue;
+    const contender = {
+      organisation,
+      line,
+      running: runningOf(places, organisation),
+      weight: weightOf(weights, organisation),
+      lastAdmission: lastAdmissions.get(organisation) ?? 0,
+    };
+    if (next === null || byShare(contender, next) < 0) next = contender;
+  }
+  return next?.organisation ?? null;
+}
+
+/** An organisation's ID may be the name of a property that every object has. */
+function weightOf(weights: Readonly<Record<string, number>>, organisation: string): number {
+  return Object.hasOwn(weights, organisation) ? weights[organisation]! : DEFAULT_WEIGHT;
+}
+
+/**
+ * The organisation with the fewest running scans for its weight comes first, then the one whose last admission is the longest
+ * ago, so that a long line does not take every place of a small queue, then the one whose next scan is the oldest. Priorities
+ * have no say: an author could overtake others by writing a number.
+ */
+function byShare(a: Contender, b: Contender): number {
+  return a.running * b.weight - b.running * a.weight || a.lastAdmission - b.lastAdmission || byCreation(a.line.head(), b.line.head());
+}

@@ -1,0 +1,46 @@
+/** Where a scan stands in its queue. Pure. */
+import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { conditionOf } from '../runtime/conditions.ts';
+import { isAdmitted } from '../scan/kube-types.ts';
+import { TOO_MANY_LIVE_SCANS } from '../scan/policy/condition-reasons.ts';
+import { hasEnded } from '../scan/policy/status.ts';
+
+/** Returns the organisation that the operator has determined. Labels do not count, because authors can write them. */
+export function organisationOf(scan: AccessibilityScan): string {
+  return scan.status?.organisation ?? '';
+}
+
+/** A scan waits if it was vetted, is not admitted, and is not being canceled or deleted. */
+export function isWaiting(scan: AccessibilityScan): boolean {
+  const ending = scan.spec.cancel === true || scan.metadata.deletionTimestamp !== undefined;
+  return scan.status?.phase !== undefined && !hasEnded(scan) && !isAdmitted(scan) && !ending;
+}
+
+/** A scan that waits without credits takes no one's place: one organisation with many manifests must not fill the installation. */
+function isHeldBack(scan: AccessibilityScan): boolean {
+  return scan.status?.phase === undefined && conditionOf(scan.status?.conditions, 'Admitted')?.reason === TOO_MANY_LIVE_SCANS;
+}
+
+/**
+ * Returns whether a scan counts against the installation's limit of live scans: it has not ended, whether it was vetted or
+ * not, and does not wait for its organisation's share. A deleted scan is settled without a last status; afterwards only
+ * foreign finalizers keep it.
+ */
+export function isLive(scan: AccessibilityScan): boolean {
+  const settled = scan.metadata.deletionTimestamp !== undefined && !scan.metadata.finalizers?.includes(SETTLE_FINALIZER);
+  return !hasEnded(scan) && !settled && !isHeldBack(scan);
+}
+
+type Standing = 'none' | 'live' | 'waiting' | 'starting' | 'running';
+
+function standingOf(scan: AccessibilityScan): Standing {
+  if (!isLive(scan)) return 'none';
+  if (isAdmitted(scan)) return scan.status?.startTime === undefined ? 'starting' : 'running';
+  return isWaiting(scan) ? 'waiting' : 'live';
+}
+
+/** Returns whether a change of a scan can change what its queue decides. Progress, which changes most often, cannot. */
+export function isMoved(scan: AccessibilityScan, previous: AccessibilityScan | undefined): boolean {
+  if (previous === undefined || previous === scan) return true;
+  return standingOf(scan) !== standingOf(previous) || organisationOf(scan) !== organisationOf(previous);
+}

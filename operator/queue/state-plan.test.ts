@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { ago, condition, NOW, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
+import { planState, type StateFacts } from './state-plan.ts';
+
+const facts = (more: Partial<StateFacts> = {}): StateFacts => ({
+  paused: false,
+  scans: [],
+  unreadable: new Map(),
+  mirrored: null,
+  everyMs: 10_000,
+  now: NOW,
+  ...more,
+});
+const named = (name: string, more: object = {}) => ({ metadata: { name, uid: name, ...more } });
+const SCANS = [
+  scanWith({ phase: 'crawling', conditions: [condition('Admitted', 'True', 'Admitted')] }, named('runs')),
+  scanWith({ phase: 'queued', conditions: [condition('Admitted', 'False', 'Queued')] }, { ...named('waits'), spec: { queue: 'nightly' } }),
+  scanWith(undefined, named('fresh')),
+  scanWith({ phase: 'done' }, named('ended')),
+  scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, named('held back')),
+  scanWith({ phase: 'crawling' }, named('settled', { deletionTimestamp: ago(1), finalizers: ['example.com/keep'] })),
+];
+
+describe('the state for submissions', () => {
+  it('counts the live scans of all queues, without those that ended, were settled, or wait without credits', () => {
+    expect(planState(facts({ scans: SCANS })).actions).to.deep.equal([
+      { do: 'mirror', state: { paused: false, live: 3 } },
+      { do: 'measure', live: 3 },
+    ]);
+  });
+
+  it('is written if it has changed, else once per interval', () => {
+    const mirrored = { state: { paused: false, live: 3 }, at: secondsAgo(9) };
+    expect(planState(facts({ scans: SCANS, mirrored })).actions).to.deep.equal([{ do: 'measure', live: 3 }]);
+    expect(planState(facts({ scans: SCANS, mirrored, paused: true })).actions[0]).to.deep.equal({
+      do: 'mirror',
+      state: { paused: true, live: 3 },
+    });
+    expect(planState(facts({ scans: SCANS, mirrored: { ...mirrored, at: secondsAgo(10) } })).actions[0]).to.have.property('do', 'mirror');
+  });
+
+  it('is not counted again within a second', () => {
+    const mirrored = { state: { paused: false, live: 3 }, at: secondsAgo(0.4) };
+    expect(planState(facts({ scans: null, mirrored }))).to.deep.equal({ actions: [], wakeAfterMs: 600 });
+  });
+});

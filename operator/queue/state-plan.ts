@@ -1,0 +1,39 @@
+/** Plans what the API must know before it accepts a submission: whether the default queue is paused, and how many scans are live. */
+import { isDeepStrictEqual } from 'node:util';
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { QueueState } from '../../stores/submissions/queue-state.ts';
+import type { Plan } from '../runtime/planned-reconcile.ts';
+import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
+import { isLive } from './standing.ts';
+
+type State = Omit<QueueState, 'updatedAt'>;
+
+export interface StateFacts {
+  /** Whether the default queue is paused. */
+  paused: boolean;
+  /** The scans of all queues. Null if the last state is so recent that only a pause is news. */
+  scans: readonly AccessibilityScan[] | null;
+  unreadable: UnreadableNamespaces;
+  /** The last write of this operator; null before the first. */
+  mirrored: { state: State; at: Date } | null;
+  /** The API rejects a state that is older than a few of these intervals, in milliseconds. */
+  everyMs: number;
+  now: Date;
+}
+
+export type StateAction = { do: 'mirror'; state: State } | { do: 'measure'; live: number };
+
+/** The minimum time between two counts of the live scans, however many scans come and go. */
+export const COUNT_EVERY_MS = 1_000;
+
+export function planState({ paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
+  const sinceMs = mirrored === null ? Number.POSITIVE_INFINITY : now.getTime() - mirrored.at.getTime();
+  if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, COUNT_EVERY_MS - sinceMs) };
+  const live = scansInReach(scans, unreadable, now).filter(isLive).length;
+  const state = { paused, live };
+  const same = isDeepStrictEqual(state, mirrored?.state) && sinceMs < everyMs;
+  const actions: StateAction[] = [{ do: 'measure', live }];
+  // First, so that the API sees a pause even if the other action fails.
+  if (!same) actions.unshift({ do: 'mirror', state });
+  return { actions, wakeAfterMs: everyMs };
+}

@@ -1,0 +1,43 @@
+/** The status of a ScanQueue. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { withConditions } from '../runtime/conditions.ts';
+import type { QueueLoad } from './admission.ts';
+import { namespacesReadable, type UnreadableNamespaces } from './out-of-reach.ts';
+
+export type QueueStatus = NonNullable<ScanQueue['status']>;
+
+/** The number of organisations in the status, so that its size is bounded. `maxItems` in the custom resource definition. */
+export const ORGANISATIONS_MAX = 20;
+
+/** Returns the status to write, or null if the current one is recent enough. */
+export function statusChange(
+  queue: ScanQueue,
+  load: QueueLoad,
+  { everyMs, unreadable, now }: { everyMs: number; unreadable: UnreadableNamespaces; now: Date },
+): QueueStatus | null {
+  const { queued, running, starting, oldestWaitSeconds } = load;
+  const status: QueueStatus = {
+    queued,
+    running,
+    starting,
+    oldestWaitSeconds,
+    organisations: busiest(load),
+    observedGeneration: queue.metadata.generation,
+    conditions: withConditions(queue, [namespacesReadable(unreadable)], now),
+  };
+  const { oldestWaitSeconds: written = 0, ...current } = queue.status ?? {};
+  const { oldestWaitSeconds: _, ...wanted } = status;
+  // The waiting time always grows. If nothing else changes, it is written once per interval.
+  const waitIsRecent = Math.abs(written - oldestWaitSeconds) * 1000 < everyMs;
+  return isDeepStrictEqual(current, wanted) && waitIsRecent ? null : status;
+}
+
+/** The organisations with the most waiting scans, then the most running ones. */
+function busiest({ organisations }: QueueLoad): QueueStatus['organisations'] {
+  return [...organisations]
+    .filter(([name]) => name !== '')
+    .toSorted(([one, a], [other, b]) => b.queued - a.queued || b.running - a.running || (one < other ? -1 : 1))
+    .slice(0, ORGANISATIONS_MAX)
+    .map(([name, { queued, running, starting }]) => ({ name, queued, running, starting }));
+}

@@ -1,0 +1,60 @@
+/** The order in which waiting scans will be admitted, for the positions that the API shows. Pure. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { nextOrganisation, type Shares } from './fair-share.ts';
+import type { Line } from './line.ts';
+import { noPlaces, returnPlace, takePlace, type Limits, type Places } from './places.ts';
+
+export interface WaitingFacts {
+  /** The waiting scans. They are consumed. */
+  lines: ReadonlyMap<string, Line>;
+  places: Places;
+  shares: Shares;
+  /** The queue's limits. A paused queue is simulated as if it were resumed. */
+  limits: Limits;
+  now: Date;
+  /** The number of scans to return at most. */
+  max: number;
+}
+
+/**
+ * Simulates admissions: scans start at once, and whenever no scan may be admitted, the one that was admitted first ends.
+ * Scans that run now are taken to end evenly between organisations, because their remaining time is unknown.
+ */
+export function waitingOrder({ lines, places, shares, limits, now, max }: WaitingFacts): AccessibilityScan[] {
+  const running = started(places, limits);
+  const ending = interleave(places);
+  const lastAdmissions = new Map(shares.lastAdmissions);
+  // Later than each real admission, so that the order of simulated ones counts.
+  let time = Math.max(now.getTime(), ...lastAdmissions.values());
+  const order: AccessibilityScan[] = [];
+  for (let ended = 0; order.length < max;) {
+    const organisation = nextOrganisation(lines, running, { ...shares, lastAdmissions });
+    if (organisation !== null) {
+      order.push(lines.get(organisation)!.take());
+      takePlace(running, organisation, true);
+      ending.push(organisation);
+      lastAdmissions.set(organisation, (time += 1));
+    } else if (ended < ending.length) {
+      returnPlace(running, ending[ended]!);
+      ended += 1;
+    } else return order;
+  }
+  return order;
+}
+
+/** The places if every running scan had started: the limit of starting scans delays scans and does not reorder them for long. */
+function started({ organisations }: Places, limits: Limits): Places {
+  const places = noPlaces(limits);
+  for (const [organisation, { running }] of organisations)
+    for (let count = 0; count < running; count += 1) takePlace(places, organisation, true);
+  return places;
+}
+
+/** Each running scan as its organisation, in turns. */
+function interleave({ organisations }: Places): string[] {
+  const turns: string[] = [];
+  const most = Math.max(0, ...[...organisations.values()].map(({ running }) => running));
+  for (let turn = 0; turn < most; turn += 1)
+    for (const [organisation, { running }] of organisations) if (running > turn) turns.push(organisation);
+  return turns;
+}

@@ -1,0 +1,141 @@
+import { expect } from 'chai';
+import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
+import { ORGANISATION, openContext, reasonOf, statusOf, until, type OperatorContext, type Scan } from './context.ts';
+
+const OTHER = 'bolt';
+
+describe('operator: several queues', function () {
+  this.timeout(240_000);
+  let context: OperatorContext;
+  beforeEach(async () => {
+    context = await openContext();
+    await context.grant(1000);
+  });
+  afterEach(() => context.close());
+
+  const admitted = (scan: Scan) => scan.reaches('admitted', (read) => statusOf(read, 'Admitted') === 'True');
+  const waits = (scan: Scan, reason: string) => scan.reaches(`waiting: ${reason}`, (read) => reasonOf(read, 'Admitted') === reason);
+  const refusal = async (request: Promise<unknown>): Promise<string> =>
+    request.then(
+      () => 'accepted',
+      (error: unknown) => String(error),
+    );
+  const isAdmitted = async (scan: Scan) => statusOf((await scan.read())!, 'Admitted') === 'True';
+
+  it('have places and a pause of their own', async () => {
+    await context.createQueue('nightly', { paused: true });
+    context.start({ maxRunning: 1 });
+    const [first, second] = [await context.submit(), await context.apply(context.team, { queue: 'nightly' })];
+    await admitted(first);
+    const waiting = await waits(second, 'QueuePaused');
+    expect(waiting.status?.message).to.match(/queue is paused/);
+    await until('both scans are counted, and submissions are not paused', async () => {
+      const { paused, live } = await context.stores.queueStates.read();
+      return !paused && live === 2;
+    });
+    await until('the status of both queues is written', async () => {
+      const [one, other] = [(await context.queue())?.status, (await context.queue('nightly'))?.status];
+      return one?.queued === 0 && one.running === 1 && other?.queued === 1 && other.running === 0 ? true : null;
+    });
+    expect((await context.queue('nightly'))!.status?.organisations).to.deep.equal([
+      { name: ORGANISATION, queued: 1, running: 0, starting: 0 },
+    ]);
+    await context.setQueue({ paused: true });
+    await context.setQueue({ paused: false }, 'nightly');
+    // Its own place: the only one of the default queue is taken.
+    await admitted(second);
+    await until('submissions are paused', async () => (await context.stores.queueStates.read()).paused);
+    expect(statusOf((await first.read())!, 'Admitted')).to.equal('True');
+  });
+
+  it('let a scan of an unknown queue wait until the queue is created', async () => {
+    context.start();
+    const scan = await context.apply(context.team, { queue: 'nightly' });
+    const waiting = await waits(scan, 'QueueNotFound');
+    expect(statusOf(waiting, 'Admitted')).to.equal('False');
+    expect(waiting.status).to.include({
+      phase: 'queued',
+      message: `There is no ScanQueue nightly in namespace ${context.namespace}; the scan waits until it is created. To use another queue, apply another scan.`,
+    });
+    expect((await scan.row())?.queue).to.equal('nightly');
+    const other = await context.submit();
+    await admitted(other);
+    await context.createQueue('nightly');
+    const started = await admitted(scan);
+    expect(started.status?.message).to.equal(undefined);
+    await scan.pod();
+  });
+
+  it('let running scans of a deleted queue continue, and the others wait for its return', async () => {
+    await context.createQueue('nightly', { maxRunning: 1 });
+    context.start();
+    const runs = await context.apply(context.team, { queue: 'nightly' });
+    await admitted(runs);
+    const scan = await context.apply(context.team, { queue: 'nightly' });
+    await waits(scan, 'Queued');
+    await context.deleteQueue('nightly');
+    await waits(scan, 'QueueNotFound');
+    await runs.startPod(await runs.pod());
+    await runs.reaches('crawling', ({ status }) => status?.phase === 'crawling');
+    await context.createQueue('nightly', { maxRunning: 2, maxStartingPerOrganisation: 2 });
+    await admitted(scan);
+  });
+
+  it('share their places by the weights of the organisations', async () => {
+    const { stores } = context;
+    await stores.organisations.add({ id: OTHER, displayName: 'Bolt', plan: 'test', namespaces: [context.strangers] });
+    await stores.credits.open(OTHER);
+    await stores.credits.grant(OTHER, 'grant', 1000);
+    const spec = { paused: true, maxRunning: 4, maxStartingPerOrganisation: 4, weights: { [OTHER]: 3 } };
+    await context.createQueue('nightly', spec);
+    context.start();
+    const apply = (namespace: string) =>
+      Promise.all(Array.from({ length: 4 }, () => context.apply(namespace, { queue: 'nightly', maxPages: 1 })));
+    const [acme, bolt] = [await apply(context.team), await apply(context.strangers)];
+    for (const scan of [...acme, ...bolt]) await waits(scan, 'QueuePaused');
+    await context.setQueue({ paused: false }, 'nightly');
+    const count = async (scans: Scan[]) => (await Promise.all(scans.map(isAdmitted))).filter(Boolean).length;
+    await until('four scans run', async () => (await count([...acme, ...bolt])) === 4);
+    expect([await count(acme), await count(bolt)]).to.deep.equal([1, 3]);
+  });
+
+  it('admit the scans of an organisation by priority and mirror this order for the API', async () => {
+    await context.createQueue('nightly', { paused: true, maxRunning: 1 });
+    context.start();
+    const priorities = [0, -7, 1000];
+    const scans = await Promise.all(priorities.map((priority) => context.apply(context.team, { queue: 'nightly', priority })));
+    const [normal, low, high] = scans as [Scan, Scan, Scan];
+    const order = async () => (await context.stores.queueStates.readLine('nightly'))?.order ?? [];
+    await until('the order is mirrored', async () => (await order()).length === 3);
+    expect(await order()).to.deep.equal([high.id, normal.id, low.id]);
+    await context.setQueue({ paused: false }, 'nightly');
+    await admitted(high);
+    expect([await isAdmitted(normal), await isAdmitted(low)]).to.deep.equal([false, false]);
+    await high.patch({ spec: { cancel: true } });
+    await admitted(normal);
+    await normal.patch({ spec: { cancel: true } });
+    await admitted(low);
+    await until('no scan waits', async () => (await context.stores.queueStates.readLine('nightly')) === null);
+  });
+
+  it('cannot be changed for a scan, nor its priority, and have bounds', async () => {
+    const scan = await context.apply(context.team, { queue: 'nightly', priority: 3 });
+    expect((await scan.read())!.spec).to.include({ queue: 'nightly', priority: 3 });
+    const byDefault = await context.apply(context.team);
+    expect((await byDefault.read())!.spec).to.include({ queue: 'default', priority: 0 });
+    expect(await refusal(scan.patch({ spec: { queue: 'default' } }))).to.match(/queue cannot be changed; apply another AccessibilityScan/);
+    expect(await refusal(scan.patch({ spec: { priority: 4 } }))).to.match(/priority cannot be changed; apply another AccessibilityScan/);
+    const refused: [Partial<AccessibilityScanSpec>, RegExp][] = [
+      [{ priority: 1001 }, /priority/],
+      [{ priority: -1001 }, /priority/],
+      [{ queue: 'Nightly' }, /queue/],
+      [{ queue: '' }, /queue/],
+    ];
+    for (const [spec, message] of refused) expect(await refusal(context.apply(context.team, spec))).to.match(message);
+    expect(await refusal(context.createQueue('a.b'))).to.match(/the name must be a DNS label/);
+    expect(await refusal(context.createQueue('x'.repeat(64)))).to.match(/the name must be a DNS label/);
+    expect(await refusal(context.createQueue('heavy', { weights: { acme: 101 } }))).to.match(/weights/);
+    expect(await refusal(context.createQueue('light', { weights: { acme: 0 } }))).to.match(/weights/);
+    expect(await refusal(context.createQueue('x'.repeat(63), { weights: { acme: 100 } }))).to.equal('accepted');
+  });
+});
