@@ -23,14 +23,17 @@ export interface AppliedOrganisation extends Organisation {
 
 export type ManifestRefusal =
   | { ok: false; reason: 'managed_by_admin' }
-  /** A newer version was applied before, or the name is reserved. */
+  /** A newer version was applied before. */
   | { ok: false; reason: 'outdated' };
 
 /** `before` is null if the organisation is new. */
 export type AppliedManifest = { ok: true; before: Organisation | null } | ManifestRefusal;
 
 export interface ManifestWriter {
-  /** Creates or updates an organisation, except for its namespaces. Opens a deleted one again. */
+  /**
+   * Creates or updates an organisation, except for its namespaces. Opens a deleted one again.
+   * @throws RangeError if the id is not a DNS label, or reserved
+   */
   applyManifest(
     id: string,
     version: ManifestVersion,
@@ -60,7 +63,7 @@ export function createManifestWriter(organisations: Collection<OrganisationDocum
   return {
     async applyManifest(id, version, { displayName, plan, blocked }) {
       checkId(id);
-      if (id === ANONYMOUS) return { ok: false, reason: 'outdated' };
+      if (id === ANONYMOUS) throw new RangeError(`${ANONYMOUS} is the built-in organisation of public scans`);
       const spec = { displayName, plan, blocked };
       const updated = await update(id, version, { $set: spec, $unset: { deletedAt: '' } });
       if (updated !== null) return updated;

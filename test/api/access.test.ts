@@ -63,6 +63,21 @@ describe('API keys', () => {
     expect((await context.request('GET', '/v1/billing/credits', { key })).status).to.equal(200);
   });
 
+  it('of an organisation that its manifest blocks, or whose manifest is deleted, get 403 at once', async () => {
+    const { id, key } = await context.organisation({ credits: 5 });
+    const { organisations } = context.stores;
+    const status = async () => (await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status;
+    const version = (generation: number) => ({ uid: 'u1', createdAt: new Date(), generation });
+    const spec = { displayName: id, plan: 'team' };
+    await organisations.handOver(id, 'manifest');
+    await organisations.applyManifest(id, version(1), { ...spec, blocked: true });
+    expect(await status()).to.equal(403);
+    await organisations.applyManifest(id, version(2), { ...spec, blocked: false });
+    expect(await status()).to.equal(202);
+    await organisations.closeOrganisation(id, version(3));
+    expect(await status()).to.equal(403);
+  });
+
   it('record when they were last used', async () => {
     const { key } = await context.organisation();
     await context.request('GET', '/v1/billing/credits', { key });

@@ -79,6 +79,55 @@ describe('curbcut-admin', () => {
       ]);
     });
 
+    it('is refused for an organisation that a manifest manages, with a sentence that says how to hand over', async () => {
+      const version = { uid: 'u1', createdAt: new Date(), generation: 1 };
+      await stores.organisations.applyManifest('declared', version, { displayName: 'Declared', plan: 'team', blocked: false });
+      await stores.credits.open('declared');
+      for (const args of [['block'], ['unblock'], ['grant', '100'], ['namespaces', 'web'], ['namespaces', '--none']]) {
+        const [command, ...rest] = args;
+        const ran = await admin('organisation', command!, 'declared', ...rest);
+        expect([ran.code, ran.out], args.join(' ')).to.deep.equal([1, '']);
+        expect(ran.err).to.include(
+          'managed by its Organisation manifest: change the manifest, or run "curbcut-admin organisation hand-over declared --to admin" first.',
+        );
+      }
+      expect(await stores.organisations.find('declared')).to.deep.include({ blocked: false, namespaces: [] });
+      expect((await stores.credits.balance('declared')).granted).to.equal(0);
+      expect(await actions('declared')).to.deep.equal([]);
+      expect((await admin('organisation', 'show', 'declared')).out).to.match(/Managed by +manifest/);
+      expect((await admin('organisation', 'list')).out).to.match(/declared +Declared +team +0 +open +manifest +none\n/);
+      // Keys and users are not part of the manifest.
+      expect((await admin('key', 'issue', '--organisation', 'declared', '--name', 'ci')).code).to.equal(0);
+    });
+
+    it('hands an organisation over in both directions, and says what follows', async () => {
+      await stores.organisations.add({ id: 'moved', displayName: 'Moved', plan: 'team', namespaces: [] });
+      const there = await admin('organisation', 'hand-over', 'moved', '--to', 'manifest');
+      expect(there.out).to.match(/^Organisation moved is now managed by its manifest\.\n.*apply one with the name moved\.\n$/);
+      expect((await admin('organisation', 'hand-over', 'moved', '--to', 'manifest')).out).to.include('was already managed by its manifest');
+      expect((await admin('organisation', 'block', 'moved')).code).to.equal(1);
+      const version = { uid: 'u1', createdAt: new Date(), generation: 2 };
+      await stores.organisations.closeOrganisation('moved', version);
+      expect((await admin('organisation', 'list')).out).to.match(/moved +Moved +team +0 +deleted +manifest +none\n/);
+      const back = await admin('organisation', 'hand-over', 'moved', '--to', 'admin');
+      expect(back.out).to.include('is now managed by curbcut-admin').and.to.include('curbcut-admin organisation unblock moved');
+      expect((await admin('organisation', 'unblock', 'moved')).code).to.equal(0);
+      expect(await json('organisation', 'show', 'moved')).to.deep.include({ blocked: false, managedBy: 'admin', deletedAt: null });
+      expect(await actions('moved')).to.deep.equal([
+        'organisation.hand-over to manifest',
+        'organisation.hand-over to curbcut-admin',
+        'organisation.unblock moved',
+      ]);
+    });
+
+    it('ensure grants nothing to an organisation that a manifest manages, and still issues a key', async () => {
+      const version = { uid: 'u1', createdAt: new Date(), generation: 1 };
+      await stores.organisations.applyManifest('gitops', version, { displayName: 'G', plan: 'team', blocked: false });
+      const ensured: { key: string } = await json('organisation', 'ensure', 'gitops', '--credits', '50', '--key-name', 'setup');
+      expect((await stores.keys.recognise(ensured.key))?.organisation.id).to.equal('gitops');
+      expect((await stores.credits.balance('gitops')).granted).to.equal(0);
+    });
+
     const rejected: [string[], number, string][] = [
       [['organisation', 'add', 'Not Valid'], 1, 'must be a DNS label'],
       [['organisation', 'add', 'taken'], 1, 'organisation taken already exists'],
@@ -93,6 +142,9 @@ describe('curbcut-admin', () => {
       [['organisation', 'grant', 'taken', '0'], 1, '0 is not a number of pages'],
       [['organisation', 'block', 'unknown'], 1, 'Organisation unknown does not exist'],
       [['organisation', 'namespaces', 'taken', 'a', '--none'], 2, '--none cannot be combined with namespaces'],
+      [['organisation', 'hand-over', 'taken'], 2, '--to is missing'],
+      [['organisation', 'hand-over', 'taken', '--to', 'git'], 2, '--to must be manifest or admin, not git'],
+      [['organisation', 'hand-over', 'unknown', '--to', 'admin'], 1, 'Organisation unknown does not exist'],
       [['organisation', 'destroy', 'taken'], 2, 'Unknown command organisation destroy; the commands are add, list'],
       [['organisation'], 2, 'Missing command; the commands of curbcut-admin organisation are add, list'],
       [['nothing'], 2, 'Unknown command nothing'],

@@ -52,6 +52,19 @@ describe('an event stream whose intervals are long', () => {
     expect((await context.request('GET', path, { key })).status).to.equal(403);
   });
 
+  it('ends when a manifest blocks its organisation', async () => {
+    const { id, key } = await context.organisation();
+    const { stream } = await openFor(key, id);
+    const { organisations } = context.stores;
+    await organisations.handOver(id, 'manifest');
+    await organisations.applyManifest(
+      id,
+      { uid: 'u1', createdAt: new Date(), generation: 1 },
+      { displayName: id, plan: 'p', blocked: true },
+    );
+    await stream.ended;
+  });
+
   it('ends at once when the client disconnects', async () => {
     const { id, key } = await context.organisation();
     const { stream } = await openFor(key, id);
