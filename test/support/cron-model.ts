@@ -25,6 +25,7 @@ function fieldArbitrary(min: number, max: number): fc.Arbitrary<ModelField> {
   const range = fc.tuple(value, value).map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
   return fc.oneof(
     { weight: 2, arbitrary: fc.constantFrom('*', '?').map((text) => ({ text, values: new Set(span(min, max)), star: true })) },
+    fc.constantFrom(min, Math.floor((min + max + 1) / 2)).map((only) => ({ text: `${only}`, values: new Set([only]), star: false })),
     fc
       .uniqueArray(value, { minLength: 1, maxLength: 4 })
       .map((values) => ({ text: values.join(','), values: new Set(values), star: false })),

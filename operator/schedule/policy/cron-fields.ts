@@ -108,7 +108,7 @@ function readFields(expression: string): CronFields {
   const [minute = '', hour = '', dayOfMonth = '', month = '', dayOfWeek = ''] = texts;
   if (texts.length !== 5) {
     const extra = texts.length > 5 ? '; CronJob knows no seconds and no years' : '';
-    throw new FieldError(`it has ${texts.length} fields instead of 5 (minute, hour, day of month, month, day of week)${extra}`);
+    throw new FieldError(`it needs 5 fields (minute, hour, day of month, month, day of week), not ${texts.length}${extra}`);
   }
   const day = readField(dayOfMonth, DAY_OF_MONTH);
   const weekday = readField(dayOfWeek, DAY_OF_WEEK);

@@ -37,6 +37,9 @@ function expectModel(schedule: ModelSchedule, timeZone: string, from: number, wa
     const last = expected.findLast((run) => run <= at);
     const previous = times.previous(new Date(at * MINUTE_MS + 59_999), dateOf(from));
     expect(previous, `previous of ${title} at ${dateOf(at).toISOString()}`).to.deep.equal(last === undefined ? null : dateOf(last));
+    const following = expected.find((run) => run > at);
+    if (following !== undefined)
+      expect(times.next(dateOf(at)), `next of ${title} at ${dateOf(at).toISOString()}`).to.deep.equal(dateOf(following));
     expect(times.count(dateOf(from), dateOf(at)), `count of ${title} at ${dateOf(at).toISOString()}`).to.equal(
       expected.filter((run) => run <= at).length,
     );

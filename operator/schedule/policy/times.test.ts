@@ -19,10 +19,10 @@ describe('parseSchedule', () => {
   const REFUSED: Readonly<Record<string, string>> = {
     '': 'it is empty',
     '   ': 'it is empty',
-    '* * * *': 'it has 4 fields instead of 5',
-    '* * * * * *': 'it has 6 fields instead of 5 (minute, hour, day of month, month, day of week); CronJob knows no seconds and no years',
-    '0 0 12 * * * 2030': 'it has 7 fields instead of 5',
-    ' @daily': 'it has 1 fields instead of 5',
+    '* * * *': 'it needs 5 fields (minute, hour, day of month, month, day of week), not 4',
+    '* * * * * *': 'it needs 5 fields (minute, hour, day of month, month, day of week), not 6; CronJob knows no seconds and no years',
+    '0 0 12 * * * 2030': 'it needs 5 fields (minute, hour, day of month, month, day of week), not 7; CronJob knows no seconds and no years',
+    ' @daily': 'it needs 5 fields (minute, hour, day of month, month, day of week), not 1',
     '60 * * * *': 'the minute 60 is not between 0 and 59',
     '0 24 * * *': 'the hour 24 is not between 0 and 23',
     '0 0 0 * *': 'the day of month 0 is not between 1 and 31',
@@ -85,6 +85,7 @@ describe('parseSchedule', () => {
       new Date('2026-06-01T10:30:10Z'),
     );
     expect(times.count(new Date('2026-06-01T00:00:10.700Z'), new Date('2026-06-01T12:00:00Z'))).to.equal(7);
+    expect(times.count(new Date('2026-06-01T00:00:10.700Z'), new Date('2026-06-01T01:30:10Z'))).to.equal(1);
   });
 });
 
@@ -103,6 +104,13 @@ describe('times at a change of the clock', () => {
       timeZone: 'America/New_York',
       after: '2026-10-31T12:00:00Z',
       runs: ['2026-11-01T05:30', '2026-11-02T06:30'],
+    },
+    {
+      title: 'run a time at the end of the repeated hour, seen from that hour',
+      schedule: '0 2 * * *',
+      timeZone: 'America/New_York',
+      after: '2026-11-01T06:30:00Z',
+      runs: ['2026-11-01T07:00', '2026-11-02T07:00'],
     },
     {
       title: 'run an hourly schedule in both repeated hours',
@@ -152,6 +160,26 @@ describe('jitterOf', () => {
     expect(jitters.every((jitter) => jitter % 1000 === 0 && jitter >= 0 && jitter <= 60_000)).to.equal(true);
     expect(jitterOf('team', 'schedule-0', 60)).to.equal(jitters[0]);
     expect(jitterOf('team', 'schedule-0', 0)).to.equal(0);
+  });
+
+  it('differs between namespaces, and is a fixed value, so that an update of the operator moves no run', () => {
+    expect([jitterOf('team', 'nightly', 3600), jitterOf('other', 'nightly', 3600)]).to.deep.equal([3_000_000, 170_000]);
+  });
+
+  it('spreads 1,000 schedules evenly over a minute', () => {
+    const SECONDS = 61;
+    for (const nameOf of [
+      (index: number) => `schedule-${index}`,
+      (index: number) => `${index}`,
+      (index: number) => `site-${1000 - index}-nightly`,
+    ]) {
+      const perSecond = new Array<number>(SECONDS).fill(0);
+      for (let index = 0; index < 1000; index += 1) perSecond[jitterOf('team', nameOf(index), SECONDS - 1) / 1000]! += 1;
+      const expected = 1000 / SECONDS;
+      const chiSquare = perSecond.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0);
+      expect(chiSquare, 'chi-square with 60 degrees of freedom; 1 in 10,000 even spreads is above 107').to.be.below(107);
+      expect(Math.max(...perSecond)).to.be.below(2.5 * expected);
+    }
   });
 });
 
