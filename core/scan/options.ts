@@ -24,7 +24,7 @@ export const CrawlRules = Type.Object(
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
   },
-  { default: {}, description: 'Which pages of the site belong to the scan.' },
+  { default: {}, description: 'Rules for the pages of the site that belong to the scan. By default, all pages do.' },
 );
 export type CrawlRules = Static<typeof CrawlRules>;
 

@@ -80,7 +80,7 @@ type Schemas = { [K in ThresholdName]: TOptional<Table[K]['schema']> };
 /** What a scan must meet to pass. An absent threshold is not checked. */
 export const Thresholds = Type.Object(
   Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, Type.Optional(THRESHOLDS[name].schema)])) as unknown as Schemas,
-  { description: 'What the scan must meet to pass. Without thresholds there is no verdict.' },
+  { description: 'The conditions that the scan must meet to pass. Without thresholds the scan has no verdict.' },
 );
 export type Thresholds = Static<typeof Thresholds>;
 
