@@ -10,12 +10,10 @@ import { callerOf } from '../plugins/auth.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanResult, toResult } from './scans.ts';
 
-const { queue: _, ...resultFields } = ScanResult.properties;
-
-/** A scan result with what tells scans apart, and without its position, which changes with each scan. */
+/** A scan result with what tells scans apart. */
 export const ListedScan = Type.Object(
   {
-    ...resultFields,
+    ...ScanResult.properties,
     url: Type.String({ description: 'The address at which the scan starts.' }),
     submitted_at: Type.String({ format: 'date-time' }),
   },

@@ -7,7 +7,12 @@ import { CHART, EVALUATION, hasHelm, helm, PLAIN, ROOT, SECRETS } from './render
 
 interface Document {
   kind: string;
-  metadata: { name: string; annotations?: Record<string, string> };
+  metadata: { name: string; namespace?: string; annotations?: Record<string, string> };
+}
+/** Where an Application and a HelmRelease have the chart's values. */
+interface ReleaseSpec {
+  source?: { helm: { valuesObject: Record<string, unknown> } };
+  values?: Record<string, unknown>;
 }
 
 /** Every value that turns a template on. */
@@ -90,4 +95,20 @@ describe('chart rendered without a cluster', function () {
     for (const object of objectsOf(text(EVERYTHING, '--include-crds')))
       expect(JSON.stringify(object).length, `${object.kind}/${object.metadata.name}`).to.be.lessThan(256 * 1024);
   });
+
+  for (const [path, valuesOf] of Object.entries({
+    'examples/argocd/curbcut.yaml': (spec: ReleaseSpec) => spec.source!.helm.valuesObject,
+    'examples/flux/curbcut.yaml': (spec: ReleaseSpec) => spec.values!,
+  }))
+    it(`accepts the values in ${path}`, () => {
+      const objects = parseAllDocuments(readFileSync(join(ROOT, path), 'utf8')).map((one) => one.toJS() as { spec?: ReleaseSpec });
+      const values = valuesOf(objects.find(({ spec }) => spec?.values !== undefined || spec?.source !== undefined)!.spec!);
+      const namespaces = objectsOf(text(values)).filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'curbcut-operator');
+      // The namespace of the API's scans, and those of the Organisation in examples/platform.
+      expect(namespaces.map(({ metadata }) => metadata.namespace)).to.deep.equal([
+        'prod-scans',
+        ...(parse(readFileSync(join(ROOT, 'examples/platform/organisation-shop.yaml'), 'utf8')) as { spec: { namespaces: string[] } }).spec
+          .namespaces,
+      ]);
+    });
 });

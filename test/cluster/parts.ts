@@ -27,6 +27,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
   apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
+  gitops: { files: ['test/gitops/manifests.test.ts'], node: 0, images: false },
   chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },
   chaos: { files: ['test/cluster/{chaos,outages}.test.ts'], node: 1, images: true },
   restart: { files: ['test/cluster/restart.test.ts'], node: 1, images: true },

@@ -126,7 +126,9 @@ export function check(object: KubeObject, resource: Resource, old?: KubeObject, 
   if (resource.custom) {
     const { metadata: _, ...given } = asJson(object);
     const { metadata: __, ...below } = resource.schema.properties ?? {};
-    const found = violations(given, { ...resource.schema, properties: below }, '');
+    // Every object has metadata, which metadataCauses has checked, so a schema that requires it is satisfied.
+    const required = resource.schema.required?.filter((name) => name !== 'metadata');
+    const found = violations(given, { ...resource.schema, required, properties: below }, '');
     // For /status, the real server omits the first part of the path from the message.
     const brief = (cause: Cause): Cause => ({ ...cause, message: cause.message.replace(/: status\.(\S+ in body)/, ': $1') });
     causes.push(...(subresource === 'status' ? found.map(brief) : found));

@@ -31,7 +31,7 @@ export const DEFINITION = {
           openAPIV3Schema: {
             type: 'object',
             description: 'A thing to try things on.',
-            required: ['spec'],
+            required: ['metadata', 'spec'],
             properties: {
               spec: {
                 type: 'object',

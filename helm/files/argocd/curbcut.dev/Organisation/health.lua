@@ -7,8 +7,7 @@ local holds = {}
 for _, condition in ipairs(status.conditions or {}) do
   holds[(condition.type or "") .. "=" .. (condition.status or "")] = condition.message or ""
 end
-local problem = holds["Stalled=True"] or holds["Ready=False"]
-if problem then return { status = "Degraded", message = problem } end
-if spec.blocked then return { status = "Suspended", message = "The organisation is blocked." } end
+if holds["Stalled=True"] then return { status = "Degraded", message = holds["Stalled=True"] } end
 if holds["Reconciling=True"] then return { status = "Progressing", message = holds["Reconciling=True"] } end
+if spec.blocked then return { status = "Suspended", message = holds["Ready=True"] } end
 return { status = "Healthy", message = holds["Ready=True"] }

@@ -1,0 +1,144 @@
+/** Argo CD's health of ScanSchedules, ScanQueues and Organisations, with the statuses that the operator's own plans write. */
+import { expect } from 'chai';
+import type { ScanQueue, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
+import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
+import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
+import { managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
+import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
+import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
+import { readiness, standingOf } from '../../operator/schedule/policy/conditions.ts';
+import type { NamespaceOwner, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
+import { judgeRegression } from '../../operator/schedule/policy/regression.ts';
+import { parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { newScheduleState } from '../../operator/schedule/state.ts';
+import { NOW } from '../support/scan-samples.ts';
+import { healthOf, type Health } from './argo-lua.ts';
+
+/** An object with these conditions, which the operator has written for its current spec. */
+function withStatus<T extends { metadata: { generation?: number }; spec: object }>(object: T, updates: readonly ConditionUpdate[]): T {
+  const conditions = withConditions(object as never, updates, NOW);
+  return { ...object, status: { observedGeneration: object.metadata.generation, conditions } };
+}
+const head = (kind: string) => ({ apiVersion: 'curbcut.dev/v1', kind, metadata: { name: 'shop', namespace: 'shop', generation: 3 } });
+
+describe("Argo CD's health of a ScanSchedule", () => {
+  const OWNED: NamespaceOwner = { state: 'owned', organisation: 'shop', blocked: false };
+
+  function schedule(
+    spec: Partial<ScanScheduleSpec> = {},
+    owner = OWNED,
+    { waits = false, more = [] as ConditionUpdate[] } = {},
+  ): ScanSchedule {
+    const object = {
+      ...head('ScanSchedule'),
+      spec: { schedule: '@daily', scanTemplate: { spec: { url: 'https://example.com/' } }, ...spec },
+    };
+    const parsed = parseSchedule(object.spec.schedule, spec.timeZone);
+    const facts: ScheduleFacts = {
+      schedule: object,
+      parsed,
+      jitterMs: 0,
+      children: [],
+      apiNamespace: 'curbcut-scans',
+      owner,
+      state: newScheduleState(),
+      now: NOW,
+    };
+    return withStatus(object, [...readiness(standingOf(facts), null, waits), ...more]);
+  }
+  const health = (object: ScanSchedule): Promise<Health> => healthOf('ScanSchedule', object);
+
+  it('is Healthy for one that starts scans', async () => {
+    expect((await health(schedule())).status).to.equal('Healthy');
+  });
+
+  it('is Suspended for one that is suspended', async () => {
+    expect(await health(schedule({ suspend: true }))).to.deep.equal({
+      status: 'Suspended',
+      message: 'The schedule is suspended: no scan is started at the scheduled times.',
+    });
+  });
+
+  it('is Degraded for an expression or a time zone that does not exist, and says so', async () => {
+    for (const spec of [{ schedule: '61 * * * *' }, { timeZone: 'Europe/Nowhere' }]) {
+      const { status, message } = await health(schedule(spec));
+      expect(status).to.equal('Degraded');
+      expect(message).to.match(/61|Europe\/Nowhere/);
+    }
+  });
+
+  it('is Degraded while the organisation is blocked', async () => {
+    const { status, message } = await health(schedule({}, { ...OWNED, blocked: true }));
+    expect([status, message]).to.deep.equal(['Degraded', 'The organisation shop is blocked. No scan is started until it is unblocked.']);
+  });
+
+  it('is Progressing while its namespace belongs to nobody, and while a requested run waits', async () => {
+    expect((await health(schedule({}, { state: 'none' }))).status).to.equal('Progressing');
+    expect((await health(schedule({}, OWNED, { waits: true }))).status).to.equal('Progressing');
+  });
+
+  it('stays Healthy when the site has regressed, and says what is new', async () => {
+    const scan = (name: string, passed: boolean) => ({ name, scanId: name, passed, completionTime: '2026-03-02T09:00:00Z' });
+    const outcome = { ok: true as const, new: 2, fixed: 0, unchanged: 5, examples: [] };
+    const { condition } = judgeRegression(scan('b', false), scan('a', true), outcome, undefined);
+    expect(condition).to.include({ type: 'Regressed', status: 'True' });
+    expect(await health(schedule({}, OWNED, { more: [condition] }))).to.deep.equal({ status: 'Healthy', message: condition.message });
+  });
+});
+
+describe("Argo CD's health of an Organisation", () => {
+  const organisation = (spec: OrganisationSpec, updates: (resource: OrganisationResource) => ConditionUpdate[]): OrganisationResource => {
+    const resource = { ...head('Organisation'), spec };
+    return withStatus(resource, updates(resource));
+  };
+  const statusOf = async (object: OrganisationResource): Promise<string> => (await healthOf('Organisation', object)).status;
+
+  it('is Healthy when its spec is in effect', async () => {
+    expect(await statusOf(organisation({}, (resource) => ready(resource, [])))).to.equal('Healthy');
+  });
+
+  it('is Suspended when it is blocked', async () => {
+    expect(await statusOf(organisation({ blocked: true }, (resource) => ready(resource, [])))).to.equal('Suspended');
+  });
+
+  it('is Progressing while the database does not answer', async () => {
+    expect(await statusOf(organisation({}, () => storeUnavailable(false)))).to.equal('Progressing');
+  });
+
+  it('is Degraded when the manifest has no effect, or not all of it, and says why', async () => {
+    const taken = [{ namespace: 'team', organisation: 'other' }];
+    const states = [() => managedByAdmin('shop'), () => outdated('shop'), (resource: OrganisationResource) => ready(resource, taken)];
+    for (const updates of states) {
+      const { status, message } = await healthOf('Organisation', organisation({ blocked: true }, updates));
+      expect(status).to.equal('Degraded');
+      expect(message).to.match(/curbcut-admin|organisation other/);
+    }
+  });
+});
+
+describe("Argo CD's health of a ScanQueue", () => {
+  const queue = (spec: ScanQueueSpec, unreadable: Parameters<typeof namespacesReadable>[0] = new Map()): ScanQueue => {
+    const object = withStatus({ ...head('ScanQueue'), spec } as ScanQueue, [namespacesReadable(unreadable)]);
+    return { ...object, status: { ...object.status!, queued: 3, running: 2, oldestWaitSeconds: 10 } };
+  };
+
+  it('is Healthy for an open one, with its load', async () => {
+    expect(await healthOf('ScanQueue', queue({}))).to.deep.equal({ status: 'Healthy', message: '3 waiting, 2 running' });
+  });
+
+  it('is Suspended for a paused one', async () => {
+    expect(await healthOf('ScanQueue', queue({ paused: true }))).to.deep.equal({
+      status: 'Suspended',
+      message: 'The queue is paused: 3 waiting, 2 running',
+    });
+  });
+
+  it('is Degraded while the operator cannot read a namespace, and names it', async () => {
+    const { status, message } = await healthOf(
+      'ScanQueue',
+      queue({}, new Map([['team', { resource: 'jobs', message: 'forbidden', since: NOW }]])),
+    );
+    expect(status).to.equal('Degraded');
+    expect(message).to.contain('team');
+  });
+});
