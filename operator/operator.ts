@@ -128,7 +128,9 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, largeExports, recorder });
   const enqueueScan = manager.add(scans);
   const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
-  manager.add(createQueueController({ ...queueDeps, gate, defaultMaxRunning: settings.maxRunning }));
+  manager.add(
+    createQueueController({ ...queueDeps, gate, organisations: organisations.readability, defaultMaxRunning: settings.maxRunning }),
+  );
   manager.add(createStateController(queueDeps));
   addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, recorder });
   const sweep = createSweeper({

@@ -5,6 +5,7 @@ import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
+import type { Readability } from '../organisation/readability.ts';
 import { fromKey, keyOf, toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
 import { admittedStatus, waitingStatus } from '../scan/policy/status.ts';
@@ -20,6 +21,8 @@ export interface QueueControllerDeps {
   queueClient: QueueClient;
   queueStates: Pick<QueueStates, 'writeLine'>;
   gate: AdmissionGate;
+  /** The default queue states it. */
+  organisations: Pick<Readability, 'condition' | 'onChange'>;
   metrics: Pick<OperatorMetrics, 'queue' | 'queueGone'>;
   defaultMaxRunning: number;
   logger: Logger;
@@ -68,6 +71,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
         pausedBefore,
         defaultMaxRunning: deps.defaultMaxRunning,
         unreadable: manager.lanes.unreadable(),
+        organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,
         everyMs: EVERY_MS,
         now: new Date(clock.now()),
         ...(shared.memories.get(name) ?? { line: { mirrored: null, at: null }, statusAt: null }),
@@ -79,7 +83,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
 }
 
 /** Each change enqueues the queue that it is about, and no other. */
-function sourcesOf({ scanClient, queueClient, manager, refused }: Shared): Source[] {
+function sourcesOf({ scanClient, queueClient, manager, organisations, refused }: Shared): Source[] {
   const { namespace } = queueClient;
   const toQueue = (name: string) => toKey(namespace, name);
   return [
@@ -93,6 +97,7 @@ function sourcesOf({ scanClient, queueClient, manager, refused }: Shared): Sourc
       return type === 'deleted' || isMoved(object, previous) ? [toQueue(queueOf(object))] : [];
     }),
     watch(queueClient, ({ object }) => [keyOf(object)]),
+    (enqueue) => organisations.onChange(() => enqueue(toQueue(DEFAULT_QUEUE))),
     (enqueue) => manager.lanes.onChange(() => [toQueue(DEFAULT_QUEUE), ...queueClient.list().map(keyOf)].forEach(enqueue)),
   ];
 }

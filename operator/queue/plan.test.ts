@@ -16,6 +16,7 @@ const facts = (more: Partial<QueueFacts>): QueueFacts => ({
   line: { mirrored: null, at: null },
   statusAt: null,
   unreadable: new Map(),
+  organisationsReadable: null,
   everyMs: 10_000,
   now: NOW,
   ...more,
@@ -54,6 +55,16 @@ describe('the plan of the queue', () => {
     expect(plan.actions.filter((action) => action.do === 'admit')).to.deep.equal([]);
     expect(plan.actions.find((action) => action.do === 'create')).to.have.nested.property('queue.spec.paused', true);
     expect(done(facts({ scans: line(3), queue: null }))).to.include.members(['create', 'admit']);
+  });
+
+  it('states whether Organisations are readable, as far as it is known', () => {
+    const conditionsWith = (organisationsReadable: QueueFacts['organisationsReadable']) => {
+      const write = planQueue(facts({ organisationsReadable })).actions.find((action) => action.do === 'writeStatus');
+      return write?.status.conditions?.map(({ type, status }) => `${type} ${status}`);
+    };
+    expect(conditionsWith(null)).to.deep.equal(['NamespacesReadable True']);
+    const refused = { type: 'OrganisationsReadable', status: 'False' as const, reason: 'Unreadable', message: 'forbidden' };
+    expect(conditionsWith(refused)).to.deep.equal(['NamespacesReadable True', 'OrganisationsReadable False']);
   });
 
   it('writes the status of the queue at most once a second, however many scans come and go', () => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, DEFAULT_QUEUE, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
-import { conditionOf } from '../runtime/conditions.ts';
+import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
 import { queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
 import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
@@ -35,6 +35,8 @@ export interface QueueFacts {
   /** The interval of plans without events, in milliseconds. */
   everyMs: number;
   unreadable: UnreadableNamespaces;
+  /** Whether the operator can read Organisations; null while it is unknown, and for queues other than the default one. */
+  organisationsReadable: ConditionUpdate | null;
   now: Date;
 }
 

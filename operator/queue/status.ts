@@ -1,7 +1,7 @@
 /** The status of a ScanQueue. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
-import { withConditions } from '../runtime/conditions.ts';
+import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { QueueLoad } from './admission.ts';
 import { namespacesReadable, type UnreadableNamespaces } from './out-of-reach.ts';
 
@@ -10,11 +10,19 @@ export type QueueStatus = NonNullable<ScanQueue['status']>;
 /** The number of organisations in the status, so that its size is bounded. `maxItems` in the custom resource definition. */
 export const ORGANISATIONS_MAX = 20;
 
+export interface StatusFacts {
+  everyMs: number;
+  unreadable: UnreadableNamespaces;
+  /** A condition of the default queue; null while it is unknown, and for other queues. */
+  organisationsReadable: ConditionUpdate | null;
+  now: Date;
+}
+
 /** Returns the status to write, or null if the current one is recent enough. */
 export function statusChange(
   queue: ScanQueue,
   load: QueueLoad,
-  { everyMs, unreadable, now }: { everyMs: number; unreadable: UnreadableNamespaces; now: Date },
+  { everyMs, unreadable, organisationsReadable, now }: StatusFacts,
 ): QueueStatus | null {
   const { queued, running, starting, oldestWaitSeconds } = load;
   const status: QueueStatus = {
@@ -24,7 +32,7 @@ export function statusChange(
     oldestWaitSeconds,
     organisations: busiest(load),
     observedGeneration: queue.metadata.generation,
-    conditions: withConditions(queue, [namespacesReadable(unreadable)], now),
+    conditions: withConditions(queue, [namespacesReadable(unreadable), ...(organisationsReadable ? [organisationsReadable] : [])], now),
   };
   const { oldestWaitSeconds: written = 0, ...current } = queue.status ?? {};
   const { oldestWaitSeconds: _, ...wanted } = status;

@@ -2,6 +2,8 @@ import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import type { AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
 import { ORGANISATIONS } from '../../operator/organisation/controller.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { issueKey } from '../support/issue-key.ts';
@@ -248,6 +250,62 @@ describe('operator: Organisation resources', function () {
     expect(await refusal(patch(name, { spec: { creditGrants: [{ id: 'one', pages: 2 }] } }))).to.match(/add a grant with another id/);
     expect(await refusal(patch(name, { spec: { class: 'other' } }))).to.match(/class cannot be changed/);
     expect(await refusal(patch(name, { spec: { creditGrants: [] } }))).to.equal('accepted');
+  });
+
+  it('wait while MongoDB does not answer, also with their deletion, and say so', async () => {
+    const down = { is: false };
+    const { organisations } = context.stores;
+    const findApplied: typeof organisations.findApplied = async (...wanted) => {
+      if (down.is) throw new Error('the database does not answer');
+      return organisations.findApplied(...wanted);
+    };
+    start({}, { stores: { ...context.stores, organisations: { ...organisations, findApplied } } });
+    const [name, late] = [named(), named()];
+    await apply(name);
+    await becomes(name, 'Applied');
+    down.is = true;
+    await apply(late);
+    const waiting = await becomes(late, 'StoreUnavailable');
+    expect(isReady(waiting)).to.include({ status: 'Unknown', message: 'The changes wait until the database answers.' });
+    await remove(name);
+    const kept = await becomes(name, 'StoreUnavailable');
+    expect(isReady(kept)?.message).to.equal('The deletion waits until the database answers.');
+    down.is = false;
+    await isRemoved(name);
+    await becomes(late, 'Applied');
+  });
+
+  it('have no effect while the operator may not list them, and everything else works', async () => {
+    const { connection: whole } = context;
+    const permitted = { is: false };
+    const connection: typeof whole = {
+      ...whole,
+      path: whole.path.bind(whole),
+      async request<T>(...[method, path, options]: Parameters<typeof whole.request>): Promise<T> {
+        if (path === whole.path(ORGANISATIONS) && !permitted.is) throw new KubernetesError(403, 'Forbidden', 'organisations is forbidden');
+        return whole.request<T>(method, path, options);
+      },
+    };
+    const metrics = createOperatorMetrics();
+    const readable = async () => /^curbcut_organisations_readable (\d)$/m.exec(await metrics.registry.metrics())?.[1];
+    const condition = async () => conditionOf((await context.queue())?.status?.conditions, 'OrganisationsReadable');
+    await context.grant(10);
+    const name = named();
+    await apply(name);
+    const operator = start({}, { connection, metrics });
+    const scan = await context.apply(context.team, { class: operatorClass });
+    await scan.pod();
+    const refused = await until('the queue says so', async () => ((await condition())?.status === 'False' ? condition() : null));
+    expect(refused?.message).to.match(/organisations is forbidden.*rbac\.organisations/);
+    expect(await readable()).to.equal('0');
+    expect(operator.lines.filter(({ message }) => message.startsWith('cannot read Organisations'))).to.have.length(1);
+    expect((await read(name))?.status).to.equal(undefined);
+    permitted.is = true;
+    await becomes(name, 'Applied');
+    await until('the queue says so', async () => (await condition())?.status === 'True');
+    expect(await readable()).to.equal('1');
+    await scan.patch({ spec: { cancel: true } });
+    await scan.settles();
   });
 
   it('send few commands to MongoDB at rest, whatever their number', async () => {
