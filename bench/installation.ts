@@ -60,32 +60,47 @@ function readStart(): { environment: Record<string, string>; nodeFlags: string[]
   return { environment: Object.fromEntries(pairs), nodeFlags: flags.split(' ') };
 }
 
-/**
- * Starts an installation whose scanner image does not exist, so that pods stay pending.
- * @param options.scans the number of scans that will be submitted
- * @param options.maxRunning the number of scans that may have a Job at the same time
- * @param options.asInImage starts API and operator with the Node.js options and environment of the service image
- */
-export async function startInstallation(options: { scans: number; maxRunning: number; asInImage?: boolean }): Promise<Installation> {
+export interface InstallationOptions {
+  /** The number of scans that will be submitted. */
+  scans: number;
+  /** The number of scans that may have a Job at the same time. */
+  maxRunning: number;
+  /** Starts API and operator with the Node.js options and environment of the service image. */
+  asInImage?: boolean;
+  /** A cluster to use instead of the embedded Kubernetes. It must have the custom resource definitions. */
+  kubeconfig?: string;
+  /** The namespace of the scans, charged to the first organisation if it is set. It must exist. Default: `curbcut`. */
+  namespace?: string;
+  /** More variables for both processes. */
+  environment?: Readonly<Record<string, string>>;
+}
+
+/** Starts an installation whose scanner image does not exist, so that pods stay pending. */
+export async function startInstallation(options: InstallationOptions): Promise<Installation> {
   const image = options.asInImage ? readStart() : { environment: {}, nodeFlags: [] };
   const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
   const logger = pino({ level: 'silent' });
+  const { namespace = 'curbcut' } = options;
   await mkdir(join(dir, 'logs'));
-  const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH }, logger });
+  const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH, KUBECONFIG: options.kubeconfig }, logger });
+  const kubeconfig = options.kubeconfig ?? stack.environment.KUBECONFIG!;
   const environment = {
     ...process.env,
     ...stack.environment,
+    KUBECONFIG: kubeconfig,
+    CURBCUT_NAMESPACE: namespace,
     ALLOW_TARGETS: '127.0.0.0/8',
     MAX_RUNNING_SCANS: String(options.maxRunning),
     PENDING_DEADLINE_SECONDS: '3600',
-    WATCH_NAMESPACES: 'curbcut',
+    WATCH_NAMESPACES: namespace,
     SCANNER_IMAGE: 'curbcut.dev/none:none',
     LOG_LEVEL: 'warn',
     ...image.environment,
+    ...options.environment,
   };
   const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: join(dir, 'logs') });
   const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
-  const connection = await connectKubernetes({ kubeconfig: stack.environment.KUBECONFIG });
+  const connection = await connectKubernetes({ kubeconfig });
   const close = async (): Promise<void> => {
     await connection.close();
     await mongo.close();
@@ -101,7 +116,12 @@ export async function startInstallation(options: { scans: number; maxRunning: nu
     for (let index = 0; index * PER_ORGANISATION < options.scans; index++) {
       const id = `bench-${index}`;
       ids.push(id);
-      await organisations.add({ id, displayName: id, plan: 'bench', namespaces: [] });
+      await organisations.add({
+        id,
+        displayName: id,
+        plan: 'bench',
+        namespaces: index === 0 && options.namespace ? [options.namespace] : [],
+      });
       await credits.open(id);
       await credits.grant(id, 'bench', 1_000_000);
       const issued = await keys.issue({ organisation: id, name: 'bench', expiresAt: null });
@@ -111,7 +131,7 @@ export async function startInstallation(options: { scans: number; maxRunning: nu
     return {
       product,
       connection,
-      kubeconfig: stack.environment.KUBECONFIG!,
+      kubeconfig,
       async held() {
         const balances = await Promise.all(ids.map((id) => credits.balance(id)));
         return balances.reduce((sum, { held }) => sum + held, 0);

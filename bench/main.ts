@@ -9,6 +9,7 @@ import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
 import { measureMemory } from './memory.ts';
 import { measurePolls } from './polls.ts';
+import { measureScale } from './scale.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
 import { measureVerdicts } from './verdict.ts';
@@ -19,11 +20,13 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only memory              memory of API and operator, without scans and with many live scans
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
+  --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --rounds N                 rounds of pages or verdicts (default 3; the median is shown)
   --submissions N            number of submissions (default 500)
   --polls N                  number of polls (default 3000)
   --live N                   live scans when memory or deletions are measured (default 1000)
+  --scans N, --schedules N   ended scans and schedules when scale is measured (default 5000 and 1000)
 
 Results are also written to bench/results/.`;
 
@@ -34,6 +37,8 @@ const { values } = parseArgs({
     submissions: { type: 'string', default: '500' },
     polls: { type: 'string', default: '3000' },
     live: { type: 'string', default: '1000' },
+    scans: { type: 'string', default: '5000' },
+    schedules: { type: 'string', default: '1000' },
     help: { type: 'boolean' },
   },
 });
@@ -146,6 +151,23 @@ async function deletions(): Promise<void> {
   results.deletions = { scans, command, gone, settled, children };
 }
 
+async function scale(): Promise<void> {
+  if (!process.env.KUBECONFIG) throw new Error('KUBECONFIG is not set: scale is measured on the API server of a cluster.');
+  const { scans, schedules, rest, late, memoryLive, deletion } = await measureScale(
+    process.env.KUBECONFIG,
+    Number(values.scans),
+    Number(values.schedules),
+  );
+  const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
+  const seconds = (value: number): string => `${value.toFixed(1)} s`;
+  console.log(`\nThe operator beside ${scans} ended scans and ${schedules} schedules, API server of the cluster\n`);
+  console.log(`at rest: ${(100 * rest.cpu).toFixed(1)} % of a core, ${mb(rest.memory)} resident`);
+  console.log(`all schedules due in one minute: p50 ${seconds(late.p50)}, p99 ${seconds(late.p99)}, last ${seconds(late.max)} after it`);
+  console.log(`their ${schedules} scans live: ${mb(memoryLive)} resident`);
+  console.log(`deletion of these ${deletion.scans}: gone after ${seconds(deletion.gone)}, settled after ${seconds(deletion.settled)}`);
+  results.scale = { scans, schedules, rest, late, memoryLive, deletion };
+}
+
 async function counts(): Promise<void> {
   const rows = await readCounts();
   console.log(`\n| | count |\n|---|---|`);
@@ -171,6 +193,7 @@ if (values.only === undefined || values.only === 'polls') await polls();
 if (values.only === 'memory') await memory();
 if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();
+if (values.only === 'scale') await scale();
 if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });
