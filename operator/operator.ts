@@ -21,10 +21,10 @@ import { runLeaderElection } from './runtime/leader-election.ts';
 import { createManager, type Manager, type PeriodicTask } from './runtime/manager.ts';
 import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
-import type { CompareResults } from './schedule/comparisons.ts';
 import { createScanController } from './scan/controller.ts';
 import { createPlace } from './scan/results/place.ts';
 import { createMirror } from './scan/mirror.ts';
+import { createReportComparer, type ReportComparer } from './scan/results/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { OperatorSettings } from './settings.ts';
 
@@ -42,8 +42,8 @@ export interface OperatorDeps {
   identity: string;
   logger: Logger;
   clock?: Clock;
-  /** Compares the results of scans of one schedule. Default: only their verdicts are compared. */
-  compare?: CompareResults;
+  /** Default: one that reads the reports. */
+  comparer?: ReportComparer;
 }
 
 /** The name of the operator in the `managedFields` and Events of the objects that it writes. */
@@ -132,7 +132,8 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     createQueueController({ ...queueDeps, gate, organisations: organisations.readability, defaultMaxRunning: settings.maxRunning }),
   );
   manager.add(createStateController(queueDeps));
-  addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, recorder });
+  const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
+  addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, comparer, recorder });
   const sweep = createSweeper({
     ...stores,
     connection,

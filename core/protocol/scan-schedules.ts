@@ -29,14 +29,20 @@ export interface ScanScheduleSpec {
   scanTemplate: { metadata?: Pick<ObjectMeta, 'labels' | 'annotations'>; spec: AccessibilityScanSpec };
 }
 
-/** The difference between the last two completed scans of a schedule, in root causes. */
+/** The difference between the last two completed scans of a schedule, in violations: failing elements of one rule on one page. */
 export interface ScanComparison {
   /** The name of the scan that is compared, and of the one before it. */
   scan: string;
   previous: string;
   new: number;
+  /** How many of the new ones are on pages that the previous scan did not test. */
+  onNewPages: number;
+  /** Root causes of new violations that the previous scan does not have anywhere. */
+  newRootCauses: number;
   fixed: number;
   unchanged: number;
+  /** Violations of the previous scan on pages that the last one did not test. */
+  notTested: number;
 }
 
 /** The last completed scan of a schedule. */

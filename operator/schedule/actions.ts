@@ -10,6 +10,7 @@ import { ObjectGone, type ResourceClient } from '../runtime/resource-client.ts';
 import { isOwnedBy } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import { readScan } from './gather.ts';
+import { withRecorded } from './policy/history.ts';
 import type { Refusal, ScheduleAction, ScheduleFacts, ScheduleState } from './policy/facts.ts';
 
 export interface ScheduleActionDeps {
@@ -43,6 +44,7 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         return;
       case 'writeStatus':
         await deps.schedules.patchStatus(schedule, action.status, signal);
+        if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
         for (const { type, reason, message, skipped } of action.notes) {
           deps.recorder.event(schedule, type, reason, message);
           if (skipped !== undefined) deps.metrics.schedules.skipped(skipped.reason, skipped.count);

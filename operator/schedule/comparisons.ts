@@ -7,16 +7,20 @@ import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { fromKey, keyOf } from '../runtime/key.ts';
 import type { ControllerDefinition } from '../runtime/manager.ts';
 import type { ComparisonOutcome, ComparisonState, ScheduleState } from './policy/facts.ts';
+import type { ReportComparer, StoredComparison } from '../scan/results/compare.ts';
 import type { ScheduleStates } from './state.ts';
 
-/** Compares the stored results of two scans by their IDs. It may throw during an outage. */
-export type CompareResults = (beforeScanId: string, afterScanId: string, signal: AbortSignal) => Promise<ComparisonOutcome>;
+/** Why two scans could not be compared, for people. Only an outage ends by itself. */
+const REFUSALS: Readonly<Record<Extract<StoredComparison, { ok: false }>['reason'], { message: string; retry: boolean }>> = {
+  not_found: { message: 'a report is not stored any more', retry: false },
+  not_comparable: { message: 'a report is too large, or was made by another version', retry: false },
+  unavailable: { message: 'the object store is unavailable', retry: true },
+};
 
 export interface ComparisonDeps {
   schedules: { get(namespace: string, name: string): ScanSchedule | undefined };
   states: ScheduleStates;
-  /** Default: only the verdicts of scans are compared. */
-  compare?: CompareResults;
+  comparer: ReportComparer;
   enqueueSchedule: (key: string) => void;
   now: () => Date;
 }
@@ -33,9 +37,10 @@ const TIMEOUT_MS = 60_000;
 
 export function createComparisonController(deps: ComparisonDeps): ControllerDefinition<Facts, ComparisonState> {
   async function outcomeOf({ previous, completed }: ComparisonState, signal: AbortSignal): Promise<ComparisonOutcome> {
-    if (deps.compare === undefined) return { ok: false, message: 'this operator compares verdicts only', retry: false };
     try {
-      return await deps.compare(previous.scanId, completed.scanId, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
+      const time = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const compared = await deps.comparer.compareStored(previous.scanId, completed.scanId, time);
+      return compared.ok ? compared : { ok: false, ...REFUSALS[compared.reason] };
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, message: error instanceof Error ? error.message : String(error), retry: true };

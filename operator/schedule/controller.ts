@@ -13,10 +13,11 @@ import type { Recorder } from '../runtime/recorder.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
 import { SCHEDULES, controllerUids } from '../scan/kube-types.ts';
 import { hasEnded } from '../scan/policy/status.ts';
+import type { ReportComparer } from '../scan/results/compare.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createScheduleActions } from './actions.ts';
-import { createComparisonController, type CompareResults } from './comparisons.ts';
+import { createComparisonController } from './comparisons.ts';
 import { createGather } from './gather.ts';
 import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
 import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
@@ -27,7 +28,7 @@ export interface ScheduleControllerDeps {
   connection: KubernetesConnection;
   scanClient: ScanClient;
   organisations: Pick<Organisations, 'findByNamespace' | 'list'>;
-  compare?: CompareResults;
+  comparer: ReportComparer;
   recorder: Recorder;
   settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers'>;
   metrics: Pick<OperatorMetrics, 'schedules'>;
@@ -61,7 +62,7 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
 
   const wakeSchedule = { enqueue: (_key: string) => {} };
   const compareNow = manager.add(
-    createComparisonController({ schedules, states, compare: deps.compare, enqueueSchedule: (key) => wakeSchedule.enqueue(key), now }),
+    createComparisonController({ schedules, states, comparer: deps.comparer, enqueueSchedule: (key) => wakeSchedule.enqueue(key), now }),
   );
   const runAction = createScheduleActions({ ...deps, schedules, compare: (schedule) => compareNow(keyOf(schedule)), now });
   const gather = createGather({ ...deps, states, owners, apiNamespace: settings.namespace, now });

@@ -6,6 +6,7 @@ import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { NamespaceOwners } from './owners.ts';
 import type { ScheduleFacts, ScheduleState } from './policy/facts.ts';
+import { recordedBefore } from './policy/history.ts';
 import { CREATED_CHECK_MS } from './policy/plan.ts';
 import { jitterOf, parseSchedule, type ParsedSchedule } from './policy/times.ts';
 import type { ScheduleStates } from './state.ts';
@@ -60,11 +61,13 @@ export function createGather(deps: GatherDeps): GatherSchedule {
     const owner = await owners.of(namespace);
     await forgetSeen(state, namespace, signal);
     const cached = scanClient.byIndex('owner', metadata.uid!).filter((scan) => scan.metadata.namespace === namespace);
+    const children = [...cached, ...[...state.created.values()].map(({ scan }) => scan)];
+    state.recorded ??= recordedBefore(schedule, children, apiNamespace);
     return {
       schedule,
       parsed: parse(spec.schedule, spec.timeZone),
       jitterMs: jitterOf(namespace, metadata.name, spec.jitterSeconds ?? 0),
-      children: [...cached, ...[...state.created.values()].map(({ scan }) => scan)],
+      children,
       apiNamespace,
       owner,
       state,

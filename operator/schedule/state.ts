@@ -9,7 +9,13 @@ export interface ScheduleStates {
   forget(uid: string): void;
 }
 
-export const newScheduleState = (): ScheduleState => ({ created: new Map(), removed: new Set(), refusal: null, comparison: null });
+export const newScheduleState = (): ScheduleState => ({
+  created: new Map(),
+  removed: new Set(),
+  refusal: null,
+  comparison: null,
+  recorded: null,
+});
 
 export function createScheduleStates(): ScheduleStates {
   const states = new Map<string, ScheduleState>();

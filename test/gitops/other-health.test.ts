@@ -79,7 +79,17 @@ describe("Argo CD's health of a ScanSchedule", () => {
 
   it('stays Healthy when the site has regressed, and says what is new', async () => {
     const scan = (name: string, passed: boolean) => ({ name, scanId: name, passed, completionTime: '2026-03-02T09:00:00Z' });
-    const outcome = { ok: true as const, new: 2, fixed: 0, unchanged: 5, examples: [] };
+    const outcome = {
+      ok: true as const,
+      new: 2,
+      onNewPages: 0,
+      newCauses: 1,
+      fixed: 0,
+      unchanged: 5,
+      notTested: 0,
+      caveats: [],
+      examples: [],
+    };
     const { condition } = judgeRegression(scan('b', false), scan('a', true), outcome, undefined);
     expect(condition).to.include({ type: 'Regressed', status: 'True' });
     expect(await health(schedule({}, OWNED, { more: [condition] }))).to.deep.equal({ status: 'Healthy', message: condition.message });

@@ -69,7 +69,7 @@ export interface OperatorContext {
   /** Starts an operator. @param overrides dependencies to replace */
   start(
     settings?: SettingsOverrides,
-    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'compare'>> & { stores?: AllStores },
+    overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer'>> & { stores?: AllStores },
   ): RunningOperator;
   /** Submits a scan as the API does: row, credits, resource. */
   submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;

@@ -6,7 +6,7 @@ import { emptyTally, pageScore } from '../../core/report/score.ts';
 import { buildReport } from '../../scanner-image/report/build.ts';
 import { sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 
-const violations: ReportViolation[] = [
+export const violations: ReportViolation[] = [
   sampleViolation('image-alt', 'critical', 'Images must have alternative text', [sampleNode('<img src="a.png">', 'img:nth-child(1)')]),
   sampleViolation('color-contrast', 'serious', 'Elements must meet minimum color contrast', [
     sampleNode('<p>faint</p>', 'p:nth-child(1)'),
@@ -14,9 +14,9 @@ const violations: ReportViolation[] = [
   ]),
 ];
 
-/** Two tested pages, the first with three violations, and the given number of untested pages. */
-export function pagesOf(url: string, untested = 0): ReportPage[] {
-  const first = samplePage(url, 'First', violations);
+/** Two tested pages, the first with three violations or those that are given, and the given number of untested pages. */
+export function pagesOf(url: string, untested = 0, found = violations): ReportPage[] {
+  const first = samplePage(url, 'First', found);
   const second = samplePage(`${url}second`, 'Second', []);
   for (const page of [first, second]) {
     for (const impact of ['critical', 'serious', 'moderate', 'minor'] as const)

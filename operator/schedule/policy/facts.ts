@@ -2,14 +2,14 @@
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import type { MergePatch } from '../../runtime/resource-client.ts';
+import type { ComparedReports } from '../../scan/results/diff-summary.ts';
 import type { ParsedSchedule } from './times.ts';
 
 /** The organisation that is charged for a namespace. `unknown` while MongoDB is down and was not asked before. */
 export type NamespaceOwner = { state: 'unknown' | 'none' } | { state: 'owned'; organisation: string; blocked: boolean };
 
-/** The difference between two completed scans, in root causes; or why there is none. `retry` is true if the cause is an outage. */
-export type ComparisonOutcome =
-  { ok: true; new: number; fixed: number; unchanged: number; examples: readonly string[] } | { ok: false; message: string; retry: boolean };
+/** The difference between two completed scans; or why there is none. `retry` is true if the cause is an outage. */
+export type ComparisonOutcome = ComparedReports | { ok: false; message: string; retry: boolean };
 
 /** The comparison of a completed scan with the one before it. */
 export interface ComparisonState {
@@ -38,6 +38,11 @@ export interface ScheduleState {
   removed: Set<string>;
   refusal: Refusal | null;
   comparison: ComparisonState | null;
+  /**
+   * The IDs of recorded scans that ended in the same second as the last one: times are whole seconds. Null before the first
+   * plan of this process.
+   */
+  recorded: Set<string> | null;
 }
 
 export interface ScheduleFacts {
@@ -82,4 +87,10 @@ export type ScheduleAction =
   | { do: 'compare'; completed: CompletedScan; previous: CompletedScan }
   /** Delete a scan beyond the history limits. */
   | { do: 'remove'; scan: AccessibilityScan }
-  | { do: 'writeStatus'; status: StatusPatch; notes: readonly Note[] };
+  | {
+      do: 'writeStatus';
+      status: StatusPatch;
+      notes: readonly Note[];
+      /** The scan that becomes `lastCompleted`. */
+      completed: CompletedScan | null;
+    };

@@ -1,6 +1,6 @@
 /** Which scans of a schedule have completed since the last comparison, and which are beyond the history limits. Pure. */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import type { CompletedScan, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
+import type { CompletedScan, ScanSchedule, ScanScheduleStatus } from '../../../core/protocol/scan-schedules.ts';
 import { hasEnded } from '../../scan/policy/status.ts';
 import { isUnsettled } from './child.ts';
 import type { ScheduleFacts } from './facts.ts';
@@ -24,7 +24,7 @@ function toCompleted(scan: AccessibilityScan, apiNamespace: string): CompletedSc
 }
 
 /** By end. Ends are whole seconds; names of the same second give a stable order. */
-export function byCompletion(a: CompletedScan, b: CompletedScan): number {
+function byCompletion(a: CompletedScan, b: CompletedScan): number {
   return Date.parse(a.completionTime) - Date.parse(b.completionTime) || a.name.localeCompare(b.name);
 }
 
@@ -35,7 +35,26 @@ export function unrecorded({ schedule, children, apiNamespace, state }: Schedule
   // A scan with a short TTL may be gone before its comparison ends.
   const compared = state.comparison?.completed;
   const all = compared === undefined || held.some(({ scanId }) => scanId === compared.scanId) ? held : [...held, compared];
-  return all.filter((scan) => last === undefined || byCompletion(scan, last) > 0).toSorted(byCompletion);
+  const isNew = (scan: CompletedScan): boolean => {
+    if (last === undefined) return true;
+    const later = Date.parse(scan.completionTime) - Date.parse(last.completionTime);
+    return later > 0 || (later === 0 && scan.scanId !== last.scanId && !(state.recorded?.has(scan.scanId) ?? true));
+  };
+  return all.filter(isNew).toSorted(byCompletion);
+}
+
+/** The scans that another process may have recorded. */
+export function recordedBefore(schedule: ScanSchedule, children: readonly AccessibilityScan[], apiNamespace: string): Set<string> {
+  const last = schedule.status?.lastCompleted;
+  if (last === undefined) return new Set();
+  const completed = children.filter(isCompleted).map((scan) => toCompleted(scan, apiNamespace));
+  return new Set(completed.filter(({ completionTime }) => completionTime === last.completionTime).map(({ scanId }) => scanId));
+}
+
+/** Adds a recorded scan, and forgets those of earlier seconds. */
+export function withRecorded(recorded: ReadonlySet<string> | null, last: CompletedScan | undefined, completed: CompletedScan): Set<string> {
+  const same = last?.completionTime === completed.completionTime;
+  return new Set([...(same ? (recorded ?? []) : []), ...(same ? [last.scanId] : []), completed.scanId]);
 }
 
 /** Returns the times of the last completed scan and of the last one that met its thresholds. */

@@ -15,7 +15,7 @@ export type { ScheduleAction, ScheduleFacts } from './facts.ts';
 /** The longest time without a plan, so that a clock that was set delays no scan for longer, in milliseconds. */
 const WAKE_WITHIN_MS = 600_000;
 /** The pause between two attempts to compare results during an outage, and the age of a scan after which it is given up, in milliseconds. */
-export const COMPARE_RETRY_MS = 15_000;
+export const COMPARE_RETRY_MS = 5_000;
 export const COMPARE_WITHIN_MS = 900_000;
 /** The time after which the API server is asked about a created scan that the cache does not hold. */
 export const CREATED_CHECK_MS = 10_000;
@@ -31,7 +31,8 @@ export function planSchedule(facts: ScheduleFacts): Plan<ScheduleAction> {
   const actions: ScheduleAction[] = [...judged.actions];
   const status = desiredStatus(facts, starts, judged.recorded);
   const patch = mergePatch(facts.schedule.status ?? {}, status.desired);
-  if (patch !== null) actions.push({ do: 'writeStatus', status: patch, notes: status.notes });
+  if (patch !== null)
+    actions.push({ do: 'writeStatus', status: patch, notes: status.notes, completed: judged.recorded?.completed ?? null });
   actions.push(...beyondLimits(facts).map((scan) => ({ do: 'remove', scan }) as const));
   const wakes = [WAKE_WITHIN_MS, ...starts.wakes, ...judged.wakes, ...(facts.state.created.size > 0 ? [CREATED_CHECK_MS] : [])];
   return { actions, wakeAfterMs: Math.max(0, Math.min(...wakes)) };

@@ -2,6 +2,8 @@
 import type { Condition } from '../../../core/protocol/custom-resources.ts';
 import type { CompletedScan, ScanComparison } from '../../../core/protocol/scan-schedules.ts';
 import type { ConditionUpdate } from '../../runtime/conditions.ts';
+import type { Caveat } from '../../../core/report/diff.ts';
+import type { ComparedReports } from '../../scan/results/diff-summary.ts';
 import type { ComparisonOutcome, Note } from './facts.ts';
 
 export interface Judgement {
@@ -10,11 +12,22 @@ export interface Judgement {
   note: Note | null;
 }
 
-const causes = (count: number): string => `${count} ${count === 1 ? 'root cause' : 'root causes'}`;
+const violations = (count: number): string => `${count} ${count === 1 ? 'violation' : 'violations'}`;
+
+/** What differs between the scans so that new violations may not be the site's. */
+const OTHER_SCANS: Readonly<Partial<Record<Caveat['reason'], string>>> = {
+  site: 'they begin at different addresses',
+  wcag: 'they test different WCAG versions or levels',
+  axe_core: 'they were made with different versions of axe-core',
+  fingerprint_version: 'they were made with different versions of Curbcut',
+};
+const EXAMPLES_MAX = 2;
+const MESSAGE_MAX = 1000;
 
 /**
  * A schedule has regressed if its last scan missed its thresholds and an earlier one met them, until one meets them again;
- * or if the last scan has root causes that the one before it did not have.
+ * or if the last scan has new violations: on pages that the one before it tested too, or of root causes that it does not have
+ * anywhere. A new page with the same faults as the others is no regression.
  * @param before the current condition
  */
 export function judgeRegression(
@@ -24,46 +37,56 @@ export function judgeRegression(
   before: Condition | undefined,
 ): Judgement {
   if (previous === undefined) return firstScan(completed);
-  const comparison: ScanComparison | null = outcome?.ok
-    ? { scan: completed.name, previous: previous.name, new: outcome.new, fixed: outcome.fixed, unchanged: outcome.unchanged }
-    : null;
+  const comparison = outcome?.ok ? comparisonOf(completed, previous, outcome) : null;
   const failsSince = previous.passed === false && before?.status === 'True' && before.reason === 'NoLongerPasses';
   const noLongerPasses = completed.passed === false && (previous.passed === true || failsSince);
-  const hasNew = (comparison?.new ?? 0) > 0;
-  const difference = describe(completed, previous, outcome);
-  const condition = conditionFor(noLongerPasses, hasNew, comparison !== null, completed, difference);
+  const condition = noLongerPasses
+    ? changed('True', 'NoLongerPasses', `${completed.name} does not meet its thresholds. ${describe(completed, previous, outcome)}`)
+    : conditionOf(completed, previous, outcome);
   return { comparison, condition, note: noteOn(condition, before, { completed, previous, comparison }) };
 }
 
-function firstScan(completed: CompletedScan): Judgement {
-  const message = `${completed.name} is the first completed scan of this schedule.`;
-  return { comparison: null, condition: { type: 'Regressed', status: 'False', reason: 'FirstScan', message }, note: null };
+const changed = (status: Condition['status'], reason: string, message: string): ConditionUpdate => ({
+  type: 'Regressed',
+  status,
+  reason,
+  message: message.length <= MESSAGE_MAX ? message : `${message.slice(0, MESSAGE_MAX - 1).toWellFormed()}…`,
+});
+
+function firstScan({ name }: CompletedScan): Judgement {
+  return {
+    comparison: null,
+    condition: changed('False', 'FirstScan', `${name} is the first completed scan of this schedule.`),
+    note: null,
+  };
 }
 
-function conditionFor(
-  noLongerPasses: boolean,
-  hasNew: boolean,
-  compared: boolean,
-  { name }: CompletedScan,
-  difference: string,
-): ConditionUpdate {
-  const type = 'Regressed';
-  if (noLongerPasses)
-    return { type, status: 'True', reason: 'NoLongerPasses', message: `${name} does not meet its thresholds. ${difference}` };
-  if (hasNew) return { type, status: 'True', reason: 'NewRootCauses', message: difference };
-  if (!compared) return { type, status: 'Unknown', reason: 'NotCompared', message: difference };
-  return { type, status: 'False', reason: 'NothingNew', message: difference };
+function comparisonOf(completed: CompletedScan, previous: CompletedScan, compared: ComparedReports): ScanComparison {
+  const { onNewPages, newCauses, fixed, unchanged, notTested } = compared;
+  const pair = { scan: completed.name, previous: previous.name };
+  return { ...pair, new: compared.new, onNewPages, newRootCauses: newCauses, fixed, unchanged, notTested };
+}
+
+function conditionOf(completed: CompletedScan, previous: CompletedScan, outcome: ComparisonOutcome | null): ConditionUpdate {
+  const difference = describe(completed, previous, outcome);
+  if (outcome === null || !outcome.ok) return changed('Unknown', 'NotCompared', difference);
+  const hasNew = outcome.newCauses > 0 || outcome.new > outcome.onNewPages;
+  if (!hasNew) return changed('False', 'NothingNew', difference);
+  const why = outcome.caveats.flatMap((caveat) => OTHER_SCANS[caveat] ?? []);
+  if (why.length === 0) return changed('True', 'NewViolations', difference);
+  return changed('Unknown', 'ScansDiffer', `The scans cannot be compared fairly: ${why.join(', and ')}. ${difference}`);
 }
 
 function describe(completed: CompletedScan, previous: CompletedScan, outcome: ComparisonOutcome | null): string {
   const pair = `${completed.name}, compared with ${previous.name}`;
   if (outcome === null || !outcome.ok)
-    return `${pair}: the results could not be compared (${(outcome?.message ?? 'no answer').replace(/\.$/, '').slice(0, 500)}).`;
-  const examples = outcome.new > 0 && outcome.examples.length > 0 ? ` (${outcome.examples.join(', ').slice(0, 300)})` : '';
-  return `${pair}: ${causes(outcome.new)} new${examples}, ${outcome.fixed} fixed, ${outcome.unchanged} unchanged.`;
+    return `${pair}: the results could not be compared, because ${outcome?.message ?? 'there is no answer'}.`;
+  const examples = outcome.examples.slice(0, EXAMPLES_MAX).map(({ rule, page, selector }) => `${rule} on ${page} at ${selector}`);
+  const shown = examples.length === 0 ? '' : ` (${examples.join('; ')})`;
+  return `${pair}: ${violations(outcome.new)} new${shown}, ${outcome.fixed} fixed, ${outcome.unchanged} unchanged.`;
 }
 
-/** Each regression is an Event. A recovery is one if the scan meets its thresholds again, or if root causes were fixed. */
+/** Each regression is an Event. A recovery is one if the scan meets its thresholds again, or if violations were fixed. */
 function noteOn(
   { status, message }: ConditionUpdate,
   before: Condition | undefined,
