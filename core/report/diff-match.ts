@@ -1,18 +1,22 @@
 /** Matches the elements that fail one rule on one page in two scans. Pure. */
 import type { ReducedElement } from './diff-reduce.ts';
 
-/** What two elements have in common if they are the same one, surest first. Null: this element has no such key. */
+/**
+ * What two elements have in common if they are the same one, surest first. Null: this element has no such key. Elements of the
+ * same component are matched first, so that the one that is left over shows the right root cause.
+ */
 const TIERS: readonly ((element: ReducedElement) => string | null)[] = [
   // The same element at the same place.
   ({ location, identity }) => `${location} ${identity.html}`,
   // It moved.
   ({ identity }) => identity.html,
-  // It changed, but its ID, name or address is the same.
-  ({ identity }) => identity.anchor,
-  // It changed, but users know it by the same name.
-  ({ identity }) => identity.name,
-  // Another text, in the same component at the same place.
+  // It has another text or state: it is known by its ID or address, by its name, or by its place.
+  ({ identity, fingerprint }) => identity.anchor && `${identity.anchor} ${fingerprint}`,
+  ({ identity, fingerprint }) => identity.name && `${identity.name} ${fingerprint}`,
   ({ location, fingerprint }) => `${location} ${fingerprint}`,
+  // It looks different, but its ID or address, or its name, is the same.
+  ({ identity }) => identity.anchor,
+  ({ identity }) => identity.name,
   // The same component at another place.
   ({ fingerprint }) => fingerprint,
   // Another component at the same place: it was rendered with other attributes.
@@ -28,52 +32,117 @@ export interface Matched {
   after: ReducedElement[];
 }
 
+/** The most work that the search for further pairs may need on one page; the rest of its elements stay as they are. */
+const SEARCH_MAX = 2_000_000;
+
 /**
  * Matches elements tier by tier. Of several elements with the same key, as many are matched as both scans have; those that
- * are left over are the last on their page, whichever scan comes first.
+ * are left over are the last on their page. Then pairs are exchanged as long as more elements find a partner: an element may
+ * have been matched by its text with another component, although its own component has only another text.
  */
 export function matchElements(before: readonly ReducedElement[], after: readonly ReducedElement[]): Matched {
-  let left = [...before];
-  let right = [...after];
+  // The search begins on one side. It is always the same one, so that the result does not depend on which scan comes first.
+  const [left, right, flipped] = comesFirst(after, before) ? [after, before, true] : [before, after, false];
+  const pairs = pairsByTier(left, right);
+  exchangePairs(left, right, pairs);
+  const onlyLeft = left.filter((_, at) => pairs.ofLeft[at] === NONE);
+  const onlyRight = right.filter((_, at) => pairs.ofRight[at] === NONE);
+  const matched = left.length - onlyLeft.length;
+  return flipped ? { matched, before: onlyRight, after: onlyLeft } : { matched, before: onlyLeft, after: onlyRight };
+}
+
+const NONE = -1;
+
+/** The index of each element's partner on the other side, or NONE. */
+interface Pairs {
+  ofLeft: Int32Array;
+  ofRight: Int32Array;
+}
+
+function comesFirst(one: readonly ReducedElement[], other: readonly ReducedElement[]): boolean {
+  if (one.length !== other.length) return one.length < other.length;
+  for (const [at, element] of one.entries()) {
+    const [a, b] = [`${element.location} ${element.identity.html}`, `${other[at]!.location} ${other[at]!.identity.html}`];
+    if (a !== b) return a < b;
+  }
+  return false;
+}
+
+function pairsByTier(left: readonly ReducedElement[], right: readonly ReducedElement[]): Pairs {
+  const pairs: Pairs = { ofLeft: new Int32Array(left.length).fill(NONE), ofRight: new Int32Array(right.length).fill(NONE) };
+  let open = [...left.keys()];
   for (const keyOf of TIERS) {
-    if (left.length === 0 || right.length === 0) break;
-    const common = commonKeys(left, right, keyOf);
-    left = withoutCommon(left, keyOf, common);
-    right = withoutCommon(right, keyOf, common);
+    if (open.length === 0) break;
+    const free = new Map<string, number[]>();
+    for (const [at, element] of right.entries()) if (pairs.ofRight[at] === NONE) addTo(free, keyOf(element), at);
+    // The first one of each list is taken first.
+    for (const list of free.values()) list.reverse();
+    open = open.filter((at) => {
+      const key = keyOf(left[at]!);
+      const partner = key === null ? undefined : free.get(key)?.pop();
+      if (partner === undefined) return true;
+      pairs.ofLeft[at] = partner;
+      pairs.ofRight[partner] = at;
+      return false;
+    });
   }
-  return { matched: before.length - left.length, before: left, after: right };
+  return pairs;
 }
 
-type KeyOf = (element: ReducedElement) => string | null;
-
-/** How many elements with each key both sides have. */
-function commonKeys(left: readonly ReducedElement[], right: readonly ReducedElement[], keyOf: KeyOf): Map<string, number> {
-  const common = new Map<string, number>();
-  const counts = countKeys(right, keyOf);
-  for (const [key, count] of countKeys(left, keyOf)) {
-    const both = Math.min(count, counts.get(key) ?? 0);
-    if (both > 0) common.set(key, both);
-  }
-  return common;
+function addTo(lists: Map<string, number[]>, key: string | null, at: number): void {
+  if (key === null) return;
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [at]);
+  else list.push(at);
 }
 
-function countKeys(elements: readonly ReducedElement[], keyOf: KeyOf): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const element of elements) {
+/** Finds more pairs by augmenting paths, until no further element can get a partner. */
+function exchangePairs(left: readonly ReducedElement[], right: readonly ReducedElement[], pairs: Pairs): void {
+  if (!pairs.ofLeft.includes(NONE) || !pairs.ofRight.includes(NONE)) return;
+  const candidates = new Map<string, number[]>();
+  for (const [at, element] of right.entries()) for (const key of keysOf(element)) addTo(candidates, key, at);
+  // What a search without success has seen leads nowhere later either.
+  const dead = new Set<string>();
+  let work = 0;
+  for (const start of left.keys()) {
+    if (pairs.ofLeft[start] !== NONE) continue;
+    const seen = new Set<string>();
+    const from = new Map<number, number>();
+    const queue = [start];
+    let end = NONE;
+    for (let at = 0; at < queue.length && end === NONE; at += 1) {
+      for (const key of keysOf(left[queue[at]!]!)) {
+        if (dead.has(key) || seen.has(key)) continue;
+        seen.add(key);
+        for (const partner of candidates.get(key) ?? []) {
+          work += 1;
+          if (from.has(partner)) continue;
+          from.set(partner, queue[at]!);
+          if (pairs.ofRight[partner] !== NONE) queue.push(pairs.ofRight[partner]!);
+          else if (end === NONE) end = partner;
+        }
+      }
+    }
+    if (end === NONE) for (const key of seen) dead.add(key);
+    else exchangeAlong(pairs, from, end);
+    if (work > SEARCH_MAX) return;
+  }
+}
+
+/** All keys of an element, each with its tier. */
+const keysOf = (element: ReducedElement): string[] =>
+  TIERS.flatMap((keyOf, tier) => {
     const key = keyOf(element);
-    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
-}
-
-/** Removes the first elements of each common key. */
-function withoutCommon(elements: readonly ReducedElement[], keyOf: KeyOf, common: ReadonlyMap<string, number>): ReducedElement[] {
-  const open = new Map(common);
-  return elements.filter((element) => {
-    const key = keyOf(element);
-    const count = key === null ? 0 : (open.get(key) ?? 0);
-    if (count === 0) return true;
-    open.set(key!, count - 1);
-    return false;
+    return key === null ? [] : [`${tier} ${key}`];
   });
+
+/** Gives each element of a path the partner of the next one. */
+function exchangeAlong({ ofLeft, ofRight }: Pairs, from: ReadonlyMap<number, number>, end: number): void {
+  for (let right = end; right !== NONE;) {
+    const left = from.get(right)!;
+    const next = ofLeft[left]!;
+    ofLeft[left] = right;
+    ofRight[right] = left;
+    right = next;
+  }
 }

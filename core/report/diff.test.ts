@@ -108,6 +108,14 @@ describe('diffReports', () => {
     expect(diff.new[0]).to.include({ rule: 'link-name', in_both: true, on_new_pages: 0 });
   });
 
+  it('attributes what is new to its root cause although another element has the same address or name', () => {
+    const old = (at: number) => element(`<a class="icon" href="/x" title="t">${at}</a>`, `li:nth-child(${at})`);
+    for (const added of ['<a class="other" href="/x"></a>', '<a class="other" title="t" href="/y"></a>']) {
+      const diff = diffReports(onePage(old(1)), onePage(element(added, 'li:nth-child(5)'), old(2)));
+      expect(diff.new.map(({ examples, in_both }) => [examples[0]!.selector, in_both])).to.deep.equal([['li:nth-child(5)', false]]);
+    }
+  });
+
   it('groups by root cause, worst first, with at most 5 examples', () => {
     const many = Array.from({ length: 8 }, (_, at) => element('<a class="icon"></a>', `li:nth-child(${at})`));
     const diff = diffReports(onePage(), onePage(...many, element('<img src="a.png">', 'img', 'image-alt')));
@@ -267,6 +275,45 @@ describe('diffReports', () => {
           ),
         );
         expect(numbers(diffReports(before, after))).to.deep.equal({ new: 1, fixed: 0, unchanged: before.counts.total, notTested: 0 });
+      }),
+    );
+  });
+
+  /** An element in two renderings: other place, white space, attribute order, generated ID, counter, text and state. */
+  const arbitraryRendering = fc
+    .record({
+      tag: fc.constantFrom('a', 'p', 'button', 'div'),
+      name: fc.constantFrom('icon', 'card', 'price'),
+      role: fc.constantFrom('', 'role="link"'),
+      numbers: fc.tuple(fc.integer({ min: 1, max: 999 }), fc.integer({ min: 1, max: 999 })),
+      places: fc.tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 })),
+      text: fc.tuple(fc.constantFrom('one', 'two'), fc.constantFrom('one', 'three')),
+    })
+    .map(({ tag, name, role, numbers, places, text }): [Element, Element] => [
+      element(`<${tag} class="${name}" id="${name}-${numbers[0]}" ${role}>${text[0]}</${tag}>`, `main > :nth-child(${places[0]})`),
+      element(
+        `<${tag}  ${role} data-state="${numbers[1]}"\n id="${name}-${numbers[1]}" class="${name} active" >\n ${text[1]} </${tag}>`,
+        `main > div:nth-child(${places[1]})`,
+      ),
+    ]);
+
+  it('finds nothing new if all elements are rendered again', () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryRendering, { maxLength: 8 }), (all) => {
+        const diff = diffReports(onePage(...all.map(([before]) => before)), onePage(...all.map(([, after]) => after)));
+        expect(numbers(diff)).to.deep.equal(unchanged(all.length));
+      }),
+    );
+  });
+
+  it('finds exactly one new violation if one is added while all others are rendered again', () => {
+    fc.assert(
+      fc.property(fc.array(arbitraryRendering, { maxLength: 8 }), fc.nat(), (all, where) => {
+        const added = element('<i class="added">new</i>', '.added');
+        const after = all.map(([, rendered]) => rendered).toSpliced(where % (all.length + 1), 0, added);
+        const diff = diffReports(onePage(...all.map(([before]) => before)), onePage(...after));
+        expect(numbers(diff)).to.deep.equal({ new: 1, fixed: 0, unchanged: all.length, notTested: 0 });
+        expect(diff.new[0]!.examples[0]!.selector).to.equal('.added');
       }),
     );
   });

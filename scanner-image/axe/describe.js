@@ -56,6 +56,8 @@
       this.max = max;
       this.text = '';
       this.full = false;
+      // More nodes do not fit, except for comments and empty texts.
+      this.nodes = max;
     }
     fits(text) {
       return this.text.length + text.length <= this.max;
@@ -83,6 +85,7 @@
     output.write('>');
     if (VOID.has(name)) return;
     for (let child = firstChildOf(element); child !== null && !output.full; child = nextSiblingOf(child)) {
+      if (--output.nodes < 0) output.full = true;
       const type = typeOf(child);
       if (type === Node.ELEMENT_NODE) writeElement(output, child, { value: max.inner, inner: max.inner, text: max.text });
       else if (type === Node.TEXT_NODE) {

@@ -189,6 +189,15 @@ describe('evidence of findings', () => {
     expect(htmlOf(page, 'valid-lang')).to.deep.equal([form]);
   });
 
+  it('does not read thousands of empty nodes', async () => {
+    const page = await test(
+      script(
+        `const b = document.querySelector('main').appendChild(document.createElement('button')); for (let at = 0; at < 5000; at++) b.append(document.createComment(''), '')`,
+      ),
+    );
+    expect(htmlOf(page, 'button-name')).to.deep.equal(['<button>…</button>']);
+  });
+
   it('survives deep nesting', async () => {
     const page = await test(
       script(
