@@ -1,11 +1,12 @@
 /** What kstatus, and with it Flux, says about our resources: read from the API server, and made by the status functions. */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { AccessibilityScan, KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KSTATUS_TIMEOUT_MS, verdictsOf } from '../kstatus/kstatus.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
-import { openContext, reasonOf, until, type OperatorContext, type Scan } from './context.ts';
+import { openContext, reasonOf, TARGET, until, type OperatorContext, type Scan } from './context.ts';
 
 const THRESHOLDS = { minScore: 90 };
 const FOREIGN_FINALIZER = 'curbcut.test/stays';
@@ -101,6 +102,55 @@ describe('operator: kstatus', function () {
       expect(await verdictOn(scan)).to.equal('Terminating');
       await scan.patch({ metadata: { finalizers: [] } });
       await context.setQueue({ paused: false });
+      await context.rest();
+    });
+
+    /** Applies an object and waits until the operator has seen it. */
+    async function applied(object: KubernetesObject & { spec: object }): Promise<string> {
+      const { kind, metadata } = object;
+      const namespace = ['--namespace', metadata.namespace ?? 'default'];
+      await kubectl(['apply', '-f', '-', ...namespace], object);
+      const args = [kind.toLowerCase(), metadata.name, ...namespace];
+      await until(`the operator has seen the ${kind}`, async () => {
+        const read = JSON.parse(await kubectl(['get', ...args, '-o', 'json'])) as AccessibilityScan;
+        return read.status?.observedGeneration === read.metadata.generation;
+      });
+      return verdict(...args);
+    }
+
+    it('tells ScanSchedules that can start scans from those that cannot, or not yet', async () => {
+      context.start();
+      const schedule = (name: string, namespace: string, spec: object = {}) =>
+        applied({
+          apiVersion: 'curbcut.dev/v1',
+          kind: 'ScanSchedule',
+          metadata: { name, namespace },
+          spec: { schedule: '0 3 1 1 *', scanTemplate: { spec: { url: TARGET } }, ...spec },
+        });
+      expect(await schedule('yearly', context.team)).to.equal('Current');
+      expect(await schedule('suspended', context.team, { suspend: true })).to.equal('Current');
+      expect(await schedule('mistaken', context.team, { timeZone: 'Europe/Nowhere' })).to.equal('Failed');
+      expect(await schedule('unowned', context.strangers)).to.equal('InProgress');
+      await context.rest();
+    });
+
+    it('tells Organisations that are in effect from those that are not', async () => {
+      // Organisations have no namespace: a class of its own keeps the operators of other tests away.
+      const operatorClass = `kstatus-${randomUUID().slice(0, 8)}`;
+      context.start({ operatorClass });
+      const organisation = (name: string, namespaces: string[]) =>
+        applied({
+          apiVersion: 'curbcut.dev/v1',
+          kind: 'Organisation',
+          metadata: { name: `${operatorClass}-${name}` },
+          spec: { class: operatorClass, namespaces },
+        });
+      try {
+        expect(await organisation('free', [])).to.equal('Current');
+        expect(await organisation('taken', [context.team]), 'the namespace belongs to another').to.equal('Failed');
+      } finally {
+        await kubectl(['delete', 'organisation', `${operatorClass}-free`, `${operatorClass}-taken`, '--ignore-not-found', '--timeout=60s']);
+      }
       await context.rest();
     });
 

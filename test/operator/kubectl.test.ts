@@ -163,6 +163,23 @@ describe('operator: a scan in kubectl', function () {
     }
   });
 
+  it('can be canceled and deleted while it waits for a queue that does not exist', async () => {
+    context.start();
+    const [deleted, canceled] = [
+      await context.apply(context.team, { queue: 'missing' }),
+      await context.apply(context.team, { queue: 'missing' }),
+    ];
+    for (const scan of [deleted, canceled]) {
+      const { status } = await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'QueueNotFound');
+      expect(status?.message).to.match(/^There is no ScanQueue missing in namespace /);
+    }
+    await kubectl(['delete', 'a11y', deleted.name, '--timeout=60s']);
+    expect((await deleted.row())?.phase).to.equal('canceled');
+    await patch(canceled, { cancel: true });
+    await kubectl([...WAIT, `a11y/${canceled.name}`]);
+    expect((await canceled.settles()).status?.message).to.equal('The scan was canceled. Nothing was charged.');
+  });
+
   it('can be canceled and deleted while it is held back without credits', async () => {
     context.start({ maxLiveScansPerOrganisation: 1 });
     const first = await context.apply(context.team);

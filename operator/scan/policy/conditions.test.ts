@@ -16,6 +16,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'held back without credits': `Admitted=False TooManyLiveScans, ${live('TooManyLiveScans')}`,
   'waiting in its queue': `Admitted=False Queued, Complete=False InProgress, Passed=Unknown Pending, Reconciling=True Queued, Succeeded=Unknown Queued`,
   'waiting in a paused queue': `Admitted=False QueuePaused, ${live('QueuePaused')}`,
+  'waiting for a queue that does not exist': `Admitted=False QueueNotFound, ${live('QueueNotFound')}`,
   admitted: `Admitted=True Admitted, ${live('Launching')}`,
   running: `Admitted=True Admitted, Complete=False InProgress, Passed=Unknown Pending, Reconciling=True Crawling, Succeeded=Unknown Crawling`,
   'running, with results that cannot be read': `Admitted=True Admitted, ${live('StoreUnavailable')}`,
