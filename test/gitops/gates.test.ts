@@ -4,9 +4,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { Environment } from '@marcbachmann/cel-js';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { compile } from '../../local/kube/schemas/cel.ts';
 import { conditionOf } from '../../operator/runtime/conditions.ts';
 import { SCAN_STATES } from '../support/scan-states.ts';
 import { manifestsIn, ROOT } from './manifests.ts';
@@ -164,7 +164,6 @@ describe('the promotion with Flux', () => {
   });
 
   // Flux evaluates them in this order: in progress, failed, current.
-  const environment = new Environment({ unlistedVariablesAreDyn: true });
   function judge(scan: AccessibilityScan): string {
     const [expressions] = spec(1).healthCheckExprs!;
     for (const [verdict, expression] of [
@@ -172,7 +171,7 @@ describe('the promotion with Flux', () => {
       ['Failed', expressions!.failed],
       ['Current', expressions!.current],
     ] as const)
-      if (environment.evaluate(expression, JSON.parse(JSON.stringify(scan)) as Record<string, unknown>) === true) return verdict;
+      if (compile(expression)(JSON.parse(JSON.stringify(scan)) as Record<string, unknown>) === true) return verdict;
     return 'InProgress';
   }
 

@@ -10,7 +10,8 @@ type Program = (context: Record<string, unknown>) => unknown;
 const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true });
 const programs = new Map<string, Program>();
 
-function compile(expression: string): Program {
+/** Returns the expression as a function of its variables. Compiles each expression once. */
+export function compile(expression: string): Program {
   let program = programs.get(expression);
   if (program === undefined) {
     const parsed = environment.parse(expression);
