@@ -43,11 +43,17 @@ describe('plan, for arbitrary facts', () => {
     { requiredKeys: ['phase', 'pages', 'conditions'] },
   );
   const scan = fc
-    .record({ status: fc.option(status, { nil: undefined }), cancel: fc.boolean(), deleted: fc.boolean(), claimed: fc.boolean() })
-    .map(({ status: is, cancel, deleted, claimed }) =>
+    .record({
+      status: fc.option(status, { nil: undefined }),
+      generation: fc.constantFrom(1, 1, 2),
+      cancel: fc.boolean(),
+      deleted: fc.boolean(),
+      claimed: fc.boolean(),
+    })
+    .map(({ status: is, generation, cancel, deleted, claimed }) =>
       scanWith(is as AccessibilityScanStatus | undefined, {
         spec: { cancel, ttlSecondsAfterFinished: 3 },
-        metadata: { ...(deleted && { deletionTimestamp: ago(1) }), ...(!claimed && free.metadata) },
+        metadata: { generation, ...(deleted && { deletionTimestamp: ago(1) }), ...(!claimed && free.metadata) },
       }),
     );
   const final = fc.oneof(attempt.map(storedBy), attempt.map(failedBy));
@@ -101,6 +107,19 @@ describe('plan, for arbitrary facts', () => {
         return plan(known, TIMEOUTS).actions.every(({ do: what }) =>
           ['observeGeneration', 'removeJob', 'finish', 'release', 'expire'].includes(what),
         );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('states a change of the spec in the status, unless the scan is being deleted', () => {
+    fc.assert(
+      fc.property(facts, (known) => {
+        const { metadata, status: before } = known.scan;
+        if (before?.conditions === undefined || metadata.generation === 1 || metadata.deletionTimestamp !== undefined) return true;
+        const names = plan(known, TIMEOUTS).actions.map(({ do: what }) => what);
+        // A scan is claimed first. Each end states the generation.
+        return ['observeGeneration', 'claim', 'end'].includes(names[0]!);
       }),
       { numRuns: 2000 },
     );
