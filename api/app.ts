@@ -24,6 +24,7 @@ import rateLimits from './plugins/rate-limits.ts';
 import requestLog, { logRequest, requestIdOf } from './plugins/request-log.ts';
 import requestMetrics from './plugins/request-metrics.ts';
 import tracing from './plugins/tracing.ts';
+import { createQueuePositions } from './queue-positions.ts';
 import { LIMITS } from './rate-limits.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './routes/api-keys.ts';
@@ -44,6 +45,7 @@ const BODY_LIMIT_BYTES = 64 * 1024;
 const DEPENDENCY_TIMEOUT_MS = 6_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 const QUEUE_CACHE_MS = 1_000;
+const POSITIONS_CACHE_MS = 2_000;
 
 const COMPONENTS = [
   ErrorBody,
@@ -95,7 +97,8 @@ async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, option
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
 
   const submissions = submissionsOver(stores, deps, options);
-  await scope.register(scanRoutes, { submissions, scans: stores.scans, metrics, logger, maxPagesLimit: options.maxPagesLimit });
+  const positions = createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS });
+  await scope.register(scanRoutes, { submissions, scans: stores.scans, positions, metrics, logger, maxPagesLimit: options.maxPagesLimit });
   await scope.register(scanListRoutes, { scans: stores.scans });
   await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
   await scope.register(scanEventRoutes, {

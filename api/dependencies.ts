@@ -24,7 +24,7 @@ export interface ApiStores {
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'countLive'>;
   idempotency: Idempotency;
   rateLimits: RateLimits;
-  queueStates: Pick<QueueStates, 'read'>;
+  queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
@@ -52,7 +52,7 @@ export interface AppOptions {
   maxLiveScans: number;
   /** The share of one organisation in them. */
   maxLiveScansPerOrganisation: number;
-  /** How long a replica uses the state of the queue before it reads it again, in milliseconds. Default 1,000. */
+  /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Default 1,000, and 2,000 for positions. */
   queueCacheMs?: number;
   /** The maximum number of event streams that are open on this replica. */
   maxEventStreams: number;

@@ -22,6 +22,7 @@ const REPORT_URL = `/v1/scans/${SCAN}/report`;
 const MISSED = 'The score is 87.5, below the minimum of 90.';
 
 const scanning = { scan_id: SCAN, status: 'scanning', ...NO_FINDINGS, passed: null, report_url: null, message: null };
+const queued = { ...scanning, status: 'queued', queue: { name: 'default', position: 3, waiting: 12 } };
 const passed = { scan_id: SCAN, status: 'done', ...FINDINGS, passed: true, report_url: REPORT_URL, message: null };
 const missed = { ...passed, passed: false, message: MISSED };
 const failed = { ...scanning, status: 'failed', passed: false, message: 'The first page could not be loaded. Nothing was charged.' };
@@ -43,7 +44,7 @@ export const EXAMPLES = {
     pages_requested: 5,
     pages_reserved: 5,
   },
-  result: { scanning, passed, missed, failed },
+  result: { queued, scanning, passed, missed, failed },
   scans: {
     data: [{ ...scanning, url: 'https://www.example.com/', submitted_at: '2026-03-02T10:00:00.000Z' }],
     next_cursor: 'WzE3NzI0NDU2MDAwMDAsIjNmMmI4YzFlIl0',

@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     cancel: async () => (await import('./commands/cancel.ts')).cancel,
     list: async () => (await import('./commands/list.ts')).list,
     report: async () => (await import('./commands/report.ts')).report,
+    diff: async () => (await import('./commands/diff.ts')).diff,
   },
   'kubectl curbcut': {},
 };

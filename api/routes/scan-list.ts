@@ -10,10 +10,12 @@ import { callerOf } from '../plugins/auth.ts';
 import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanResult, toResult } from './scans.ts';
 
-/** A scan result with what tells scans apart. */
+const { queue: _, ...resultFields } = ScanResult.properties;
+
+/** A scan result with what tells scans apart, and without its position, which changes with each scan. */
 export const ListedScan = Type.Object(
   {
-    ...ScanResult.properties,
+    ...resultFields,
     url: Type.String({ description: 'The address at which the scan starts.' }),
     submitted_at: Type.String({ format: 'date-time' }),
   },

@@ -12,6 +12,7 @@ import { ApiError, VALIDATION_STATUS, type ErrorCode } from '../errors.ts';
 import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../examples.ts';
+import type { QueuePosition, QueuePositions } from '../queue-positions.ts';
 import { answer, growing, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import { errorOf } from '../submission/refusals.ts';
 import { fingerprintOf } from '../submission/fingerprint.ts';
@@ -79,6 +80,24 @@ export type ScanAccepted = Static<typeof ScanAccepted>;
 
 const count = (what: string) => nullable(Type.Integer({ minimum: 0, description: `${what} Null while in progress.` }));
 
+const QueuePlace = Type.Object(
+  {
+    name: Type.String({ description: 'The ScanQueue that the scan waits in.' }),
+    position: nullable(
+      Type.Integer({
+        minimum: 1,
+        description: '1 for the scan that starts next. Null behind the first 1,000. It may rise while others submit scans.',
+      }),
+    ),
+    waiting: Type.Integer({ minimum: 1, description: 'The number of scans that wait in the queue.' }),
+  },
+  {
+    description:
+      'Only while the status is `queued`, and absent once the scan has its place, for some seconds after the submission, or if the ' +
+      'position is not known. It is some seconds old.',
+  },
+);
+
 export const ScanResult = Type.Object(
   {
     scan_id: Type.String({ format: 'uuid' }),
@@ -96,6 +115,7 @@ export const ScanResult = Type.Object(
         description: 'Why the scan did not pass, failed or was canceled; also the coverage, if an attempted page could not be tested.',
       }),
     ),
+    queue: Type.Optional(QueuePlace),
   },
   { $id: 'ScanResult' },
 );
@@ -104,6 +124,7 @@ export type ScanResult = Static<typeof ScanResult>;
 export interface ScanRouteDeps {
   submissions: Submissions;
   scans: Pick<Scans, 'find'>;
+  positions: QueuePositions;
   metrics: Metrics;
   logger: Logger;
   maxPagesLimit: number;
@@ -157,7 +178,10 @@ const GET_SCAN = {
   response: {
     ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
     200: answer('The scan has ended and missed no threshold.', reference(ScanResult), LIMITED, { passed: EXAMPLES.result.passed }),
-    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After'], { scanning: EXAMPLES.result.scanning }),
+    202: answer('The scan is in progress.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
+      queued: EXAMPLES.result.queued,
+      scanning: EXAMPLES.result.scanning,
+    }),
     422: answer(
       'The scan has ended and missed a threshold, or the scan ID is not a UUID.',
       Type.Unsafe<ScanResult>({ anyOf: [reference(ScanResult), reference(ValidationError)] }),
@@ -220,7 +244,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
       if (row === null) throw new ApiError('scan_not_found');
       const status = pollStatus(row);
       if (status === 202) reply.header('Retry-After', POLL_AGAIN_SECONDS);
-      return reply.code(status).send(toResult(row));
+      return reply.code(status).send(toResult(row, await deps.positions(row)));
     },
   );
 };
@@ -231,8 +255,8 @@ export function pollStatus(row: Pick<ScanRow, 'phase' | 'passed'>): 200 | 202 | 
   return row.passed === false ? VALIDATION_STATUS : 200;
 }
 
-/** Converts a row to the contract's scan result. */
-export function toResult(row: ScanRow): ScanResult {
+/** Converts a row to the contract's scan result. @param queue the position of a waiting scan */
+export function toResult(row: ScanRow, queue?: QueuePosition): ScanResult {
   const ended = isTerminal(row.phase);
   return {
     scan_id: row.id,
@@ -241,6 +265,7 @@ export function toResult(row: ScanRow): ScanResult {
     passed: ended ? row.passed : null,
     report_url: row.reports === null ? null : `/v1/scans/${row.id}/report`,
     message: row.message,
+    ...(queue && { queue }),
   };
 }
 

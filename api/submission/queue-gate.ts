@@ -1,12 +1,12 @@
-/** Whether the queue takes further submissions, from the state that the operator mirrors to MongoDB. */
-import type { QueueState } from '../../stores/submissions/queue-state.ts';
+/** Whether the default queue takes further submissions, from the state that the operator mirrors to MongoDB. */
+import type { QueueState, QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { ApiStores } from '../dependencies.ts';
 
 /** The operator writes the state every 10 s. An older one says nothing about the number of live scans. */
 const OUTDATED_AFTER_MS = 60_000;
 
 export interface QueueGateDeps {
-  queueStates: ApiStores['queueStates'];
+  queueStates: Pick<QueueStates, 'read'>;
   scans: Pick<ApiStores['scans'], 'countLive'>;
   clock: () => Date;
   maxLiveScans: number;

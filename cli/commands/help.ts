@@ -38,6 +38,7 @@ Usage:
   curbcut cancel ID [options]   cancel a scan
   curbcut list [options]        list the scans of your organisation
   curbcut report ID [options]   get the reports of a scan
+  curbcut diff BEFORE AFTER     compare two scans: new, fixed and unchanged violations
   curbcut --version
   curbcut COMMAND --help        show all options
 
@@ -120,6 +121,25 @@ ${MAX_WAIT}
 Exit codes:
   0    the scans were listed, even if the list is empty
   2    the scans could not be listed: invalid arguments, a rejected key, no network, …
+
+${ENVIRONMENT}
+`;
+
+export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]
+
+Compares two scans that are done, by their IDs, and shows the violations that are new, fixed, or on pages that the second scan
+did not test. An element that moved or was rendered again is not new.
+
+Options:
+  --exit-zero          exit with 0 also if there are new violations
+${FORMAT_HELP}
+  --quiet              print only errors
+${MAX_WAIT}
+
+Exit codes:
+  0    there are no new violations
+  1    there are new violations
+  2    the scans could not be compared: an unknown ID, a scan without a JSON export, invalid arguments, no network, …
 
 ${ENVIRONMENT}
 `;

@@ -1,4 +1,4 @@
-/** Saves a scan's reports to files. */
+/** Downloads a scan's reports. */
 import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
@@ -42,16 +42,48 @@ export async function saveReports(client: Client, scanId: string, files: Files):
   if (files.export !== undefined) await save(client, scanId, 'json', files.export);
 }
 
-async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: string): Promise<void> {
+async function save(client: Client, scanId: string, kind: Kind, file: string): Promise<void> {
+  const part = `${file}.${process.pid}.part`;
+  const why = await attempts(client, scanId, kind, async (chunks) => {
+    try {
+      await pipeline(chunks, createWriteStream(part));
+      await rename(part, file);
+    } finally {
+      await rm(part, { force: true });
+    }
+  });
+  if (why !== null)
+    throw new CliError(
+      `The report could not be saved to ${file}: ${why}.`,
+      `Get it later with: curbcut report ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
+    );
+}
+
+/** Downloads the JSON export of a scan. @throws CliError */
+export async function readExport(client: Client, scanId: string): Promise<unknown> {
+  let text = '';
+  const why = await attempts(client, scanId, 'json', async (chunks) => {
+    const read: Uint8Array[] = [];
+    for await (const chunk of chunks) read.push(chunk);
+    text = Buffer.concat(read).toString();
+  });
+  if (why !== null) throw new CliError(`The JSON export of scan ${scanId} could not be downloaded: ${why}.`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`The JSON export of scan ${scanId} is not JSON.`);
+  }
+}
+
+type Kind = 'pdf' | 'json';
+type Receive = (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
+
+/** Downloads a report, each time with a new link. @returns null, or why the last attempt failed */
+async function attempts(client: Client, scanId: string, kind: Kind, receive: Receive): Promise<string | null> {
   const { signal, sleep } = client.options;
   for (let attempt = 1; ; attempt += 1) {
-    const why = await download(client, (await client.reportLink(scanId, kind)).url, file);
-    if (why === null) return;
-    if (attempt === ATTEMPTS || client.budget.left() === 0)
-      throw new CliError(
-        `The report could not be saved to ${file}: ${why}.`,
-        `Get it later with: curbcut report ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
-      );
+    const why = await download(client, (await client.reportLink(scanId, kind)).url, receive);
+    if (why === null || attempt === ATTEMPTS || client.budget.left() === 0) return why;
     await sleep(BETWEEN_ATTEMPTS_MS, signal);
   }
 }
@@ -61,15 +93,13 @@ async function save(client: Client, scanId: string, kind: 'pdf' | 'json', file: 
  * object store may be followed.
  * @returns null, or why the download failed
  */
-async function download({ budget, options: { signal } }: Client, link: string, file: string): Promise<string | null> {
-  const part = `${file}.${process.pid}.part`;
+async function download({ budget, options: { signal } }: Client, link: string, receive: Receive): Promise<string | null> {
   budget.start();
   const watchdog = createWatchdog(budget.limit(STALLED_MS));
   try {
     const response = await fetch(link, { signal: AbortSignal.any([signal, watchdog.signal, AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS)]) });
     if (response.ok && response.body !== null) {
-      await pipeline(watched(response.body, budget, watchdog), createWriteStream(part));
-      await rename(part, file);
+      await receive(watched(response.body, budget, watchdog));
       budget.served();
       return null;
     }
@@ -82,7 +112,6 @@ async function download({ budget, options: { signal } }: Client, link: string, f
     return causeOf(error);
   } finally {
     watchdog.stop();
-    await rm(part, { force: true });
   }
 }
 

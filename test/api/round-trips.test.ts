@@ -31,6 +31,15 @@ describe('a request sends to MongoDB', () => {
     showCount(commands.length, 'MongoDB commands per poll');
   });
 
+  it('no more for a poll that returns a position, after the first one', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { queue: 'nightly' });
+    await context.stores.queueStates.writeLine('nightly', { waiting: 7, order: ['other', row.id] });
+    const { body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    expect(body.queue).to.deep.equal({ name: 'nightly', position: 2, waiting: 7 });
+    expect(await commandsOf('GET', `/v1/ci/scans/${row.id}`, key)).to.deep.equal(['aggregate keys', 'findAndModify limits', 'find scans']);
+  });
+
   it('at most six commands for an accepted submission, seven with an Idempotency-Key, and five for its repetition', async () => {
     const { key } = await context.organisation({ credits: 50 });
     const submit = async (headers: Record<string, string> = {}): Promise<string[]> => {

@@ -41,6 +41,30 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       });
     });
 
+  it('returns the position of a scan that waits in its queue, and no position if it does not', async () => {
+    const { id, key } = await context.organisation();
+    const [waiting, admitted] = [await context.scan(id), await context.scan(id)];
+    const queueOf = async (scanId: string) => (await context.request('GET', `/v1/ci/scans/${scanId}`, { key })).body.queue;
+    await context.stores.queueStates.writeLine('default', { waiting: 3, order: [randomUUID(), waiting.id, randomUUID()] });
+    expect(await queueOf(waiting.id)).to.deep.equal({ name: 'default', position: 2, waiting: 3 });
+    expect(await queueOf(admitted.id)).to.equal(undefined);
+    await context.stores.queueStates.writeLine('default', { waiting: 1001, order: [waiting.id] });
+    expect(await queueOf(admitted.id)).to.deep.equal({ name: 'default', position: null, waiting: 1001 });
+    await context.stores.queueStates.writeLine('default', { waiting: 0, order: [] });
+    expect(await queueOf(waiting.id)).to.equal(undefined);
+  });
+
+  it('is answered without a position if positions cannot be read', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id);
+    await context.stores.queueStates.writeLine('default', { waiting: 1, order: [row.id] });
+    context.faults.set('queueStates.readLine', () => Promise.reject(new Error('no connection')));
+    const { status, body } = await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
+    expect([status, body.status, body.queue]).to.deep.equal([202, 'queued', undefined]);
+    context.faults.clear();
+    await context.stores.queueStates.writeLine('default', { waiting: 0, order: [] });
+  });
+
   const ends: [what: string, change: object, status: number][] = [
     ['done without thresholds', { phase: 'done', outcome: OUTCOME, passed: null }, 200],
     ['done and passed', { phase: 'done', outcome: OUTCOME, passed: true }, 200],
@@ -79,7 +103,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
     const row = await context.scan(id);
     context.calls.length = 0;
     await context.request('GET', `/v1/ci/scans/${row.id}`, { key });
-    expect(context.calls).to.deep.equal(['keys.recognise', 'keys.touch', 'rateLimits.admit', 'scans.find']);
+    expect(context.calls).to.deep.equal(['keys.recognise', 'keys.touch', 'rateLimits.admit', 'scans.find', 'queueStates.readLine']);
   });
 
   it("gives the same response for another organisation's scan and for one that does not exist", async () => {

@@ -3,12 +3,14 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff>'],
     ['an unknown command', ['scna'], 'unknown command scna'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
     ['no id', ['follow'], 'The scan ID is missing.'],
     ['a cancellation without id', ['cancel'], 'The scan ID is missing.'],
+    ['a difference of one scan', ['diff', 'a'], 'Two scan IDs are needed'],
+    ['a difference of three scans', ['diff', 'a', 'b', 'c'], 'Too many arguments: c'],
     ['an argument of list', ['list', 'x'], 'Too many arguments: x'],
     ['a list without an end', ['list', '--limit', '1001'], '--limit 1001 is not between 1 and 1000'],
     ['an empty list', ['list', '--limit', '0'], '--limit 0 is not between 1 and 1000'],
@@ -64,7 +66,15 @@ describe('curbcut', () => {
     expect(ran.stderr).to.include('CURBCUT_URL is "https://curbcut.example:99999"');
   });
 
-  for (const args of [['--help'], ['scan', '--help'], ['follow', '-h'], ['cancel', '--help'], ['list', '-h'], ['report', '--help']])
+  for (const args of [
+    ['--help'],
+    ['scan', '--help'],
+    ['follow', '-h'],
+    ['cancel', '--help'],
+    ['list', '-h'],
+    ['report', '--help'],
+    ['diff', '--help'],
+  ])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });
       expect(ran.code).to.equal(0);

@@ -1,0 +1,49 @@
+/** `curbcut diff BEFORE AFTER`: compares two scans. */
+import { diffReduced } from '../../core/report/diff.ts';
+import { reduceReport, type ReducedReport } from '../../core/report/diff-reduce.ts';
+import type { Report } from '../../core/report/schema.ts';
+import { renderDiff } from '../diff-text.ts';
+import { CliError, UsageError } from '../errors.ts';
+import type { Client } from '../service/client.ts';
+import { readExport } from '../service/reports.ts';
+import { print } from './format.ts';
+import { DIFF_HELP } from './help.ts';
+import { COMMON_OPTIONS, connect, noMoreArguments, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+
+const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
+
+/** Runs the command. @returns its exit code: 1 if there are new violations @throws CliError */
+export async function diff(args: readonly string[], context: CliContext, _aftermath: Aftermath): Promise<number> {
+  const { values, positionals } = parse('diff', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(DIFF_HELP);
+    return 0;
+  }
+  const [before, after, ...others] = positionals;
+  if (before === undefined || after === undefined)
+    throw new UsageError('Two scan IDs are needed: the earlier scan, then the later one.', 'diff');
+  noMoreArguments('diff', others);
+  const output = outputOf('diff', values, context);
+  const client = connect(context, output);
+  const ids = [await context.scanIdOf(before), await context.scanIdOf(after)] as const;
+  // One after the other: an export needs much more memory than what is kept of it.
+  const compared = diffReduced(await readReduced(client, ids[0]), await readReduced(client, ids[1]));
+  if (!values.quiet)
+    await print(context.stdout, output.format, { before: ids[0], after: ids[1], ...compared }, (wide) =>
+      renderDiff(compared, context.stdout, wide),
+    );
+  return compared.new.length > 0 && !values['exit-zero'] ? 1 : 0;
+}
+
+/** @throws CliError */
+async function readReduced(client: Client, scanId: string): Promise<ReducedReport> {
+  const report = await readExport(client, scanId);
+  try {
+    return reduceReport(report as Report);
+  } catch {
+    throw new CliError(
+      `This command does not understand the JSON export of scan ${scanId}.`,
+      'Check that this command is not older than the service.',
+    );
+  }
+}
