@@ -176,6 +176,13 @@ describe('dueRun, at the edges', () => {
     expect(nexts).to.equal(1);
   });
 
+  it('counts the runs of 50 years at most, so that a wrong status does not hold up the operator', () => {
+    const now = at('2026-06-01T00:00:30');
+    const { due, missed } = dueRun(timesOf('0 12 * * *', 'Europe/Berlin'), { after: new Date('0001-01-01T00:00:00Z'), now, jitterMs: 0 });
+    expect(due?.scheduledAt).to.deep.equal(at('2026-05-31T10:00:00'));
+    expect(missed).to.equal(50 * 365 - 1);
+  });
+
   it('returns a run at its very time, and not a millisecond before', () => {
     const times = timesOf('0 * * * *', 'UTC');
     const dueAt = (now: Date) => dueRun(times, { after: at('2026-06-01T11:00:00'), now, jitterMs: 60_000 }).due;

@@ -13,7 +13,8 @@ export interface TimeZone {
   changes(after: number, upTo: number): OffsetChange[];
 }
 
-const DAY_MS = 86_400_000;
+/** Since 1970, no zone has kept an offset for less than six days. */
+const SAMPLE_MS = 3 * 86_400_000;
 const SECOND_MS = 1000;
 
 /** Three letters that the database knows. ICU knows more (BST is Asia/Dhaka there), which Kubernetes refuses. */
@@ -59,13 +60,13 @@ interface ZoneYear {
   changes: OffsetChange[];
 }
 
-/** One year of UTC, sampled once a day: no zone has changed its offset and changed it back within a day. */
+/** One year of UTC. */
 function readYear(offsetAt: (instant: number) => number, year: number): ZoneYear {
   const [start, end] = [Date.UTC(year, 0), Date.UTC(year + 1, 0)];
   const zoneYear: ZoneYear = { offset: offsetAt(start - SECOND_MS), changes: [] };
   let before = zoneYear.offset;
-  for (let low = start - SECOND_MS; low < end - SECOND_MS; low += DAY_MS) {
-    const high = Math.min(low + DAY_MS, end - SECOND_MS);
+  for (let low = start - SECOND_MS; low < end - SECOND_MS; low += SAMPLE_MS) {
+    const high = Math.min(low + SAMPLE_MS, end - SECOND_MS);
     const after = offsetAt(high);
     if (after !== before) zoneYear.changes.push({ at: changeWithin(offsetAt, low, high), before, after });
     before = after;

@@ -88,8 +88,12 @@ export interface DueRunResult {
   nextScheduledAt: Date | null;
 }
 
+/** Bounds the time that a wrong status costs, such as a last scheduled time in the year 1. */
+const LONGEST_DOWNTIME_MS = 50 * 365 * 86_400_000;
+
 /** Decides which run is due. A run is made at its scheduled time plus the jitter, and the deadline counts from there. */
-export function dueRun(times: CronTimes, { after, now, jitterMs, startingDeadlineSeconds }: DueRunArgs): DueRunResult {
+export function dueRun(times: CronTimes, { after: last, now, jitterMs, startingDeadlineSeconds }: DueRunArgs): DueRunResult {
+  const after = new Date(Math.max(last.getTime(), now.getTime() - LONGEST_DOWNTIME_MS));
   const scheduledUpTo = new Date(now.getTime() - jitterMs);
   const latest = times.previous(scheduledUpTo, after);
   const nextScheduledAt = times.next(latest ?? after);
