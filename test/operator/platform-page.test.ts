@@ -1,7 +1,7 @@
 /** docs/gitops.md and examples/ci, carried out: each manifest and each command in their order, with a real kubectl. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -168,6 +168,24 @@ describe('the page for platform teams', function () {
   it('leaves the queue open again', async () => {
     const queue = await getIfThere<ScanQueue>(context.connection, QUEUES, context.namespace, 'nightly');
     expect(queue?.spec).to.deep.include({ paused: false, maxRunning: 4, maxRunningPerOrganisation: 2 });
+  });
+
+  it('is followed by the files of examples/, applied by a tool again and again', async () => {
+    const files = ['platform/organisation-shop.yaml', 'platform/queues.yaml', 'team/nightly.yaml', 'team/homepage.yaml'];
+    const manifests = files.flatMap((file) => manifestsIn(readFileSync(join(ROOT, 'examples', file), 'utf8'), file));
+    for (const manifest of manifests) await apply(manifest);
+    const homepage = await found(context, context.strangers, 'homepage-2026-03');
+    const ended = await finish(homepage, true);
+    for (const manifest of manifests) await apply(manifest);
+    const again = (await homepage.read())!;
+    expect([again.metadata.uid, again.metadata.generation]).to.deep.equal([ended.metadata.uid, ended.metadata.generation]);
+    const { status } = await until('the organisation is charged for both scans, and its grant counted once', async () => {
+      const resource = await getIfThere<OrganisationResource>(context.connection, ORGANISATIONS, undefined, organisation);
+      return resource?.status?.spent === 2 ? resource : null;
+    });
+    expect(status?.granted).to.equal(20_000);
+    const queue = await getIfThere<ScanQueue>(context.connection, QUEUES, context.namespace, 'default');
+    expect(queue?.spec).to.deep.include({ maxRunning: 10, weights: { shop: 2 } });
   });
 
   it("adds to Argo CD's ConfigMap and keeps what was in it", async function () {
