@@ -1,0 +1,219 @@
+import { expect } from 'chai';
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { RUN_ANNOTATION, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
+import { Operator, scheduleWith, World } from '../../../test/support/schedule-world.ts';
+import { conditionOf } from '../../runtime/conditions.ts';
+import type { ComparisonOutcome, ScheduleFacts } from './facts.ts';
+import { COMPARE_RETRY_MS, COMPARE_WITHIN_MS, planSchedule } from './plan.ts';
+import { REFUSED_RETRY_MS } from './starts.ts';
+
+const AT = new Date('2026-03-02T02:59:00Z');
+const DUE = new Date('2026-03-02T03:00:00Z');
+const at = (ms: number): Date => new Date(DUE.getTime() + ms);
+
+function worldWith(spec: Partial<ScanScheduleSpec> = {}, annotations?: Record<string, string>): World {
+  const schedule = scheduleWith(spec, AT);
+  return new World({ ...schedule, metadata: { ...schedule.metadata, ...(annotations && { annotations }) } }, AT);
+}
+
+/** The facts and the plan at a time, after everything before it was done. */
+function plannedAt(world: World, now: Date, change: (facts: ScheduleFacts) => Partial<ScheduleFacts> = () => ({})) {
+  world.now = now;
+  const operator = new Operator(world);
+  const facts = operator.facts();
+  const plan = planSchedule({ ...facts, ...change(facts) });
+  return { ...plan, operator, names: plan.actions.map((action) => action.do) };
+}
+
+function settledAt(world: World, now: Date): World {
+  world.now = now;
+  new Operator(world).settle();
+  return world;
+}
+
+const ready = ({ schedule }: World) => conditionOf(schedule.status?.conditions, 'Ready');
+
+describe('planSchedule', () => {
+  it('waits for the next time, and never longer than ten minutes', () => {
+    const world = settledAt(worldWith(), AT);
+    expect(plannedAt(world, AT)).to.deep.include({ actions: [], wakeAfterMs: 60_000 });
+    expect(plannedAt(world, at(-7_200_000 + 1)).wakeAfterMs).to.equal(600_000);
+    expect(world.schedule.status?.nextScheduleTime).to.equal('2026-03-02T03:00:00Z');
+  });
+
+  it('starts the scan of a due time before it writes anything', () => {
+    const world = worldWith();
+    const { names, actions, wakeAfterMs } = plannedAt(world, DUE);
+    expect([names, wakeAfterMs]).to.deep.equal([['start'], 0]);
+    expect(actions[0]).to.deep.include({ run: { trigger: 'time', scheduledAt: DUE }, dueAt: DUE });
+    expect(settledAt(world, DUE).created).to.deep.equal([`nightly-${DUE.getTime() / 60_000}`]);
+  });
+
+  it('does nothing for a schedule that is being deleted', () => {
+    const world = worldWith();
+    const { schedule } = world;
+    world.schedule = { ...schedule, metadata: { ...schedule.metadata, deletionTimestamp: '2026-03-02T02:59:30Z' } };
+    expect(plannedAt(world, DUE)).to.deep.include({ actions: [], wakeAfterMs: null });
+  });
+
+  const HELD: Record<string, { spec?: Partial<ScanScheduleSpec>; owner?: ScheduleFacts['owner']; is: object; starts: string[] }> = {
+    'is suspended': { spec: { suspend: true }, is: { status: 'True', reason: 'Suspended' }, starts: ['request'] },
+    'is invalid': { spec: { schedule: '61 * * * *' }, is: { status: 'False', reason: 'InvalidSchedule' }, starts: ['request'] },
+    'has an unknown time zone': { spec: { timeZone: 'No/Where' }, is: { status: 'False', reason: 'InvalidTimeZone' }, starts: ['request'] },
+    'belongs to a blocked organisation': {
+      owner: { state: 'owned', organisation: 'acme', blocked: true },
+      is: { status: 'False', reason: 'OrganisationBlocked' },
+      starts: [],
+    },
+    'belongs to no organisation': { owner: { state: 'none' }, is: { status: 'False', reason: 'NoOrganisation' }, starts: [] },
+    'belongs to an organisation that cannot be read': {
+      owner: { state: 'unknown' },
+      is: { status: 'True', reason: 'Scheduled' },
+      starts: ['request', 'time'],
+    },
+  };
+  for (const [what, { spec, owner, is, starts }] of Object.entries(HELD)) {
+    it(`starts ${starts.length === 0 ? 'nothing' : `only what was due by ${starts.join(' and ')}`} while the schedule ${what}`, () => {
+      const world = worldWith(spec, { [RUN_ANNOTATION]: 'token' });
+      if (owner !== undefined) world.owner = owner as typeof world.owner;
+      settledAt(world, DUE);
+      const triggers = world.created.map((name) => (name.includes('-run-') ? 'request' : 'time'));
+      expect(triggers).to.deep.equal(starts);
+      expect(ready(world)).to.include(is);
+      expect(world.schedule.status?.nextScheduleTime === undefined).to.equal(!starts.includes('time'));
+    });
+  }
+
+  it('reports the same reason in one Event only', () => {
+    const world = worldWith({ schedule: '61 * * * *' });
+    for (const minutes of [0, 1, 2]) settledAt(world, at(minutes * 60_000));
+    expect(world.notes.map(({ reason }) => reason)).to.deep.equal(['InvalidSchedule']);
+  });
+
+  it('does not start scans for times before a change of the schedule', () => {
+    const world = settledAt(worldWith({ schedule: '0 9 * * *' }), AT);
+    world.change({ schedule: '30 2 * * *' });
+    settledAt(world, at(60_000));
+    expect([world.created, world.schedule.status?.nextScheduleTime]).to.deep.equal([[], '2026-03-03T02:30:00Z']);
+    world.change({ timeZone: 'Europe/Berlin' });
+    expect(settledAt(world, at(120_000)).schedule.status?.observedSchedule).to.deep.equal({
+      schedule: '30 2 * * *',
+      timeZone: 'Europe/Berlin',
+      since: '2026-03-02T03:02:00Z',
+    });
+  });
+
+  it('tries a refused scan again after a while, and another time at once', () => {
+    const world = settledAt(worldWith({ schedule: '* * * * *' }), AT);
+    const name = `nightly-${DUE.getTime() / 60_000}`;
+    const refused = (facts: ScheduleFacts): Partial<ScheduleFacts> => ({
+      state: { ...facts.state, refusal: { name, reason: 'CreateRefused', message: 'quota exceeded', at: DUE } },
+    });
+    const waits = plannedAt(world, at(1_000), refused);
+    expect(waits.names).to.deep.equal(['writeStatus']);
+    expect(waits.actions[0]).to.have.nested.property('status.conditions[0].reason', 'CreateRefused');
+    expect(plannedAt(world, at(REFUSED_RETRY_MS), refused).names).to.deep.equal(['start']);
+    expect(plannedAt(world, at(60_000), refused).names).to.deep.equal(['start']);
+  });
+
+  it('lists at most 100 active scans and counts all of them', () => {
+    const world = worldWith({ schedule: '* * * * *' });
+    for (let minute = 0; minute < 103; minute += 1) settledAt(world, at(minute * 60_000));
+    const { activeCount, active } = world.schedule.status!;
+    expect([activeCount, active?.length]).to.deep.equal([103, 100]);
+  });
+
+  describe('with completed scans', () => {
+    const outcome = (change: object = {}): ComparisonOutcome => ({
+      ok: true,
+      new: 0,
+      onNewPages: 0,
+      newCauses: 0,
+      fixed: 0,
+      unchanged: 2,
+      notTested: 0,
+      caveats: [],
+      examples: [],
+      ...change,
+    });
+
+    /** Two completed scans, the first of which is recorded; and the plan when the comparison has this outcome. */
+    function compared(
+      result: ComparisonOutcome | null,
+      { ageMs = 1_000, sinceMs = 0, passed = [true, true] as (boolean | undefined)[] } = {},
+    ) {
+      const world = settledAt(worldWith({ schedule: '0,1 3 * * *' }), DUE);
+      world.end(world.created[0]!, 'done', passed[0]);
+      settledAt(world, at(60_000));
+      world.end(world.created[1]!, 'done', passed[1]);
+      const ended = at(60_000);
+      const { actions, names } = plannedAt(world, new Date(ended.getTime() + ageMs), (facts) => {
+        const previous = facts.schedule.status!.lastCompleted!;
+        const completed = {
+          ...previous,
+          name: world.created[1]!,
+          scanId: scanIdAt(facts, world.created[1]!),
+          completionTime: '2026-03-02T03:01:00Z',
+          passed: passed[1],
+        };
+        const when = new Date(facts.now.getTime() - sinceMs);
+        return { state: { ...facts.state, comparison: result === null ? null : { completed, previous, outcome: result, at: when } } };
+      });
+      const write = actions.find((action) => action.do === 'writeStatus');
+      const regressed = conditionOf(write?.status.conditions ?? [], 'Regressed');
+      return { names, regressed, notes: write?.notes.map(({ reason }) => reason) ?? [], completed: write?.completed ?? null };
+    }
+    const scanIdAt = ({ children }: ScheduleFacts, name: string): string =>
+      children.find(({ metadata }: AccessibilityScan) => metadata.name === name)!.metadata.uid!;
+
+    it('compares a scan with the one before it', () => {
+      expect(compared(null).names).to.include('compare');
+    });
+
+    it('tries again after an outage, until the scan is too old', () => {
+      const outage = { ok: false, message: 'the object store is unavailable', retry: true } as const;
+      expect(compared(outage, { sinceMs: 0 }).names).to.not.include('compare');
+      expect(compared(outage, { sinceMs: COMPARE_RETRY_MS }).names).to.include('compare');
+      const late = compared(outage, { ageMs: COMPARE_WITHIN_MS });
+      expect(late.completed).to.have.property('name');
+      expect(late.regressed).to.include({ status: 'Unknown', reason: 'NotCompared' });
+    });
+
+    const JUDGED: Record<string, { outcome: ComparisonOutcome; passed?: (boolean | undefined)[]; is: [string, string]; notes: string[] }> =
+      {
+        'nothing new': { outcome: outcome(), is: ['False', 'NothingNew'], notes: [] },
+        'new violations on known pages': { outcome: outcome({ new: 1 }), is: ['True', 'NewViolations'], notes: ['Regressed'] },
+        'known faults on new pages': { outcome: outcome({ new: 2, onNewPages: 2 }), is: ['False', 'NothingNew'], notes: [] },
+        'new faults on new pages': {
+          outcome: outcome({ new: 2, onNewPages: 2, newCauses: 1 }),
+          is: ['True', 'NewViolations'],
+          notes: ['Regressed'],
+        },
+        'other rules in the second scan': { outcome: outcome({ new: 2, caveats: ['wcag'] }), is: ['Unknown', 'ScansDiffer'], notes: [] },
+        'another language in the second scan': {
+          outcome: outcome({ new: 2, caveats: ['locale'] }),
+          is: ['True', 'NewViolations'],
+          notes: ['Regressed'],
+        },
+        'a verdict that changed to failed': {
+          outcome: outcome(),
+          passed: [true, false],
+          is: ['True', 'NoLongerPasses'],
+          notes: ['Regressed'],
+        },
+        'a verdict that was never passed': { outcome: outcome(), passed: [false, false], is: ['False', 'NothingNew'], notes: [] },
+        'a verdict that failed and no comparison': {
+          outcome: { ok: false, message: 'a report is not stored any more', retry: false },
+          passed: [true, false],
+          is: ['True', 'NoLongerPasses'],
+          notes: ['Regressed'],
+        },
+      };
+    for (const [what, { outcome: result, passed, is, notes }] of Object.entries(JUDGED)) {
+      it(`sets Regressed to ${is[0]} for ${what}`, () => {
+        const { regressed, notes: recorded } = compared(result, { ...(passed && { passed }) });
+        expect([[regressed?.status, regressed?.reason], recorded]).to.deep.equal([is, notes]);
+      });
+    }
+  });
+});
