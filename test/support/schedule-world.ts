@@ -1,6 +1,6 @@
 /** A ScanSchedule and its scans in memory, and operators that act on them by the plan, for tests without a Kubernetes API. */
 import { API_VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { SCHEDULED_AT_ANNOTATION, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
+import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../operator/runtime/clock.ts';
 import { withRecorded, recordedBefore } from '../../operator/schedule/policy/history.ts';
 import { isActive } from '../../operator/schedule/policy/child.ts';
@@ -177,10 +177,4 @@ export class Operator {
       }
     }
   }
-}
-
-/** The scheduled time of a scan; null for one that was requested. */
-export function scheduledAt({ metadata }: AccessibilityScan): Date | null {
-  const at = metadata.annotations?.[SCHEDULED_AT_ANNOTATION];
-  return at === undefined ? null : new Date(at);
 }
