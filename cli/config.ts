@@ -32,14 +32,18 @@ function problemOf(name: string, { valid, expected, secret }: Variable, value: s
   return [`${name} is ${secret(value) ? '(hidden)' : JSON.stringify(value)}; it must be ${expected}.`];
 }
 
-/** The service's address and the API key. @throws CliError that names every variable to set */
-export function readEnvironment(environment: Record<string, string | undefined>): Record<keyof typeof VARIABLES, string> {
+/** The service's address and the API key. @param advice more lines of the error @throws CliError that names every variable to set */
+export function readEnvironment(
+  environment: Record<string, string | undefined>,
+  advice: readonly string[] = [],
+): Record<keyof typeof VARIABLES, string> {
   const problems = Object.entries(VARIABLES).flatMap(([name, variable]) => problemOf(name, variable, environment[name]));
   if (problems.length > 0)
     throw new CliError(
       ...problems,
       'Set the variables in the environment (in CI: as secrets), for example: export CURBCUT_URL=https://… CURBCUT_API_KEY=svc_live_…',
       'If you use `make run`: . .curbcut/env',
+      ...advice,
     );
   return { CURBCUT_URL: environment.CURBCUT_URL!, CURBCUT_API_KEY: environment.CURBCUT_API_KEY! };
 }

@@ -1,4 +1,5 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
+import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
 import { ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
@@ -44,12 +45,27 @@ const { maxPages, wcagLevel, wcagVersion } = ScanOptions.properties as unknown a
 const TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
 const DEFAULT_TARGET = `${String(wcagVersion.default)}-${String(wcagLevel.default)}`;
 
-export const SCAN_OPTION_HELP: OptionHelp[] = [
+const SITE_OPTION_HELP: OptionHelp[] = [
   { option: '--max-pages N', meaning: `maximum number of pages, one credit per tested page (default ${String(maxPages.default)})` },
   { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
+];
+
+/** The options of `curbcut scan`, in addition to the thresholds. */
+export const SCAN_OPTION_HELP: OptionHelp[] = [
+  ...SITE_OPTION_HELP,
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
   { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
 ];
+
+/** The options that only `kubectl curbcut scan` has. */
+export const RESOURCE_OPTION_HELP: OptionHelp[] = [
+  { option: '--name NAME', meaning: "the resource's name (default: the site's host and a random part)" },
+  { option: '--queue NAME', meaning: `the ScanQueue (default ${DEFAULT_QUEUE})` },
+  { option: '--priority N', meaning: 'the order among the waiting scans of your organisation, higher first (default 0)' },
+];
+
+/** The options of `kubectl curbcut scan`, in addition to the thresholds. */
+export const MANIFEST_OPTION_HELP: OptionHelp[] = [...SITE_OPTION_HELP, ...RESOURCE_OPTION_HELP];
 
 /** For `parseArgs`. */
 export const THRESHOLD_ARGUMENTS = Object.fromEntries(

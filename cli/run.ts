@@ -1,5 +1,6 @@
 /** Runs a command line: from its arguments to its exit code. */
 import type { Aftermath, CliContext, CliProcess, Program } from './commands/output.ts';
+import { splitKubectlFlags } from './kubectl/flags.ts';
 import { CliError, errorMessage, ServiceUnavailable, UsageError } from './errors.ts';
 
 type Run = (args: readonly string[], context: CliContext, aftermath: Aftermath) => Promise<number>;
@@ -14,9 +15,21 @@ const COMMANDS: Readonly<Record<Program, Readonly<Record<string, Command>>>> = {
     list: async () => (await import('./commands/list.ts')).list,
     report: async () => (await import('./commands/report.ts')).report,
     diff: async () => (await import('./commands/diff.ts')).diff,
+    run: async () => (await import('./kubectl/commands/run.ts')).run,
   },
-  'kubectl curbcut': {},
+  'kubectl curbcut': {
+    scan: async () => (await import('./kubectl/commands/scan.ts')).scan,
+    follow: async () => (await import('./kubectl/commands/follow.ts')).follow,
+    cancel: async () => (await import('./kubectl/commands/cancel.ts')).cancel,
+    list: async () => (await import('./kubectl/commands/list.ts')).list,
+    report: async () => (await import('./commands/report.ts')).report,
+    diff: async () => (await import('./commands/diff.ts')).diff,
+    queue: async () => (await import('./kubectl/commands/queue.ts')).queue,
+    run: async () => (await import('./kubectl/commands/run.ts')).run,
+  },
 };
+/** The commands of `curbcut` that speak Kubernetes. */
+const KUBERNETES = new Set(['run']);
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
@@ -44,20 +57,31 @@ export async function run(args: readonly string[], started: CliProcess): Promise
   }
 
   async function dispatch(given: readonly string[], process: CliProcess, after: Aftermath): Promise<number> {
-    const commands = COMMANDS[process.program];
-    const usage = `usage: ${process.program} <${Object.keys(commands).join('|')}>`;
-    const [command, ...rest] = given;
+    const { program } = process;
+    const commands = COMMANDS[program];
+    const usage = `usage: ${program} <${Object.keys(commands).join('|')}>`;
+    const plugin = program === 'kubectl curbcut';
+    // kubectl's options may stand before the command of a plugin.
+    const { flags, rest: words } = plugin || KUBERNETES.has(given[0] ?? '') ? splitKubectlFlags(given) : { flags: [], rest: given };
+    const [command, ...rest] = words;
     if (command === '--version' || command === '-V') {
       stdout.write(`curbcut ${process.version}\n`);
       return 0;
     }
     if (command === '--help' || command === '-h' || command === 'help') {
-      stdout.write((await import('./commands/help.ts')).HELP);
+      const { HELP } = plugin ? await import('./kubectl/help.ts') : await import('./commands/help.ts');
+      stdout.write(HELP);
+      return 0;
+    }
+    if (plugin && command === '__complete') {
+      const { complete } = await import('./kubectl/complete.ts');
+      stdout.write(await complete(rest, Object.keys(commands), { ...process, kubectlFlags: flags }));
       return 0;
     }
     if (command === undefined) throw new UsageError(usage);
+    if (!plugin && command === 'queue') throw new UsageError('Queues are Kubernetes resources; use: kubectl curbcut queue');
     if (!Object.hasOwn(commands, command)) throw new UsageError(`unknown command ${command}; ${usage}`);
     const runCommand = await commands[command]!();
-    return runCommand(rest, { ...process, scanIdOf: async (name) => name }, after);
+    return runCommand(rest, { ...process, kubectlFlags: flags }, after);
   }
 }

@@ -2,7 +2,7 @@
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { argocdConfigMap } from './argocd.ts';
-import { referencePage, withOptionTable } from './reference.ts';
+import { referencePage, withOptionTables } from './reference.ts';
 import { withOptions, withScanTemplate } from './manifest-options.ts';
 import { ERRORS, VALIDATION_TYPES } from '../api/errors.ts';
 import { Environment as ApiEnvironment } from '../api/config.ts';
@@ -166,7 +166,7 @@ export function generatedFiles(): Record<string, string> {
   return {
     ...Object.fromEntries(Object.entries(pages()).map(([name, text]) => [`docs/${name}`, text])),
     'docs/reference.md': referencePage(),
-    'docs/cli.md': withOptionTable(read('docs/cli.md')),
+    'docs/cli.md': withOptionTables(read('docs/cli.md')),
     'examples/argocd/argocd-cm-curbcut.yaml': argocdConfigMap(),
     // The chart contains a copy of each definition.
     ...Object.fromEntries(

@@ -1,5 +1,5 @@
 /** Generates docs/reference.md and the option tables of docs/cli.md from core's tables. */
-import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../cli/options.ts';
+import { RESOURCE_OPTION_HELP, SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { PHASE_TABLE } from '../core/scan/phases.ts';
@@ -81,11 +81,16 @@ ${table(
 )}
 `;
 
-/** Replaces the option tables of docs/cli.md, which stand between two comments. */
-export function withOptionTable(page: string): string {
-  const rows = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
-  const pattern = /(<!-- begin scan options \(make docs\) -->\n)[^]*?(<!-- end scan options -->)/;
-  if (!pattern.test(page)) throw new Error('docs/cli.md has no block for the scan options');
+/** Replaces the option tables of docs/cli.md, each of which stands between two comments. */
+export function withOptionTables(page: string): string {
+  const tables = { scan: [...THRESHOLD_HELP, ...SCAN_OPTION_HELP], plugin: RESOURCE_OPTION_HELP };
+  return Object.entries(tables).reduce((text, [name, options]) => withOptionTable(text, name, options), page);
+}
+
+function withOptionTable(page: string, name: string, options: readonly OptionHelp[]): string {
+  const rows = options.map(({ option, meaning }) => `| \`${option}\` | ${cell(meaning)} |`);
+  const pattern = new RegExp(`(<!-- begin ${name} options \\(make docs\\) -->\\n)[^]*?(<!-- end ${name} options -->)`);
+  if (!pattern.test(page)) throw new Error(`docs/cli.md has no block for the ${name} options`);
   return page.replace(
     pattern,
     (_, begin: string, end: string) => `${begin}${['| option | meaning |', '|---|---|', ...rows].join('\n')}\n${end}`,

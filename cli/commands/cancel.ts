@@ -4,7 +4,8 @@ import { printable } from '../errors.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { print } from './format.ts';
 import { CANCEL_HELP } from './help.ts';
-import { COMMON_OPTIONS, connect, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { connect } from './service.ts';
 
 /** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
 export async function cancel(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {

@@ -8,7 +8,8 @@ import type { Client } from '../service/client.ts';
 import { readExport } from '../service/reports.ts';
 import { print } from './format.ts';
 import { DIFF_HELP } from './help.ts';
-import { COMMON_OPTIONS, connect, noMoreArguments, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { connect, scanIdOf } from './service.ts';
 
 const OPTIONS = { 'exit-zero': { type: 'boolean', default: false }, ...COMMON_OPTIONS } as const;
 
@@ -25,7 +26,7 @@ export async function diff(args: readonly string[], context: CliContext, _afterm
   noMoreArguments('diff', others);
   const output = outputOf('diff', values, context);
   const client = connect(context, output);
-  const ids = [await context.scanIdOf(before), await context.scanIdOf(after)] as const;
+  const ids = [await scanIdOf(before, context, output), await scanIdOf(after, context, output)] as const;
   // One after the other: an export needs much more memory than what is kept of it.
   const compared = diffReduced(await readReduced(client, ids[0]), await readReduced(client, ids[1]));
   if (!values.quiet)

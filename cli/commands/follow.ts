@@ -1,17 +1,8 @@
 /** `curbcut follow ID`: follows a scan that was submitted earlier. */
 import { checkFiles } from '../service/reports.ts';
 import { FOLLOW_HELP } from './help.ts';
-import {
-  OUTPUT_OPTIONS,
-  connect,
-  followAndReport,
-  onlyArgument,
-  outputOf,
-  parse,
-  scanContinues,
-  type Aftermath,
-  type CliContext,
-} from './output.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
+import { connect, followAndReport } from './service.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function follow(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {

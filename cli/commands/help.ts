@@ -1,31 +1,31 @@
-/** The texts of --help. */
-
+/** The texts of --help, but for scan's. */
 import { PHASES } from '../../core/scan/phases.ts';
-import { SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../options.ts';
+import type { OptionHelp } from '../options.ts';
 
-const rows = (options: readonly OptionHelp[]): string =>
+/** Renders options, one per line. */
+export const rows = (options: readonly OptionHelp[]): string =>
   options.map(({ option, meaning }) => `  ${option.padEnd(20)} ${meaning}`).join('\n');
 
-const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
+export const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
                        it does not limit the scan itself`;
 
-const FORMAT_HELP = `  -o, --output FORMAT  json, yaml, or wide (text with more details). With json and yaml no progress is shown
+export const FORMAT_HELP = `  -o, --output FORMAT  json, yaml, or wide (text with more details). With json and yaml no progress is shown
   --json               the same as -o json`;
 
-const OUTPUT = `Output:
+export const OUTPUT = `Output:
   --pdf FILE           save the PDF report
   --export FILE        save the JSON export
 ${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}`;
 
-const EXITS = `Exit codes:
+export const EXITS = `Exit codes:
   0    passed, or done without thresholds
   1    did not pass
   2    no verdict could be determined: invalid arguments, no network, no credits, a scan that failed without thresholds, …
   130  interrupted (143: terminated); the scan continues: curbcut follow resumes, curbcut cancel ends it`;
 
-const ENVIRONMENT = `Environment:
+export const ENVIRONMENT = `Environment:
   CURBCUT_URL          the address of the service
   CURBCUT_API_KEY      an API key of your organisation
   NO_COLOR             disable colours`;
@@ -39,25 +39,11 @@ Usage:
   curbcut list [options]        list the scans of your organisation
   curbcut report ID [options]   get the reports of a scan
   curbcut diff BEFORE AFTER     compare two scans: new, fixed and unchanged violations
+  curbcut run schedule/NAME     run a ScanSchedule now, with kubectl
   curbcut --version
   curbcut COMMAND --help        show all options
 
-${EXITS}
-
-${ENVIRONMENT}
-`;
-
-export const SCAN_HELP = `Usage: curbcut scan URL [options]
-
-Crawls the site of URL, tests each page, and reports whether the thresholds are met.
-
-Thresholds (without any, every completed scan exits with 0):
-${rows(THRESHOLD_HELP)}
-
-Scan:
-${rows(SCAN_OPTION_HELP)}
-
-${OUTPUT}
+kubectl curbcut has the same commands for the resources of a cluster.
 
 ${EXITS}
 
@@ -76,6 +62,7 @@ ${ENVIRONMENT}
 `;
 
 export const REPORT_HELP = `Usage: curbcut report ID [options]
+       kubectl curbcut report NAME [options]
 
 Prints links to the reports of a scan that is done, or saves the reports to files. It waits for a scan that is not complete
 for as long as --max-wait says.
@@ -126,8 +113,9 @@ ${ENVIRONMENT}
 `;
 
 export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]
+       kubectl curbcut diff BEFORE AFTER [options]
 
-Compares two scans that are done, by their IDs, and shows the violations that are new, fixed, or on pages that the second scan
+Compares two scans that are done, by their IDs (kubectl curbcut: by their names), and shows the violations that are new, fixed, or on pages that the second scan
 did not test. An element that moved or was rendered again is not new.
 
 Options:

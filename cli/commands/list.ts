@@ -1,20 +1,19 @@
 /** `curbcut list`: the organisation's scans, newest first. */
 import { IMPACTS } from '../../core/scan/impacts.ts';
-import type { Client } from '../service/client.ts';
+import { listAll } from '../service/list.ts';
 import { UsageError } from '../errors.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';
 import { tableOf, type Column } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { print } from './format.ts';
 import { LIST_HELP } from './help.ts';
-import { COMMON_OPTIONS, connect, noMoreArguments, numberOf, outputOf, parse, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, noMoreArguments, numberOf, outputOf, parse, type CliContext } from './output.ts';
+import { connect } from './service.ts';
 
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;
 const OPTIONS = { status: { type: 'string' }, limit: { type: 'string', default: '20' }, ...common } as const;
 /** Without a bound, a command could read the whole history of an organisation, request by request. */
 const LIMIT_MAX = 1000;
-/** Scans per request. */
-const PAGE_MAX = 100;
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function list(args: readonly string[], context: CliContext): Promise<number> {
@@ -27,21 +26,9 @@ export async function list(args: readonly string[], context: CliContext): Promis
   const limit = numberOf('list', 'limit', values.limit, true)!;
   if (limit < 1 || limit > LIMIT_MAX) throw new UsageError(`--limit ${values.limit} is not between 1 and ${LIMIT_MAX}.`, 'list');
   const output = outputOf('list', { ...values, quiet: false }, context);
-  const found = await collect(connect(context, output), limit, values.status);
+  const found = await listAll(connect(context, output), { status: values.status, limit });
   await print(context.stdout, output.format, found, (wide) => textOf(found, context.stdout, wide));
   return 0;
-}
-
-/** Reads at most `limit` scans. */
-async function collect(client: Client, limit: number, status: string | undefined): Promise<ScanPage> {
-  const data: ListedScan[] = [];
-  let cursor: string | null = null;
-  do {
-    const page: ScanPage = await client.list({ status, limit: Math.min(PAGE_MAX, limit - data.length), cursor });
-    data.push(...page.data);
-    cursor = page.data.length === 0 ? null : page.next_cursor;
-  } while (cursor !== null && data.length < limit);
-  return { data: data.slice(0, limit), next_cursor: cursor };
 }
 
 const COLUMNS: readonly Column<ListedScan>[] = [

@@ -1,13 +1,10 @@
-/** What the commands share: options, the connection to the service, and the output at the end of a scan. */
+/** What the commands share: options, notices, and the output at the end of a scan. Loads neither HTTP client nor schemas. */
 import { parseArgs } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
-import { createClient, type Client } from '../service/client.ts';
-import { readEnvironment } from '../config.ts';
 import { CliError, errorMessage, UsageError } from '../errors.ts';
-import { followScan } from '../service/follow.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
-import { saveReports, type Files } from '../service/reports.ts';
+import type { Files } from '../service/reports.ts';
 import { exitCodeOf, renderSummary } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -43,8 +40,8 @@ export interface CliProcess {
 
 /** What a command needs. */
 export interface CliContext extends CliProcess {
-  /** The ID of a scan: of the resource that the user named for `kubectl curbcut`, otherwise what the user wrote. */
-  scanIdOf(name: string): Promise<string>;
+  /** kubectl's own options, such as `--namespace=shop`, which the user wrote among the others. */
+  kubectlFlags: readonly string[];
 }
 
 /** What an interrupted command leaves behind, so that the caller can go on. */
@@ -59,12 +56,6 @@ export interface Aftermath {
 export function scanContinues(aftermath: Aftermath, scanId: string): void {
   aftermath.submitted = true;
   aftermath.hint = ['The scan continues.', `To follow it again: curbcut follow ${scanId}`, `To cancel it: curbcut cancel ${scanId}`];
-}
-
-/** Connects to the service that the environment names. @throws CliError that names every variable to set */
-export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<Output, 'maxWaitSeconds' | 'progress'>): Client {
-  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(context.environment);
-  return createClient({ ...context, baseUrl, apiKey, maxWaitSeconds, onWait: waitNote(progress) });
 }
 
 export interface Output {
@@ -144,21 +135,20 @@ export function waitNote(progress: ProgressView): (why: string, seconds: number)
   };
 }
 
-/** Follows a scan, saves its reports and prints its result. @returns the exit code */
-export async function followAndReport(
-  client: Client,
-  scanId: string,
+/** Saves the reports of a scan that has ended, and prints its result. @returns the exit code */
+export async function reportEnd(
+  result: ScanResult,
+  save: (files: Files) => Promise<void>,
   output: Output,
   quiet: boolean,
   context: CliContext,
 ): Promise<number> {
-  const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
   let problem: CliError | null = null;
   const saved: string[] = [];
   const asked = [output.files.pdf, output.files.export].filter((file) => file !== undefined);
   if (result.status === 'done') {
     try {
-      await saveReports(client, scanId, output.files);
+      if (asked.length > 0) await save(output.files);
       saved.push(...asked);
     } catch (error) {
       // The verdict is still valid: print it before the error.

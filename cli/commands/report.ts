@@ -5,7 +5,8 @@ import type { Link } from '../service/messages.ts';
 import { checkFiles, saveReports } from '../service/reports.ts';
 import { print } from './format.ts';
 import { REPORT_HELP } from './help.ts';
-import { OUTPUT_OPTIONS, connect, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
+import { connect, scanIdOf } from './service.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, type Aftermath, type CliContext } from './output.ts';
 
 /** Runs the command. @returns its exit code @throws CliError */
 export async function report(args: readonly string[], context: CliContext, _aftermath: Aftermath): Promise<number> {
@@ -18,7 +19,7 @@ export async function report(args: readonly string[], context: CliContext, _afte
   const output = outputOf('report', values, context);
   const client = connect(context, output);
   await checkFiles(output.files);
-  const scanId = await context.scanIdOf(name);
+  const scanId = await scanIdOf(name, context, output);
   const { pdf, export: exported } = output.files;
   if (pdf === undefined && exported === undefined) {
     const links = await linksOf(client, scanId);

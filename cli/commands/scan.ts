@@ -2,19 +2,9 @@
 import type { Submission } from '../service/client.ts';
 import { idempotencyKeyOf, THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../options.ts';
 import { checkFiles } from '../service/reports.ts';
-import { SCAN_HELP } from './help.ts';
-import {
-  OUTPUT_OPTIONS,
-  connect,
-  followAndReport,
-  numberOf,
-  onlyArgument,
-  outputOf,
-  parse,
-  scanContinues,
-  type Aftermath,
-  type CliContext,
-} from './output.ts';
+import { SCAN_HELP } from './scan-help.ts';
+import { OUTPUT_OPTIONS, numberOf, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
+import { connect, followAndReport } from './service.ts';
 
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,

@@ -44,6 +44,13 @@ export function createBudget(seconds: number, now: () => number): Budget {
   };
 }
 
+/** Says that the budget is used up. @param asked the seconds of the last `Retry-After`, or null */
+export function gaveUp(budget: Budget, attempts: number, asked: number | null): string {
+  if (asked !== null && asked > budget.seconds) return `It asks to wait ${Math.ceil(asked)} s, longer than --max-wait ${budget.seconds}.`;
+  const wait = asked === null ? '' : `; it asks to wait another ${Math.ceil(asked)} s`;
+  return `Gave up after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} and ${Math.round(budget.used())} s without service (--max-wait ${budget.seconds})${wait}.`;
+}
+
 /** Aborts if `touch` is not called in time. */
 export interface Watchdog {
   readonly signal: AbortSignal;

@@ -30,6 +30,8 @@ export const ScanResult = Type.Object({
   passed: nullable(Type.Boolean()),
   message: nullable(Type.String()),
   report_url: Type.Optional(nullable(Type.String())),
+  /** The scan's place in its queue, while it waits. */
+  queue: Type.Optional(nullable(Type.Object({ name: Type.String(), position: count, waiting: count }))),
 });
 export type ScanResult = Static<typeof ScanResult>;
 

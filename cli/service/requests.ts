@@ -1,6 +1,6 @@
 /** Requests with the API key: to the service only, and again if they failed for a time, within the budget of --max-wait. */
 import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
-import type { Budget } from './budget.ts';
+import { gaveUp, type Budget } from './budget.ts';
 import { CliError, ServiceUnavailable, printable } from '../errors.ts';
 
 export interface RequestOptions {
@@ -89,12 +89,6 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
 
 const isTemporary = ({ status, retryAfterSeconds }: Answer): boolean =>
   TEMPORARY.has(status) || (status === 409 && retryAfterSeconds !== null);
-
-function gaveUp(budget: Budget, attempts: number, asked: number | null): string {
-  if (asked !== null && asked > budget.seconds) return `It asks to wait ${Math.ceil(asked)} s, longer than --max-wait ${budget.seconds}.`;
-  const wait = asked === null ? '' : `; it asks to wait another ${Math.ceil(asked)} s`;
-  return `Gave up after ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} and ${Math.round(budget.used())} s without service (--max-wait ${budget.seconds})${wait}.`;
-}
 
 function redirected(response: Response, address: string, baseUrl: string): CliError {
   const location = response.headers.get('location');

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Program } from '../../cli/commands/output.ts';
 import { run } from '../../cli/run.ts';
 import type { Terminal } from '../../cli/terminal.ts';
 
@@ -169,7 +170,17 @@ export interface Output {
 /** Runs the command line in this process with a fake clock. */
 export async function curbcut(
   args: readonly string[],
-  options: { url?: string; environment?: Record<string, string>; interrupt?: AbortController; live?: boolean; onSleep?: () => void } = {},
+  options: {
+    program?: Program;
+    url?: string;
+    environment?: Record<string, string | undefined>;
+    interrupt?: AbortController;
+    live?: boolean;
+    onSleep?: () => void;
+    newId?: () => string;
+    /** Milliseconds by which the command's clock is ahead. */
+    ahead?: () => number;
+  } = {},
 ): Promise<Output> {
   const output: Output = { code: -1, stdout: '', stderr: '', slept: [] };
   const terminal = (name: 'stdout' | 'stderr'): Terminal => ({
@@ -180,20 +191,20 @@ export async function curbcut(
     write: (text) => (output[name] += text),
   });
   output.code = await run(args, {
-    program: 'curbcut',
+    program: options.program ?? 'curbcut',
     stdout: terminal('stdout'),
     stderr: terminal('stderr'),
     environment: options.environment ?? { CURBCUT_URL: options.url ?? '', CURBCUT_API_KEY: KEY },
     version: '1.2.3',
     signal: (options.interrupt ?? new AbortController()).signal,
     // A clock that also advances by what the command sleeps.
-    now: () => performance.now() + output.slept.reduce((sum, ms) => sum + ms, 0),
+    now: () => performance.now() + (options.ahead?.() ?? 0) + output.slept.reduce((sum, ms) => sum + ms, 0),
     sleep: async (ms, signal) => {
       output.slept.push(ms);
       options.onSleep?.();
       signal.throwIfAborted();
     },
-    newId: () => 'key-of-this-run',
+    newId: options.newId ?? (() => 'key-of-this-run'),
   });
   return output;
 }

@@ -3,7 +3,7 @@ import { SCAN_ID, complete, curbcut, startService, stream } from './service.ts';
 
 describe('curbcut', () => {
   const wrong: [string, string[], string][] = [
-    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff>'],
+    ['no command', [], 'usage: curbcut <scan|follow|cancel|list|report|diff|run>'],
     ['an unknown command', ['scna'], 'unknown command scna'],
     ['no URL', ['scan'], 'The URL is missing.'],
     ['two URLs', ['scan', 'a', 'b'], 'Too many arguments: b'],
@@ -28,6 +28,8 @@ describe('curbcut', () => {
     ['two formats', ['list', '--json', '-o', 'yaml'], '--json and -o yaml cannot be used together'],
     ['an unknown format', ['list', '-o', 'table'], '-o table must be one of json, yaml, wide'],
     ['a report without id', ['report'], 'The scan ID is missing.'],
+    ['a command of the plugin', ['queue'], 'use: kubectl curbcut queue'],
+    ['a run without schedule', ['run'], 'The schedule is missing.'],
   ];
   for (const [name, args, said] of wrong)
     it(`rejects ${name}: exit code 2`, async () => {
@@ -74,6 +76,7 @@ describe('curbcut', () => {
     ['list', '-h'],
     ['report', '--help'],
     ['diff', '--help'],
+    ['run', '--help'],
   ])
     it(`prints help: ${args.join(' ')}`, async () => {
       const ran = await curbcut(args, { environment: {} });

@@ -6,7 +6,7 @@ import type { TSchema } from 'typebox';
 import { parse } from 'yaml';
 import { ProgressEvent, CompleteEvent } from '../../api/routes/scan-events.ts';
 import { ScanResult, scanSubmission } from '../../api/routes/scans.ts';
-import { SCAN_HELP } from '../../cli/commands/help.ts';
+import { SCAN_HELP } from '../../cli/commands/scan-help.ts';
 import { SCAN_OPTION_HELP, THRESHOLD_HELP } from '../../cli/options.ts';
 import { PodInput, PodProgress } from '../../core/protocol/pod-messages.ts';
 import { ReportOptions, ReportThresholds } from '../../core/report/options.ts';

@@ -1,0 +1,45 @@
+/** The connection to the service, for the commands that speak REST. */
+import { readEnvironment } from '../config.ts';
+import { createClient, type Client } from '../service/client.ts';
+import { followScan } from '../service/follow.ts';
+import { saveReports } from '../service/reports.ts';
+import { reportEnd, waitNote, type CliContext, type Output } from './output.ts';
+
+/** What `kubectl curbcut` needs the service for, and how to reach it without a public address. */
+const WHY_SERVICE = [
+  "Reports, differences and positions come from Curbcut's API, not from Kubernetes. If it has no public address, forward a port, for example:",
+  '  kubectl -n curbcut port-forward service/curbcut 8080:80',
+  '  export CURBCUT_URL=http://127.0.0.1:8080',
+];
+
+/** Connects to the service that the environment names. @throws CliError that names every variable to set */
+export function connect(context: CliContext, { maxWaitSeconds, progress }: Pick<Output, 'maxWaitSeconds' | 'progress'>): Client {
+  const { CURBCUT_URL: baseUrl, CURBCUT_API_KEY: apiKey } = readEnvironment(
+    context.environment,
+    context.program === 'curbcut' ? [] : WHY_SERVICE,
+  );
+  return createClient({ ...context, baseUrl, apiKey, maxWaitSeconds, onWait: waitNote(progress) });
+}
+
+/**
+ * Resolves what the user wrote to the ID of a scan: for `kubectl curbcut` it is the name of a resource.
+ * @throws CliError if there is no such scan
+ */
+export async function scanIdOf(name: string, context: CliContext, output: Pick<Output, 'maxWaitSeconds' | 'progress'>): Promise<string> {
+  if (context.program === 'curbcut') return name;
+  const { connectKubectl } = await import('../kubectl/connect.ts');
+  const { resolveScan, scanName } = await import('../kubectl/scans.ts');
+  return resolveScan(connectKubectl(context, output), scanName(name));
+}
+
+/** Follows a scan, saves its reports and prints its result. @returns the exit code */
+export async function followAndReport(
+  client: Client,
+  scanId: string,
+  output: Output,
+  quiet: boolean,
+  context: CliContext,
+): Promise<number> {
+  const result = await followScan(client, scanId, { onStep: (step) => output.progress.step(step) });
+  return reportEnd(result, (files) => saveReports(client, scanId, files), output, quiet, context);
+}

@@ -1,0 +1,32 @@
+/** `kubectl curbcut cancel NAME`: cancels a scan. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { print } from '../../commands/format.ts';
+import { COMMON_OPTIONS, onlyArgument, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { commandLine, connectKubectl } from '../connect.ts';
+import { CANCEL_HELP } from '../help.ts';
+import { getScan, hasEnded, resultOf, scanName, SCANS } from '../scans.ts';
+
+const CANCEL = JSON.stringify({ spec: { cancel: true } });
+
+/** Runs the command. @returns its exit code: 1 if the scan has ended already, and not as canceled @throws CliError */
+export async function cancel(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('cancel', args, COMMON_OPTIONS);
+  if (values.help) {
+    context.stdout.write(CANCEL_HELP);
+    return 0;
+  }
+  const name = scanName(onlyArgument('cancel', 'name of the scan', positionals));
+  const output = outputOf('cancel', values, context);
+  const kubectl = connectKubectl(context, output);
+  const present = await getScan(kubectl, name);
+  const accepted = !hasEnded(present);
+  const scan = accepted ? await kubectl.json<AccessibilityScan>(['patch', SCANS, name, '--type=merge', '-p', CANCEL]) : present;
+  const result = resultOf(scan);
+  const said = accepted
+    ? `The scan is being canceled. Tested pages are charged, the other credits are released.\nTo wait for its end: ${commandLine(context, 'follow', name)}\n`
+    : result.status === 'canceled'
+      ? 'The scan is canceled.\n'
+      : `The scan has already ended (${result.status}); nothing was canceled.\n`;
+  if (!values.quiet) await print(context.stdout, output.format, result, () => said);
+  return accepted || result.status === 'canceled' ? 0 : 1;
+}

@@ -1,0 +1,64 @@
+/** `kubectl curbcut list`: the scans of a namespace, newest first. */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
+import { print } from '../../commands/format.ts';
+import { COMMON_OPTIONS, noMoreArguments, numberOf, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { tableOf, type Column } from '../../table.ts';
+import { connectKubectl } from '../connect.ts';
+import { LIST_HELP } from '../help.ts';
+import { resultOf, SCANS, type NamedResult } from '../scans.ts';
+
+const { quiet: _quiet, ...common } = COMMON_OPTIONS;
+const OPTIONS = {
+  status: { type: 'string' },
+  limit: { type: 'string' },
+  'all-namespaces': { type: 'boolean', short: 'A', default: false },
+  ...common,
+} as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function list(args: readonly string[], context: CliContext): Promise<number> {
+  const { values, positionals } = parse('list', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(LIST_HELP);
+    return 0;
+  }
+  noMoreArguments('list', positionals);
+  const limit = numberOf('list', 'limit', values.limit, true) ?? Infinity;
+  const everywhere = values['all-namespaces'];
+  const output = outputOf('list', { ...values, quiet: false }, context);
+  const kubectl = connectKubectl(context, output);
+  const { items } = await kubectl.json<{ items: AccessibilityScan[] }>(['get', SCANS, ...(everywhere ? ['--all-namespaces'] : [])]);
+  const found = items
+    .map(resultOf)
+    .filter(({ status }) => values.status === undefined || status === values.status)
+    .toSorted((a, b) => b.submitted_at.localeCompare(a.submitted_at) || a.name.localeCompare(b.name));
+  const data = found.slice(0, limit);
+  const omitted = found.length - data.length;
+  await print(context.stdout, output.format, { data, omitted }, (wide) => {
+    if (found.length === 0) return 'No scans.\n';
+    const columns = everywhere ? [NAMESPACE, ...COLUMNS] : COLUMNS;
+    return `${tableOf(columns, data, context.stdout, wide)}${omitted === 0 ? '' : `There are ${omitted} more: increase --limit.\n`}`;
+  });
+  return 0;
+}
+
+const NAMESPACE: Column<NamedResult> = { heading: 'NAMESPACE', value: ({ namespace }) => namespace };
+const COLUMNS: readonly Column<NamedResult>[] = [
+  { heading: 'NAME', value: ({ name }) => name },
+  { heading: 'ID', value: ({ scan_id: id }) => id, wide: true },
+  // To the minute, in UTC, as `curbcut list`.
+  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
+  { heading: 'STATUS', value: ({ status }) => status },
+  { heading: 'SCORE', value: ({ score }) => score },
+  { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
+  ...IMPACTS.map((impact): Column<NamedResult> => ({
+    heading: impact.toUpperCase(),
+    value: (scan) => scan[`violations_${impact}`],
+    wide: true,
+  })),
+  { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
+  { heading: 'URL', value: ({ url }) => url },
+  { heading: 'QUEUE', value: ({ queue_name: queue }) => queue, wide: true },
+  { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
+];

@@ -1,0 +1,44 @@
+/** `curbcut run schedule/NAME`: runs a ScanSchedule now. */
+import { print } from '../../commands/format.ts';
+import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { UsageError } from '../../errors.ts';
+import { commandLine, connectKubectl } from '../connect.ts';
+import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
+import { RUN_HELP } from '../help.ts';
+import { resultOf } from '../scans.ts';
+import { awaitRun, requestRun, scheduleName } from '../schedules.ts';
+
+const OPTIONS = { wait: { type: 'boolean', default: false }, ...OUTPUT_OPTIONS } as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function run(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+  const { values, positionals } = parse('run', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(RUN_HELP);
+    return 0;
+  }
+  const schedule = scheduleName(onlyArgument('run', 'schedule', positionals));
+  const output = outputOf('run', values, context);
+  if (!values.wait && (values.pdf !== undefined || values.export !== undefined))
+    throw new UsageError('--pdf and --export need --wait.', 'run');
+  const kubectl = connectKubectl(context, output);
+  const save = await prepareFiles(output, context);
+  const token = context.newId();
+  aftermath.hint = [`The run was requested and may start later. To see its scans: ${commandLine(context, 'list')}`];
+  await requestRun(kubectl, schedule, token);
+  aftermath.submitted = true;
+  const scan = await awaitRun(kubectl, schedule, token, (text) => output.progress.note(text));
+  const { name } = scan.metadata;
+  resourceContinues(aftermath, name, context);
+  if (!values.wait) {
+    const said = `${name}\n`;
+    if (!values.quiet) await print(context.stdout, output.format, resultOf(scan), () => said);
+    return 0;
+  }
+  output.progress.note(`AccessibilityScan ${scan.metadata.namespace!}/${name}`);
+  try {
+    return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
+  } finally {
+    output.progress.end();
+  }
+}

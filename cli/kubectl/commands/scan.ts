@@ -1,0 +1,70 @@
+/** `kubectl curbcut scan URL`: creates an AccessibilityScan and follows it to its verdict. */
+import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import { numberOf, onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { UsageError } from '../../errors.ts';
+import { THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../../options.ts';
+import { connectKubectl } from '../connect.ts';
+import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
+import { createScan, newName } from '../scans.ts';
+import { SCAN_HELP } from './scan-help.ts';
+
+const OPTIONS = {
+  ...THRESHOLD_ARGUMENTS,
+  'max-pages': { type: 'string' },
+  wcag: { type: 'string' },
+  name: { type: 'string' },
+  queue: { type: 'string' },
+  priority: { type: 'string' },
+  partial: { type: 'boolean', default: false },
+  'idempotency-key': { type: 'string' },
+  ...OUTPUT_OPTIONS,
+} as const;
+
+/** Runs the command. @returns its exit code @throws CliError */
+export async function scan(args: readonly string[], context: CliContext, aftermath: Aftermath): Promise<number> {
+  const { values, positionals } = parse('scan', args, OPTIONS);
+  if (values.help) {
+    context.stdout.write(SCAN_HELP);
+    return 0;
+  }
+  const url = onlyArgument('scan', 'URL', positionals);
+  if (values.partial) throw new UsageError('--partial is an option of `curbcut scan` only.', 'scan');
+  if (values['idempotency-key'] !== undefined)
+    throw new UsageError('--idempotency-key is an option of `curbcut scan` only; a --name is used once.', 'scan');
+  const spec: AccessibilityScanSpec = defined({
+    url,
+    maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
+    ...wcagOf(values.wcag),
+    thresholds: noneOr(thresholdsFrom(values)),
+    queue: values.queue,
+    priority: priorityOf(values.priority),
+  });
+  const requestId = context.newId();
+  const name = values.name ?? newName(url, requestId);
+  const output = outputOf('scan', values, context);
+  const kubectl = connectKubectl(context, output);
+  const save = await prepareFiles(output, context);
+  resourceContinues(aftermath, name, context);
+  aftermath.hint[0] = 'It is unknown whether the scan was created.';
+  aftermath.submitted = false;
+  try {
+    const created = await createScan(kubectl, { name, spec, requestId });
+    resourceContinues(aftermath, name, context);
+    output.progress.note(`AccessibilityScan ${created.metadata.namespace!}/${name}`);
+    return await followAndReport(kubectl, name, { output, save, quiet: values.quiet, context });
+  } finally {
+    output.progress.end();
+  }
+}
+
+/** Removes fields without a value: a manifest states only what the user stated. */
+function defined(spec: { [Field in keyof AccessibilityScanSpec]: AccessibilityScanSpec[Field] | undefined }): AccessibilityScanSpec {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined)) as unknown as AccessibilityScanSpec;
+}
+
+const noneOr = <T extends object>(value: T): T | undefined => (Object.keys(value).length === 0 ? undefined : value);
+
+function priorityOf(text: string | undefined): number | undefined {
+  if (text === undefined || /^-?\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text);
+  throw new UsageError(`--priority ${text} is not a whole number.`, 'scan');
+}

@@ -1,0 +1,71 @@
+/** ScanQueues, and the scans that wait in them. */
+import { GROUP, queueOf, QUEUES_PLURAL, type AccessibilityScan, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import type { CliContext, Output } from '../commands/output.ts';
+import { KubectlError } from './errors.ts';
+import type { Kubectl } from './kubectl.ts';
+import { resultOf, SCANS } from './scans.ts';
+
+export const QUEUES = `${QUEUES_PLURAL}.${GROUP}`;
+
+/**
+ * Lists objects: of the namespace of -n; without it of all namespaces, or of the context's if the user may read only that.
+ * Queues are in the namespace of Curbcut, which people in other namespaces need not know.
+ */
+export async function listEverywhere<T extends KubernetesObject>(kubectl: Kubectl, resource: string): Promise<T[]> {
+  const list = async (...where: string[]): Promise<T[]> => (await kubectl.json<{ items: T[] }>(['get', resource, ...where])).items;
+  if (kubectl.options.flags.some((flag) => flag.startsWith('--namespace='))) return list();
+  try {
+    return await list('--all-namespaces');
+  } catch (error) {
+    if (error instanceof KubectlError && error.reason === 'Forbidden') return list();
+    throw error;
+  }
+}
+
+export interface WaitingScan {
+  scan_id: string;
+  namespace: string;
+  name: string;
+  url: string;
+  organisation: string | null;
+  priority: number;
+  submitted_at: string;
+  message: string | null;
+}
+
+/** The scans that wait in a queue, of the namespaces that the user may read. */
+export async function waitingIn(kubectl: Kubectl, queue: string): Promise<WaitingScan[]> {
+  const scans = await listEverywhere<AccessibilityScan>(kubectl, SCANS);
+  return scans.filter((scan) => queueOf(scan) === queue && isWaiting(scan)).map(waitingScan);
+}
+
+/** A scan that was admitted is `queued` until its pod has started. */
+function isWaiting({ status = {} }: AccessibilityScan): boolean {
+  const admitted = status.conditions?.find(({ type }) => type === 'Admitted');
+  return (status.phase ?? 'queued') === 'queued' && admitted?.status !== 'True';
+}
+
+function waitingScan(scan: AccessibilityScan): WaitingScan {
+  const { scan_id, namespace, name, url, submitted_at, message } = resultOf(scan);
+  const organisation = scan.status?.organisation ?? null;
+  return { scan_id, namespace, name, url, organisation, priority: scan.spec.priority ?? 0, submitted_at, message };
+}
+
+/** The positions of the organisation's own scans in a queue, by scan ID; null if the environment names no service. */
+export async function positionsOf(
+  queue: string,
+  context: CliContext,
+  output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
+): Promise<Map<string, number> | null> {
+  const { CURBCUT_URL: url, CURBCUT_API_KEY: key } = context.environment;
+  if (!url && !key) return null;
+  const { connect } = await import('../commands/service.ts');
+  const { listAll } = await import('../service/list.ts');
+  const { data } = await listAll(connect(context, output), { status: 'queued', limit: POSITIONS_MAX });
+  return new Map(
+    data.flatMap(({ scan_id: id, queue: place }) => (place?.name === queue && place.position !== null ? [[id, place.position]] : [])),
+  );
+}
+
+/** As many positions as the operator mirrors. */
+const POSITIONS_MAX = 1000;

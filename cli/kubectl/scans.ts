@@ -1,0 +1,132 @@
+/** AccessibilityScans as the command line reads and writes them. */
+import { API_VERSION, GROUP, queueOf, REQUEST_ID_ANNOTATION, resourceNameOf, SCAN_ID_ANNOTATION, scanIdOf, SCANS_PLURAL, type AccessibilityScan, type AccessibilityScanSpec } from '../../core/protocol/custom-resources.ts'; // prettier-ignore
+import { isTerminal } from '../../core/scan/phases.ts';
+import { CliError, UsageError } from '../errors.ts';
+import type { Step } from '../service/follow.ts';
+import type { ScanResult } from '../service/messages.ts';
+import { KubectlError } from './errors.ts';
+import type { Kubectl } from './kubectl.ts';
+
+/** The resource as kubectl names it, with its group: other groups may have one of the same name. */
+export const SCANS = `${SCANS_PLURAL}.${GROUP}`;
+
+/** A scan's result with the names of its resource. */
+export interface NamedResult extends ScanResult {
+  namespace: string;
+  name: string;
+  url: string;
+  submitted_at: string;
+  queue_name: string;
+}
+
+/**
+ * Returns the scan's ID. Only a resource in the API's namespace has its ID in an annotation, and the API names it after the
+ * ID. Elsewhere anybody can write annotations.
+ */
+export function idOf(scan: AccessibilityScan): string {
+  const given = scan.metadata.annotations?.[SCAN_ID_ANNOTATION];
+  const byApi = given !== undefined && scan.metadata.name === resourceNameOf(given);
+  return scanIdOf(scan, byApi ? scan.metadata.namespace! : '');
+}
+
+export const hasEnded = ({ status }: AccessibilityScan): boolean => isTerminal(status?.phase ?? '');
+
+/** The status of a resource in the form of the API's scan results. */
+export function resultOf(scan: AccessibilityScan): NamedResult {
+  const { metadata, spec, status = {} } = scan;
+  const { violations } = status;
+  return {
+    scan_id: idOf(scan),
+    namespace: metadata.namespace!,
+    name: metadata.name,
+    url: spec.url,
+    submitted_at: metadata.creationTimestamp!,
+    queue_name: queueOf(scan),
+    status: status.phase ?? 'queued',
+    score: status.score === undefined ? null : Number(status.score),
+    violations_count: violations?.total ?? null,
+    violations_critical: violations?.critical ?? null,
+    violations_serious: violations?.serious ?? null,
+    violations_moderate: violations?.moderate ?? null,
+    violations_minor: violations?.minor ?? null,
+    passed: hasEnded(scan) ? (status.passed ?? null) : null,
+    report_url: status.reports?.pdf ?? null,
+    message: status.message ?? null,
+  };
+}
+
+/** The progress of a scan. The operator writes the tested pages now and then, and the total is what the scan may test. */
+export function stepOf({ status = {} }: AccessibilityScan): Step {
+  const { phase = 'queued', pages } = status;
+  return { phase, pages: pages === undefined || phase === 'queued' ? null : { scanned: pages.scanned, total: pages.reserved } };
+}
+
+/** Whether no operator has acted on the scan yet. */
+export const isUntouched = ({ status }: AccessibilityScan): boolean => status?.conditions === undefined;
+
+/** Why a scan waits for something else than its turn; null if it waits for its turn or no longer waits. */
+export function heldBack(scan: AccessibilityScan): string | null {
+  if (isUntouched(scan))
+    return 'No operator has acted on the scan yet: check that Curbcut runs in this cluster, and that it watches this namespace';
+  const { conditions = [] } = scan.status!;
+  const admitted = conditions.find(({ type }) => type === 'Admitted');
+  if (admitted?.status !== 'False' || admitted.reason === 'Queued') return null;
+  return admitted.message.replace(/\.$/, '');
+}
+
+/** The name of a scan's resource: a DNS label of the site's host and a part of the request's ID. */
+export function newName(url: string, requestId: string): string {
+  const host = URL.canParse(url) ? new URL(url).hostname : '';
+  const label = host.toLowerCase().replace(/[^a-z0-9]+/g, '-').slice(0, 50).replace(/^-+|-+$/g, ''); // prettier-ignore
+  return `${label === '' ? 'scan' : label}-${requestId.replaceAll('-', '').slice(0, 8)}`;
+}
+
+export interface NewScan {
+  name: string;
+  spec: AccessibilityScanSpec;
+  /** Identifies this submission, so that a create whose answer was lost is recognised when it is sent again. */
+  requestId: string;
+}
+
+/** Creates a scan, once. @throws CliError if the name is taken */
+export async function createScan(kubectl: Kubectl, { name, spec, requestId }: NewScan): Promise<AccessibilityScan> {
+  const metadata = { name, annotations: { [REQUEST_ID_ANNOTATION]: requestId } };
+  const manifest = JSON.stringify({ apiVersion: API_VERSION, kind: 'AccessibilityScan', metadata, spec });
+  try {
+    return await kubectl.json<AccessibilityScan>(['create', '-f', '-'], manifest);
+  } catch (error) {
+    if (!(error instanceof KubectlError) || error.reason !== 'AlreadyExists') throw error;
+    const existing = await getScan(kubectl, name);
+    if (existing.metadata.annotations?.[REQUEST_ID_ANNOTATION] === requestId) return existing;
+    throw new CliError(
+      `There is already an AccessibilityScan ${name} in the namespace ${existing.metadata.namespace}, and a scan runs once.`,
+      'Choose another --name, or delete that one first.',
+    );
+  }
+}
+
+/** @throws KubectlError if the scan does not exist */
+export function getScan(kubectl: Kubectl, name: string): Promise<AccessibilityScan> {
+  return kubectl.json<AccessibilityScan>(['get', SCANS, name]);
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Resolves the name of a resource to the ID of its scan. An ID stays one: the resource may have been deleted. */
+export async function resolveScan(kubectl: Kubectl, name: string): Promise<string> {
+  try {
+    return idOf(await getScan(kubectl, name));
+  } catch (error) {
+    if (!(error instanceof KubectlError) || error.reason !== 'NotFound') throw error;
+    if (UUID.test(name)) return name;
+    throw new CliError(error.message, 'The result of a deleted scan is kept: use its scan ID, which `curbcut list` shows.');
+  }
+}
+
+/** Accepts `NAME` and, as kubectl does, `a11y/NAME`. @throws UsageError */
+export function scanName(argument: string): string {
+  const parts = argument.split('/');
+  const name = parts.pop()!;
+  if (parts.length === 0 || (parts.length === 1 && ['a11y', 'accessibilityscan', SCANS_PLURAL, SCANS].includes(parts[0]!))) return name;
+  throw new UsageError(`${argument} is not the name of a scan.`);
+}
