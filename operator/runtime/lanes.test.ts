@@ -68,6 +68,19 @@ describe('lanes', () => {
     expect(manager.lanes.unreadable().size).to.equal(0);
   });
 
+  it('tells the owner of an optional cache whether it was listed', async () => {
+    const { api, run, manager, clock } = setUp();
+    const results: string[] = [];
+    const onListed = (error: unknown, failures: number) => void results.push(error === null ? 'listed' : `failed ${failures}`);
+    manager.watch({ resource: { ...PARTS, plural: 'notes' }, namespaces: [], optional: true, onListed });
+    api.refuseList = (path) => path.startsWith('notes');
+    await run();
+    expect(results).to.deep.equal(['failed 1']);
+    api.refuseList = () => false;
+    await clock.advance(2_000);
+    expect(results).to.deep.equal(['failed 1', 'listed']);
+  });
+
   it('starts a controller across namespaces at the sync deadline if a list hangs', async () => {
     const { api, run, gathered, clock, manager } = setUp({ acrossNamespaces: true });
     api.hangList = (path) => path.startsWith('widgets/two');
