@@ -1,10 +1,10 @@
 /** When a ScanSchedule runs: its cron expression, time zone, jitter and missed runs. Pure; the clock is passed in. */
 import { createHash } from 'node:crypto';
-import { calendarOf } from './calendar.ts';
-import { parseFields } from './cron-fields.ts';
-import { everyTimes, isEvery, parseEvery } from './every.ts';
-import { timeZoneOf } from './time-zone.ts';
-import { elapsedTimes, wallClockTimes, type ZonedTimes } from './zoned-times.ts';
+import { calendarOf } from '../cron/calendar.ts';
+import { parseFields } from '../cron/cron-fields.ts';
+import { everyTimes, isEvery, parseEvery } from '../cron/every.ts';
+import { timeZoneOf } from '../cron/time-zone.ts';
+import { elapsedTimes, wallClockTimes, type ZonedTimes } from '../cron/zoned-times.ts';
 
 /** The times of a parsed schedule. Each is exact, and its cost does not grow with the number of times between. */
 export interface CronTimes {
