@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../../test/report/samples.ts';
-import { reportOf } from '../../test/support/scan-results.ts';
-import { EXAMPLES_MAX, diffReports, type ReportDiff } from './diff.ts';
-import type { Report, ReportNode, ReportPage } from './schema.ts';
+import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from './samples.ts';
+import { reportOf } from '../support/scan-results.ts';
+import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../core/report/diff.ts';
+import type { Report, ReportNode, ReportPage } from '../../core/report/schema.ts';
 
 const SITE = 'https://www.example.org/';
 
