@@ -2,7 +2,7 @@
 import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { nextOrganisation, type Shares } from './fair-share.ts';
+import { admitNext, type Shares } from './fair-share.ts';
 import { linesOf, type Line } from './line.ts';
 import { limitsOf, noPlaces, takePlace, type Counts, type Places } from './places.ts';
 import { isLive, isWaiting, organisationOf } from './standing.ts';
@@ -55,7 +55,7 @@ export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAd
   }
   const lines = linesOf(waiting, organisationOf);
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: newest(lastAdmissions, admissionsOf(scans)) };
-  const admit = fill(lines, places, shares);
+  const admit = fill(lines, places, shares, now);
   return { admit, lines, places, shares, paused, ...loadOf(lines, places, now) };
 }
 
@@ -78,13 +78,12 @@ function newest(remembered: ReadonlyMap<string, number>, stated: ReadonlyMap<str
 }
 
 /** Assigns the free places, one by one. Removes the admitted scans from their lines. */
-function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares): AccessibilityScan[] {
+function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares, now: Date): AccessibilityScan[] {
   const admit: AccessibilityScan[] = [];
   for (;;) {
-    const organisation = nextOrganisation(lines, places, shares);
-    if (organisation === null) return admit;
-    takePlace(places, organisation, false);
-    admit.push(lines.get(organisation)!.take());
+    const next = admitNext(lines, places, shares, { started: false, now });
+    if (next === null) return admit;
+    admit.push(next.scan);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Decides which organisation gets the next free place. Pure. */
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { byCreation, type Line } from './line.ts';
-import { hasPlace, runningOf, type Places } from './places.ts';
+import { hasPlace, runningOf, takePlace, type Places } from './places.ts';
 
 /** The weight of organisations that a ScanQueue does not list. */
 const DEFAULT_WEIGHT = 1;
@@ -9,7 +10,7 @@ export interface Shares {
   /** The weights that differ from `DEFAULT_WEIGHT`, by organisation. */
   weights: Readonly<Record<string, number>>;
   /** The time of each organisation's last admission, in milliseconds since the epoch. An absent one was never admitted. */
-  lastAdmissions: ReadonlyMap<string, number>;
+  lastAdmissions: Map<string, number>;
 }
 
 interface Contender {
@@ -20,8 +21,28 @@ interface Contender {
   lastAdmission: number;
 }
 
+/**
+ * Gives the next place to a scan and removes it from its line.
+ * @param started whether its pod counts as started
+ * @returns the scan and its organisation; null if no scan may take a place
+ */
+export function admitNext(
+  lines: ReadonlyMap<string, Line>,
+  places: Places,
+  shares: Shares,
+  { started, now }: { started: boolean; now: Date },
+): { scan: AccessibilityScan; organisation: string } | null {
+  const organisation = nextOrganisation(lines, places, shares);
+  if (organisation === null) return null;
+  takePlace(places, organisation, started);
+  // Later than every admission before it, so that the order within one plan counts.
+  const latest = shares.lastAdmissions.values().reduce((last, at) => Math.max(last, at), now.getTime());
+  shares.lastAdmissions.set(organisation, latest + 1);
+  return { scan: lines.get(organisation)!.take(), organisation };
+}
+
 /** Returns the organisation whose scan takes the next place, or null if none may take one. */
-export function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
+function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
   if (places.running >= places.limits.maxRunning) return null;
   let next: Contender | null = null;
   for (const [organisation, line] of lines) {

@@ -31,9 +31,9 @@ export function isLive(scan: AccessibilityScan): boolean {
   return !hasEnded(scan) && !settled && !isHeldBack(scan);
 }
 
-type Standing = 'none' | 'live' | 'waiting' | 'starting' | 'running';
+export type Standing = 'none' | 'live' | 'waiting' | 'starting' | 'running';
 
-function standingOf(scan: AccessibilityScan): Standing {
+export function standingOf(scan: AccessibilityScan): Standing {
   if (!isLive(scan)) return 'none';
   if (isAdmitted(scan)) return scan.status?.startTime === undefined ? 'starting' : 'running';
   return isWaiting(scan) ? 'waiting' : 'live';

@@ -1,6 +1,6 @@
 /** The order in which waiting scans will be admitted, for the positions that the API shows. Pure. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { nextOrganisation, type Shares } from './fair-share.ts';
+import { admitNext, type Shares } from './fair-share.ts';
 import type { Line } from './line.ts';
 import { noPlaces, returnPlace, takePlace, type Limits, type Places } from './places.ts';
 
@@ -23,17 +23,13 @@ export interface WaitingFacts {
 export function waitingOrder({ lines, places, shares, limits, now, max }: WaitingFacts): AccessibilityScan[] {
   const running = started(places, limits);
   const ending = interleave(places);
-  const lastAdmissions = new Map(shares.lastAdmissions);
-  // Later than each real admission, so that the order of simulated ones counts.
-  let time = Math.max(now.getTime(), ...lastAdmissions.values());
+  const simulated: Shares = { ...shares, lastAdmissions: new Map(shares.lastAdmissions) };
   const order: AccessibilityScan[] = [];
   for (let ended = 0; order.length < max;) {
-    const organisation = nextOrganisation(lines, running, { ...shares, lastAdmissions });
-    if (organisation !== null) {
-      order.push(lines.get(organisation)!.take());
-      takePlace(running, organisation, true);
-      ending.push(organisation);
-      lastAdmissions.set(organisation, (time += 1));
+    const next = admitNext(lines, running, simulated, { started: true, now });
+    if (next !== null) {
+      order.push(next.scan);
+      ending.push(next.organisation);
     } else if (ended < ending.length) {
       returnPlace(running, ending[ended]!);
       ended += 1;
