@@ -8,10 +8,11 @@ import type { OperatorMetrics } from '../metrics.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type PeriodicTask } from '../runtime/manager.ts';
-import { createOrganisationActions } from './execute.ts';
+import { createOrganisationActions, type RunOrganisationAction } from './execute.ts';
 import { planOrganisation, type OrganisationAction, type OrganisationFacts } from './plan.ts';
 import { createReadability, type Readability } from './readability.ts';
-import { createRecords } from './records.ts';
+import { createRecords, type Records } from './records.ts';
+import { takeTurns } from './turns.ts';
 
 export const ORGANISATIONS: ResourceType = { group: GROUP, version: VERSION, plural: ORGANISATIONS_PLURAL };
 
@@ -34,11 +35,20 @@ export interface OrganisationController {
 }
 
 const WORKERS = 4;
-/** The maximum number of statuses per interval that are written because of their amounts: of many busy organisations, each gets its turn. */
-const AMOUNTS_MAX = 100;
+
+/** What the parts of the controller share. */
+interface Shared {
+  records: Records;
+  /** The time of the last write of each status. */
+  statusAt: Map<string, Date>;
+  /** The organisations whose amounts have changed since. */
+  due: Set<string>;
+  /** Enqueues an organisation. Has no effect before the controller runs. */
+  enqueue: (id: string) => void;
+}
 
 export function createOrganisationController(deps: OrganisationControllerDeps): OrganisationController {
-  const { manager, stores, logger, clock } = deps;
+  const { manager, stores, logger, clock, everyMs } = deps;
   const readability = createReadability(deps);
   const client = manager.watchResource<OrganisationResource>({
     resource: ORGANISATIONS,
@@ -48,43 +58,23 @@ export function createOrganisationController(deps: OrganisationControllerDeps): 
     onListed: readability.listed,
     accepts: (resource) => classOfOrganisation(resource) === deps.operatorClass,
   });
-  const records = createRecords({
-    ...stores,
-    wanted: () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]])),
-    logger,
-    clock,
-  });
-  const act = createOrganisationActions({ client, stores, logger });
-  const statusAt = new Map<string, Date>();
-  const due = new Set<string>();
-  let enqueue: (key: string) => void = () => undefined;
-
-  client.onChange(({ type, object: { metadata } }) => {
-    if (type !== 'deleted') return;
-    records.forget(metadata.name);
-    statusAt.delete(metadata.name);
-    due.delete(metadata.name);
-  });
-
-  /** Namespaces may be free now. */
-  function retryConflicts() {
-    for (const id of records.conflicting()) {
-      records.forget(id);
-      enqueue(id);
-    }
-  }
+  const wanted = () => new Map(client.list().map(({ metadata, spec }) => [metadata.name, [...new Set(spec.namespaces ?? [])]]));
+  const records = createRecords({ ...stores, wanted, logger, clock });
+  const shared: Shared = { records, statusAt: new Map(), due: new Set(), enqueue: () => undefined };
+  client.onChange(({ type, object: { metadata } }) => type === 'deleted' && drop(shared, metadata.name));
 
   return {
     readability,
+    refresh: { name: 'organisations', everyMs, run: () => refresh(shared) },
     definition: {
       name: 'organisation',
       workers: WORKERS,
       maxBackOffMs: 30_000,
       sources: [
         watch(client, ({ object }) => [keyOf(object)]),
-        (add) => {
-          enqueue = add;
-          return () => (enqueue = () => undefined);
+        (enqueue) => {
+          shared.enqueue = enqueue;
+          return () => (shared.enqueue = () => undefined);
         },
       ],
       // It needs no namespace.
@@ -95,45 +85,58 @@ export function createOrganisationController(deps: OrganisationControllerDeps): 
         // Its scans may have ended since the last read.
         if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
         const record = await records.get(key).catch(() => null);
-        return { resource, record, statusAt: statusAt.get(key) ?? null, everyMs: deps.everyMs, now: new Date(clock.now()) };
+        return { resource, record, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
       },
       plan: planOrganisation,
-      async execute({ actions, wakeAfterMs }, { resource, now }, signal) {
-        const { name } = resource.metadata;
-        for (const action of actions) {
-          signal.throwIfAborted();
-          if (action.do === 'writeStatus') {
-            await act(action, resource, signal);
-            statusAt.set(name, now);
-            due.delete(name);
-            return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
-          }
-          try {
-            if (!(await act(action, resource, signal))) break;
-          } finally {
-            records.forget(name);
-          }
-          if (action.do === 'claim') retryConflicts();
-        }
-        return 'again';
-      },
-    },
-    refresh: {
-      name: 'organisations',
-      everyMs: deps.everyMs,
-      async run() {
-        const changed = await records.refresh().catch(() => null);
-        // The records have logged it.
-        if (changed === null) return;
-        for (const id of changed.others) enqueue(id);
-        for (const id of changed.amounts) due.add(id);
-        const written = (id: string) => statusAt.get(id)?.getTime() ?? 0;
-        const next = [...due].toSorted((one, other) => written(one) - written(other)).slice(0, AMOUNTS_MAX);
-        for (const id of next) {
-          due.delete(id);
-          enqueue(id);
-        }
-      },
+      execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),
     },
   };
+}
+
+function createExecute(act: RunOrganisationAction, shared: Shared): OrganisationController['definition']['execute'] {
+  const { records, statusAt, due } = shared;
+  return async ({ actions, wakeAfterMs }, { resource, now }, signal) => {
+    const { name } = resource.metadata;
+    for (const action of actions) {
+      signal.throwIfAborted();
+      if (action.do === 'writeStatus') {
+        await act(action, resource, signal);
+        statusAt.set(name, now);
+        due.delete(name);
+        return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
+      }
+      try {
+        if (!(await act(action, resource, signal))) break;
+      } finally {
+        records.forget(name);
+      }
+      if (action.do === 'claim') retryConflicts(shared);
+    }
+    return 'again';
+  };
+}
+
+/** Namespaces may be free now. */
+function retryConflicts({ records, enqueue }: Shared): void {
+  for (const id of records.conflicting()) {
+    records.forget(id);
+    enqueue(id);
+  }
+}
+
+/** Enqueues the organisations whose records have changed. */
+async function refresh({ records, statusAt, due, enqueue }: Shared): Promise<void> {
+  const changed = await records.refresh().catch(() => null);
+  // The records have logged it.
+  if (changed === null) return;
+  for (const id of changed.others) enqueue(id);
+  for (const id of changed.amounts) due.add(id);
+  for (const id of takeTurns(due, (id) => statusAt.get(id)?.getTime() ?? 0)) enqueue(id);
+}
+
+/** Forgets a resource that is gone. */
+function drop({ records, statusAt, due }: Shared, id: string): void {
+  records.forget(id);
+  statusAt.delete(id);
+  due.delete(id);
 }
