@@ -54,8 +54,10 @@ export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAd
     else if (isWaiting(scan)) waiting.push(scan);
   }
   const lines = linesOf(waiting, organisationOf);
-  const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: newest(lastAdmissions, admissionsOf(scans)) };
-  const admit = fill(lines, places, shares, now);
+  const last = newest(lastAdmissions, admissionsOf(scans));
+  const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
+  const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
+  const admit = fill(lines, places, shares);
   return { admit, lines, places, shares, paused, ...loadOf(lines, places, now) };
 }
 
@@ -78,10 +80,10 @@ function newest(remembered: ReadonlyMap<string, number>, stated: ReadonlyMap<str
 }
 
 /** Assigns the free places, one by one. Removes the admitted scans from their lines. */
-function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares, now: Date): AccessibilityScan[] {
+function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares): AccessibilityScan[] {
   const admit: AccessibilityScan[] = [];
   for (;;) {
-    const next = admitNext(lines, places, shares, { started: false, now });
+    const next = admitNext(lines, places, shares, { started: false });
     if (next === null) return admit;
     admit.push(next.scan);
   }

@@ -11,14 +11,8 @@ export interface Shares {
   weights: Readonly<Record<string, number>>;
   /** The time of each organisation's last admission, in milliseconds since the epoch. An absent one was never admitted. */
   lastAdmissions: Map<string, number>;
-}
-
-interface Contender {
-  organisation: string;
-  line: Line;
-  running: number;
-  weight: number;
-  lastAdmission: number;
+  /** Not before any of them. */
+  latest: number;
 }
 
 /**
@@ -30,31 +24,37 @@ export function admitNext(
   lines: ReadonlyMap<string, Line>,
   places: Places,
   shares: Shares,
-  { started, now }: { started: boolean; now: Date },
+  { started }: { started: boolean },
 ): { scan: AccessibilityScan; organisation: string } | null {
   const organisation = nextOrganisation(lines, places, shares);
   if (organisation === null) return null;
   takePlace(places, organisation, started);
   // Later than every admission before it, so that the order within one plan counts.
-  const latest = shares.lastAdmissions.values().reduce((last, at) => Math.max(last, at), now.getTime());
-  shares.lastAdmissions.set(organisation, latest + 1);
+  shares.latest += 1;
+  shares.lastAdmissions.set(organisation, shares.latest);
   return { scan: lines.get(organisation)!.take(), organisation };
 }
 
-/** Returns the organisation whose scan takes the next place, or null if none may take one. */
+/**
+ * Returns the organisation whose scan takes the next place, or null if none may take one. The organisation with the fewest
+ * running scans for its weight comes first, then the one whose last admission is the longest ago, so that a long line does not
+ * take every place of a small queue, then the one whose next scan is the oldest. Priorities have no say: an author could
+ * overtake others by writing a number.
+ */
 function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { weights, lastAdmissions }: Shares): string | null {
   if (places.running >= places.limits.maxRunning) return null;
-  let next: Contender | null = null;
+  // Without an object for each organisation, because there may be thousands.
+  let next: { organisation: string; line: Line } | null = null;
+  let [fewest, nextWeight, longestAgo] = [0, 1, 0];
   for (const [organisation, line] of lines) {
     if (line.length === 0 || !hasPlace(places, organisation)) continue;
-    const contender = {
-      organisation,
-      line,
-      running: runningOf(places, organisation),
-      weight: weightOf(weights, organisation),
-      lastAdmission: lastAdmissions.get(organisation) ?? 0,
-    };
-    if (next === null || byShare(contender, next) < 0) next = contender;
+    const running = runningOf(places, organisation);
+    const weight = weightOf(weights, organisation);
+    const lastAdmission = lastAdmissions.get(organisation) ?? 0;
+    const order = next === null ? -1 : running * nextWeight - fewest * weight || lastAdmission - longestAgo;
+    if (order > 0 || (order === 0 && byCreation(line.head(), next!.line.head()) >= 0)) continue;
+    next = { organisation, line };
+    [fewest, nextWeight, longestAgo] = [running, weight, lastAdmission];
   }
   return next?.organisation ?? null;
 }
@@ -62,13 +62,4 @@ function nextOrganisation(lines: ReadonlyMap<string, Line>, places: Places, { we
 /** An organisation's ID may be the name of a property that every object has. */
 function weightOf(weights: Readonly<Record<string, number>>, organisation: string): number {
   return Object.hasOwn(weights, organisation) ? weights[organisation]! : DEFAULT_WEIGHT;
-}
-
-/**
- * The organisation with the fewest running scans for its weight comes first, then the one whose last admission is the longest
- * ago, so that a long line does not take every place of a small queue, then the one whose next scan is the oldest. Priorities
- * have no say: an author could overtake others by writing a number.
- */
-function byShare(a: Contender, b: Contender): number {
-  return a.running * b.weight - b.running * a.weight || a.lastAdmission - b.lastAdmission || byCreation(a.line.head(), b.line.head());
 }

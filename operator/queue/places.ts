@@ -37,8 +37,10 @@ export function runningOf({ organisations }: Places, organisation: string): numb
   return organisations.get(organisation)?.running ?? 0;
 }
 
+const NONE: Counts = Object.freeze({ running: 0, starting: 0 });
+
 export function hasPlace({ limits, running, organisations }: Places, organisation: string): boolean {
-  const own = organisations.get(organisation) ?? { running: 0, starting: 0 };
+  const own = organisations.get(organisation) ?? NONE;
   return running < limits.maxRunning && own.running < limits.maxRunningPerOrganisation && own.starting < limits.maxStartingPerOrganisation;
 }
 

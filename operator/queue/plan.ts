@@ -115,7 +115,7 @@ function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: Sca
   let line: WaitingLine = { waiting: 0, order: [] };
   if (queue !== null && queued > 0) {
     const limits = limitsOf(queue.spec, facts.defaultMaxRunning);
-    const order = waitingOrder({ lines, places, shares, limits, now: facts.now, max: POSITIONS_MAX });
+    const order = waitingOrder({ lines, places, shares, limits, max: POSITIONS_MAX });
     line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)) };
   }
   return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };

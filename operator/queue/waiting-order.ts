@@ -4,6 +4,9 @@ import { admitNext, type Shares } from './fair-share.ts';
 import type { Line } from './line.ts';
 import { noPlaces, returnPlace, takePlace, type Limits, type Places } from './places.ts';
 
+/** The operator does nothing else during a simulation, so it must end within some milliseconds. */
+const COMPARISONS_MAX = 200_000;
+
 export interface WaitingFacts {
   /** The waiting scans. They are consumed. */
   lines: ReadonlyMap<string, Line>;
@@ -11,8 +14,7 @@ export interface WaitingFacts {
   shares: Shares;
   /** The queue's limits. A paused queue is simulated as if it were resumed. */
   limits: Limits;
-  now: Date;
-  /** The number of scans to return at most. */
+  /** The number of scans to return at most. Fewer if so many organisations wait that the simulation would take long. */
   max: number;
 }
 
@@ -20,13 +22,14 @@ export interface WaitingFacts {
  * Simulates admissions: scans start at once, and whenever no scan may be admitted, the one that was admitted first ends.
  * Scans that run now are taken to end evenly between organisations, because their remaining time is unknown.
  */
-export function waitingOrder({ lines, places, shares, limits, now, max }: WaitingFacts): AccessibilityScan[] {
+export function waitingOrder({ lines, places, shares, limits, max }: WaitingFacts): AccessibilityScan[] {
   const running = started(places, limits);
   const ending = interleave(places);
   const simulated: Shares = { ...shares, lastAdmissions: new Map(shares.lastAdmissions) };
   const order: AccessibilityScan[] = [];
-  for (let ended = 0; order.length < max;) {
-    const next = admitNext(lines, running, simulated, { started: true, now });
+  const most = Math.min(max, Math.ceil(COMPARISONS_MAX / Math.max(1, lines.size)));
+  for (let ended = 0; order.length < most;) {
+    const next = admitNext(lines, running, simulated, { started: true });
     if (next !== null) {
       order.push(next.scan);
       ending.push(next.organisation);
