@@ -103,7 +103,13 @@ describe('resource client', () => {
     expect(phases()).to.deep.equal(all('successor'));
   });
 
-  it('sends the resourceVersion that it read with every patch', async () => {
+  it('patches the spec by uid, whatever has changed since it was read', async () => {
+    const { client, requests } = lagging();
+    await client.patchSpec(client.get('ns', 'w')!, { size: 2 });
+    expect(requests).to.deep.equal([{ verb: 'PATCH', path: '/ns/w/', body: { metadata: { uid: 'uid-1' }, spec: { size: 2 } } }]);
+  });
+
+  it('sends the resourceVersion that it read with every patch of status and metadata', async () => {
     const { client, requests } = lagging();
     await client.patchStatus(client.get('ns', 'w')!, { phase: null });
     await client.patchMetadata(client.get('ns', 'w')!, { finalizers: [] });

@@ -158,7 +158,7 @@ describe('operator: runs of schedules', function () {
       const logged = logWrites(context.connection);
       // Each has a lease of its own, as if the lease were worthless.
       const connection = { ...logged.connection, request: withoutLease(logged.connection.request) };
-      context.start(PATIENT, { connection, clock: clockAt(new Date(first.getTime() - 1_000)) });
+      context.start(PATIENT, { connection, clock: clockAt(new Date(first.getTime() - 4_000)) });
       return logged.writes;
     };
     const writes = [start(), start()];

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { SCHEDULED_AT_ANNOTATION, SCHEDULE_LABEL } from '../../core/protocol/scan-schedules.ts';
+import { jitterOf } from '../../operator/schedule/policy/times.ts';
 import { NOWHERE, openContext, TARGET, until, type OperatorContext } from './context.ts';
 import {
   applySchedule,
@@ -135,10 +136,9 @@ describe('operator: schedules', function () {
 
   it('delays a scan by its jitter, and names it after the time without jitter', async () => {
     const { schedule: expression, first } = twoMinutes();
-    const { jitterOf } = await import('../../operator/schedule/policy/times.ts');
     const schedule = await applySchedule(context, { schedule: expression, jitterSeconds: 3600, concurrencyPolicy: 'Forbid' });
     const jitterMs = jitterOf(context.team, schedule.name, 3600);
-    await restartAt(new Date(first.getTime() + jitterMs - 5_000));
+    await restartAt(new Date(first.getTime() + jitterMs - 30_000));
     await schedule.reaches('observed', ({ status }) => status?.nextScheduleTime !== undefined);
     expect(await schedule.scans()).to.deep.equal([]);
     await restartAt(new Date(first.getTime() + jitterMs + 100));

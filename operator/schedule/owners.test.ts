@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import type { Organisation } from '../../core/organisation.ts';
+import { createNamespaceOwners } from './owners.ts';
+
+/** Organisations in memory, and how often they were asked for. */
+function organisationsOf(all: Organisation[]) {
+  const state = { all, asked: 0, down: false };
+  const answer = <T>(value: T): Promise<T> => {
+    state.asked += 1;
+    return state.down ? Promise.reject(new Error('connection refused')) : Promise.resolve(value);
+  };
+  return {
+    state,
+    findByNamespace: (namespace: string) => answer(state.all.find(({ namespaces }) => namespaces.includes(namespace)) ?? null),
+    list: () => answer(state.all),
+  };
+}
+
+const acme = (blocked = false): Organisation => ({
+  id: 'acme',
+  displayName: 'Acme',
+  plan: 'test',
+  blocked,
+  namespaces: ['team'],
+  createdAt: new Date(0),
+  managedBy: 'admin',
+  deletedAt: null,
+});
+const owned = (blocked: boolean) => ({ state: 'owned', organisation: 'acme', blocked });
+
+describe('namespace owners', () => {
+  it('are asked for once by many schedules that are due together', async () => {
+    let now = 0;
+    const organisations = organisationsOf([acme()]);
+    const owners = createNamespaceOwners(organisations, () => now);
+    const answers = await Promise.all(Array.from({ length: 100 }, () => owners.of('team')));
+    expect(answers.at(-1)).to.deep.equal(owned(false));
+    expect(organisations.state.asked).to.equal(1);
+    now += 3_000;
+    organisations.state.all = [acme(true)];
+    expect(await owners.of('team')).to.deep.equal(owned(true));
+    expect(await owners.of('strangers')).to.deep.equal({ state: 'none' });
+  });
+
+  it('keep their last answer while MongoDB is down', async () => {
+    let now = 0;
+    const organisations = organisationsOf([acme(true)]);
+    const owners = createNamespaceOwners(organisations, () => now);
+    await owners.of('team');
+    organisations.state.down = true;
+    now += 60_000;
+    expect(await owners.of('team')).to.deep.equal(owned(true));
+    expect(await owners.of('strangers')).to.deep.equal({ state: 'unknown' });
+    const error = await owners.refresh(['team']).catch((reason: unknown) => reason);
+    expect(error).to.be.an('error').with.property('message', 'connection refused');
+  });
+
+  it('report each change once', async () => {
+    const organisations = organisationsOf([acme()]);
+    const owners = createNamespaceOwners(organisations, () => 0);
+    await owners.of('team');
+    await owners.of('strangers');
+    expect(await owners.refresh(['team', 'team', 'strangers'])).to.deep.equal([]);
+    organisations.state.all = [acme(true)];
+    expect(await owners.refresh(['team', 'team', 'strangers'])).to.deep.equal(['team']);
+    expect(await owners.refresh(['team', 'strangers'])).to.deep.equal([]);
+    expect(await owners.of('team')).to.deep.equal(owned(true));
+  });
+});
