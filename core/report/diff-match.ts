@@ -37,8 +37,8 @@ const SEARCH_MAX = 2_000_000;
 
 /**
  * Matches elements tier by tier. Of several elements with the same key, as many are matched as both scans have; those that
- * are left over are the last on their page. Then pairs are exchanged as long as more elements find a partner: an element may
- * have been matched by its text with another component, although its own component has only another text.
+ * are left over are the last on their page. Then pairs are exchanged as long as more elements find a partner of their own
+ * component: one may have been matched by its text with another component, although only its text has changed.
  */
 export function matchElements(before: readonly ReducedElement[], after: readonly ReducedElement[]): Matched {
   // The search begins on one side. It is always the same one, so that the result does not depend on which scan comes first.
@@ -96,11 +96,14 @@ function addTo(lists: Map<string, number[]>, key: string | null, at: number): vo
   else list.push(at);
 }
 
-/** Finds more pairs by augmenting paths, until no further element can get a partner. */
+/**
+ * Finds more pairs by augmenting paths. An element may only take the partner of another one if both are of the same
+ * component, so that a sure pair is never given up for a vague one.
+ */
 function exchangePairs(left: readonly ReducedElement[], right: readonly ReducedElement[], pairs: Pairs): void {
   if (!pairs.ofLeft.includes(NONE) || !pairs.ofRight.includes(NONE)) return;
-  const candidates = new Map<string, number[]>();
-  for (const [at, element] of right.entries()) for (const key of keysOf(element)) addTo(candidates, key, at);
+  const components = new Map<string, number[]>();
+  for (const [at, { fingerprint }] of right.entries()) addTo(components, fingerprint, at);
   // What a search without success has seen leads nowhere later either.
   const dead = new Set<string>();
   let work = 0;
@@ -111,30 +114,21 @@ function exchangePairs(left: readonly ReducedElement[], right: readonly ReducedE
     const queue = [start];
     let end = NONE;
     for (let at = 0; at < queue.length && end === NONE; at += 1) {
-      for (const key of keysOf(left[queue[at]!]!)) {
-        if (dead.has(key) || seen.has(key)) continue;
-        seen.add(key);
-        for (const partner of candidates.get(key) ?? []) {
-          work += 1;
-          if (from.has(partner)) continue;
-          from.set(partner, queue[at]!);
-          if (pairs.ofRight[partner] !== NONE) queue.push(pairs.ofRight[partner]!);
-          else if (end === NONE) end = partner;
-        }
+      const { fingerprint } = left[queue[at]!]!;
+      if (dead.has(fingerprint) || seen.has(fingerprint)) continue;
+      seen.add(fingerprint);
+      for (const partner of components.get(fingerprint) ?? []) {
+        work += 1;
+        from.set(partner, queue[at]!);
+        if (pairs.ofRight[partner] !== NONE) queue.push(pairs.ofRight[partner]!);
+        else if (end === NONE) end = partner;
       }
     }
-    if (end === NONE) for (const key of seen) dead.add(key);
+    if (end === NONE) for (const fingerprint of seen) dead.add(fingerprint);
     else exchangeAlong(pairs, from, end);
     if (work > SEARCH_MAX) return;
   }
 }
-
-/** All keys of an element, each with its tier. */
-const keysOf = (element: ReducedElement): string[] =>
-  TIERS.flatMap((keyOf, tier) => {
-    const key = keyOf(element);
-    return key === null ? [] : [`${tier} ${key}`];
-  });
 
 /** Gives each element of a path the partner of the next one. */
 function exchangeAlong({ ofLeft, ofRight }: Pairs, from: ReadonlyMap<number, number>, end: number): void {

@@ -108,6 +108,12 @@ describe('diffReports', () => {
     expect(diff.new[0]).to.include({ rule: 'link-name', in_both: true, on_new_pages: 0 });
   });
 
+  it('reports one element as fixed and one as new although another one moved to its place', () => {
+    const link = (name: string, at: number) => element(`<a class="${name}" href="/${name}"></a>`, `li:nth-child(${at}) > a`);
+    const diff = diffReports(onePage(link('kept', 1), link('fixed', 2)), onePage(link('new', 1), link('kept', 2)));
+    expect(numbers(diff)).to.deep.equal({ new: 1, fixed: 1, unchanged: 1, notTested: 0 });
+  });
+
   it('attributes what is new to its root cause although another element has the same address or name', () => {
     const old = (at: number) => element(`<a class="icon" href="/x" title="t">${at}</a>`, `li:nth-child(${at})`);
     for (const added of ['<a class="other" href="/x"></a>', '<a class="other" title="t" href="/y"></a>']) {
