@@ -39,9 +39,14 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
         return deps.compare(schedule);
       case 'remove':
-        await deps.scanClient.remove(action.scan, signal);
+        // Before the request, because the deletion event, which forgets the uid, may arrive before the answer.
         state.removed.add(action.scan.metadata.uid!);
-        return;
+        try {
+          return await deps.scanClient.remove(action.scan, signal);
+        } catch (error) {
+          state.removed.delete(action.scan.metadata.uid!);
+          throw error;
+        }
       case 'writeStatus':
         await deps.schedules.patchStatus(schedule, action.status, signal);
         if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
