@@ -3,7 +3,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { ensureDemoOrganisation } from '../../local/demo-organisation.ts';
@@ -16,6 +16,7 @@ import { openDatabaseServer } from '../support/databases.ts';
 import { issueKey } from '../support/issue-key.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+const CURBCUT = join(ROOT, 'cli', 'main.ts');
 const run = promisify(execFile);
 
 /** Whether the tests run on the cluster of KUBECONFIG, with real pods of the built image. */
@@ -40,6 +41,8 @@ export interface WholeProduct {
   /** Sends a request with the API key. */
   request(path: string, init?: RequestInit): Promise<Response>;
   curbcut(...args: string[]): Promise<CommandResult>;
+  /** Runs `kubectl curbcut` in the product's namespace: kubectl finds it in PATH. */
+  plugin(...args: string[]): Promise<CommandResult>;
   /** Returns every secret that the product was given or has issued. */
   secrets(): Promise<string[]>;
   /** Runs kubectl in the product's namespace. @returns its output @throws with its stderr if it fails */
@@ -111,7 +114,14 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
           ...init,
           headers: { 'X-API-Key': key, ...(init.body ? { 'Content-Type': 'application/json' } : {}), ...init.headers },
         }),
-      curbcut: (...args) => runCurbcut(args, { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
+      curbcut: (...args) => runProgram(process.execPath, [CURBCUT, ...args], { CURBCUT_URL: url, CURBCUT_API_KEY: key }),
+      plugin: (...args) =>
+        runProgram('kubectl', ['curbcut', ...args, '--namespace', namespace], {
+          CURBCUT_URL: url,
+          CURBCUT_API_KEY: key,
+          KUBECONFIG: environment.KUBECONFIG!,
+          PATH: [join(ROOT, 'bin'), process.env.PATH].join(delimiter),
+        }),
       async changeKey() {
         key = (await issueKey(keys, 'demo')).secret;
         issued.push(key);
@@ -133,9 +143,9 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
   }
 }
 
-function runCurbcut(args: readonly string[], environment: Record<string, string>): Promise<CommandResult> {
+function runProgram(program: string, args: readonly string[], environment: Record<string, string>): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, 'cli', 'main.ts'), ...args], {
+    const child = spawn(program, args, {
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
