@@ -51,9 +51,13 @@ function waitingScan(scan: AccessibilityScan): WaitingScan {
   return { scan_id, namespace, name, url, organisation, priority: scan.spec.priority ?? 0, submitted_at, message };
 }
 
-/** The positions of the organisation's own scans in a queue, by scan ID; null if the environment names no service. */
+/**
+ * The positions of the organisation's own scans among those that wait in a queue, by scan ID; null if the environment names no
+ * service. Only a poll of a scan states its position, so that the number of scans is limited.
+ */
 export async function positionsOf(
   queue: string,
+  waiting: readonly WaitingScan[],
   context: CliContext,
   output: Pick<Output, 'maxWaitSeconds' | 'progress'>,
 ): Promise<Map<string, number> | null> {
@@ -61,11 +65,18 @@ export async function positionsOf(
   if (!url && !key) return null;
   const { connect } = await import('../commands/service.ts');
   const { listAll } = await import('../service/list.ts');
-  const { data } = await listAll(connect(context, output), { status: 'queued', limit: POSITIONS_MAX });
-  return new Map(
-    data.flatMap(({ scan_id: id, queue: place }) => (place?.name === queue && place.position !== null ? [[id, place.position]] : [])),
-  );
+  const client = connect(context, output);
+  const own = new Set((await listAll(client, { status: 'queued', limit: LISTED_MAX })).data.map(({ scan_id: id }) => id));
+  const asked = waiting.filter(({ scan_id: id }) => own.has(id)).toSorted((a, b) => a.submitted_at.localeCompare(b.submitted_at));
+  const positions = new Map<string, number>();
+  for (const { scan_id: id } of asked.slice(0, POLLED_MAX)) {
+    const { queue: place } = (await client.poll(id)).result;
+    if (place?.name === queue && place.position !== null) positions.set(id, place.position);
+  }
+  return positions;
 }
 
-/** As many positions as the operator mirrors. */
-const POSITIONS_MAX = 1000;
+/** As many scans as the operator publishes positions of. */
+const LISTED_MAX = 1000;
+/** Positions per command, oldest scans first: a key may send only so many requests per minute. */
+const POLLED_MAX = 30;

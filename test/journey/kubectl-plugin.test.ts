@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
-import { startWholeProduct, type WholeProduct } from './product.ts';
+import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 interface Result {
   scan_id: string;
@@ -76,17 +76,19 @@ describe('kubectl curbcut and the whole product', function () {
     expect(dataOf<object>(compared)).to.deep.include({ before: first.scan_id, after: scan.scan_id, new: [], fixed: [] });
   });
 
-  it('shows a scan that waits in a paused queue, and cancels it', async () => {
+  it('shows the position of a scan that waits in a paused queue, and cancels it', async () => {
     await product.kubectl(['patch', 'scanqueue', 'default', '--type=merge', '-p', '{"spec":{"paused":true}}']);
     try {
       const held = await product.plugin('scan', product.demoUrl, '--name', 'held', '--max-wait', '2');
       expect(held.code).to.equal(2);
       expect(held.stderr).to.include('Gave up after').and.include('kubectl curbcut cancel held');
-      const listed = await product.plugin('queue', 'default', '-o', 'json');
-      expect(
-        dataOf<{ waiting: Result[] }>(listed).waiting.map(({ name }) => name),
-        listed.stderr,
-      ).to.deep.equal(['held']);
+      await eventually(
+        () => product.plugin('queue', 'default', '-o', 'json'),
+        (ran) => {
+          const { waiting } = dataOf<{ waiting: { name: string; position: number | null }[] }>(ran);
+          return waiting.length === 1 && waiting[0]!.name === 'held' && waiting[0]!.position === 1;
+        },
+      );
       expect((await product.plugin('cancel', 'held')).code).to.equal(0);
       const followed = await product.plugin('follow', 'held', '-o', 'json');
       expect(dataOf(followed).status).to.equal('canceled');

@@ -30,7 +30,7 @@ export async function queue(args: readonly string[], context: CliContext): Promi
   }
   if (queues.length === 0) throw new CliError(`There is no ScanQueue ${name}.`, 'Queues are in the namespace of Curbcut: use -n.');
   const waiting = await waitingIn(kubectl, name);
-  const positions = waiting.length === 0 ? new Map<string, number>() : await positionsOf(name, context, output);
+  const positions = waiting.length === 0 ? new Map<string, number>() : await positionsOf(name, waiting, context, output);
   const scans = waiting
     .map((scan) => ({ ...scan, position: positions?.get(scan.scan_id) ?? null }))
     .toSorted((a, b) => (a.position ?? Infinity) - (b.position ?? Infinity) || a.submitted_at.localeCompare(b.submitted_at));

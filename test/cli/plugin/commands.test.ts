@@ -264,7 +264,7 @@ describe('kubectl curbcut', function () {
       const first = await create('b');
       const second = await create('a');
       await create('other');
-      const listed = (scan_id: string, place: object | null) => ({
+      const result = (scan_id: string) => ({
         ...{ scan_id, status: 'queued', score: null, passed: null, message: null, url: URL_OF_SITE, submitted_at: '2026-03-02T10:00:00Z' },
         ...{
           violations_count: null,
@@ -273,19 +273,20 @@ describe('kubectl curbcut', function () {
           violations_moderate: null,
           violations_minor: null,
         },
-        queue: place,
       });
-      const environment = await serve('/v1/ci/scans', {
-        data: [
-          listed(second, { name: 'default', position: 12, waiting: 30 }),
-          listed(first, { name: 'default', position: 3, waiting: 30 }),
-        ],
-        next_cursor: null,
+      const place = (position: number) => ({ queue: { name: 'default', position, waiting: 30 } });
+      service = await startService((request, response) => {
+        const id = request.path.slice('/v1/ci/scans/'.length);
+        if (id === first) return replies(202, { ...result(first), ...place(3) })(request, response);
+        if (id === second) return replies(202, { ...result(second), ...place(12) })(request, response);
+        return replies(200, { data: [result(second), result(first)], next_cursor: null })(request, response);
       });
+      const environment = { CURBCUT_URL: service.url, CURBCUT_API_KEY: KEY };
       const { stdout } = await cluster.plugin(['queue', 'default'], { environment });
       const rows = stdout.split('\n').slice(4, 7).map((line) => cells(line)); // prettier-ignore
       expect(rows.map(([position, , name]) => [position, name])).to.deep.equal([['3', 'b'], ['12', 'a'], ['–', 'other']]); // prettier-ignore
       expect(stdout).to.not.include('CURBCUT_URL');
+      expect(service.requests).to.have.length(3);
     });
 
     it('reports an unknown queue: exit code 2', async () => {
