@@ -3,7 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@pro
 import { PAGE_FAILURES } from '../core/report/schema.ts';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
-import { createQueueGauges, type QueueGauges } from './queue/load-gauges.ts';
+import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { DROP_REASONS } from './runtime/event-sender.ts';
 import type { RuntimeMetrics, WatchRestart } from './runtime/metrics.ts';
 import type { PageVisit } from './scan/results/page-visits.ts';

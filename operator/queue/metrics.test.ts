@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createOperatorMetrics } from '../metrics.ts';
-import { OTHER_QUEUES, QUEUE_SERIES_MAX } from './load-gauges.ts';
+import { OTHER_QUEUES, QUEUE_SERIES_MAX } from './metrics.ts';
 import type { QueueLoad } from './admission.ts';
 
 const load = (more: Partial<QueueLoad> = {}): QueueLoad => ({
