@@ -105,13 +105,21 @@ describe('operator: kstatus', function () {
       await context.rest();
     });
 
+    type Manifest = KubernetesObject & { spec: object };
+    const namespaceOf = ({ metadata }: Manifest) => ['--namespace', metadata.namespace ?? 'default'];
+    const argsOf = (object: Manifest) => [object.kind.toLowerCase(), object.metadata.name, ...namespaceOf(object)];
+    const apply = (object: Manifest) => kubectl(['apply', '-f', '-', ...namespaceOf(object)], object);
+
+    /** Applies an object that no operator has seen. */
+    async function unseen(object: Manifest): Promise<string> {
+      await apply(object);
+      return verdict(...argsOf(object));
+    }
     /** Applies an object and waits until the operator has seen it. */
-    async function applied(object: KubernetesObject & { spec: object }): Promise<string> {
-      const { kind, metadata } = object;
-      const namespace = ['--namespace', metadata.namespace ?? 'default'];
-      await kubectl(['apply', '-f', '-', ...namespace], object);
-      const args = [kind.toLowerCase(), metadata.name, ...namespace];
-      await until(`the operator has seen the ${kind}`, async () => {
+    async function applied(object: Manifest): Promise<string> {
+      const args = argsOf(object);
+      await apply(object);
+      await until(`the operator has seen the ${object.kind}`, async () => {
         const read = JSON.parse(await kubectl(['get', ...args, '-o', 'json'])) as AccessibilityScan;
         return read.status?.observedGeneration === read.metadata.generation;
       });
@@ -119,14 +127,15 @@ describe('operator: kstatus', function () {
     }
 
     it('tells ScanSchedules that can start scans from those that cannot, or not yet', async () => {
+      const manifest = (name: string, namespace: string, spec: object = {}) => ({
+        apiVersion: 'curbcut.dev/v1',
+        kind: 'ScanSchedule',
+        metadata: { name, namespace },
+        spec: { schedule: '0 3 1 1 *', scanTemplate: { spec: { url: TARGET } }, ...spec },
+      });
+      const schedule = (...args: Parameters<typeof manifest>) => applied(manifest(...args));
+      expect(await unseen(manifest('yearly', context.team)), 'no operator has seen it').to.equal('InProgress');
       context.start();
-      const schedule = (name: string, namespace: string, spec: object = {}) =>
-        applied({
-          apiVersion: 'curbcut.dev/v1',
-          kind: 'ScanSchedule',
-          metadata: { name, namespace },
-          spec: { schedule: '0 3 1 1 *', scanTemplate: { spec: { url: TARGET } }, ...spec },
-        });
       expect(await schedule('yearly', context.team)).to.equal('Current');
       expect(await schedule('suspended', context.team, { suspend: true })).to.equal('Current');
       expect(await schedule('mistaken', context.team, { timeZone: 'Europe/Nowhere' })).to.equal('Failed');
@@ -137,15 +146,16 @@ describe('operator: kstatus', function () {
     it('tells Organisations that are in effect from those that are not', async () => {
       // Organisations have no namespace: a class of its own keeps the operators of other tests away.
       const operatorClass = `kstatus-${randomUUID().slice(0, 8)}`;
-      context.start({ operatorClass });
-      const organisation = (name: string, namespaces: string[]) =>
-        applied({
-          apiVersion: 'curbcut.dev/v1',
-          kind: 'Organisation',
-          metadata: { name: `${operatorClass}-${name}` },
-          spec: { class: operatorClass, namespaces },
-        });
+      const manifest = (name: string, namespaces: string[]) => ({
+        apiVersion: 'curbcut.dev/v1',
+        kind: 'Organisation',
+        metadata: { name: `${operatorClass}-${name}` },
+        spec: { class: operatorClass, namespaces },
+      });
+      const organisation = (...args: Parameters<typeof manifest>) => applied(manifest(...args));
       try {
+        expect(await unseen(manifest('free', [])), 'no operator has seen it').to.equal('InProgress');
+        context.start({ operatorClass });
         expect(await organisation('free', [])).to.equal('Current');
         expect(await organisation('taken', [context.team]), 'the namespace belongs to another').to.equal('Failed');
       } finally {
