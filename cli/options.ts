@@ -60,7 +60,7 @@ export const SCAN_OPTION_HELP: OptionHelp[] = [
 /** The options that only `kubectl curbcut scan` has. */
 export const RESOURCE_OPTION_HELP: OptionHelp[] = [
   { option: '--name NAME', meaning: "the resource's name (default: the site's host and a random part)" },
-  { option: '--queue NAME', meaning: `the ScanQueue (default ${DEFAULT_QUEUE})` },
+  { option: '--queue NAME', meaning: `the ScanQueue (default: the one named ${DEFAULT_QUEUE})` },
   { option: '--priority N', meaning: 'the order among the waiting scans of your organisation, higher first (default 0)' },
 ];
 

@@ -15,7 +15,8 @@ export const FORMAT_OPTIONS = {
 /** Reads the format from parsed arguments. @throws UsageError */
 export function formatOf(command: string, { output, json }: { output?: string; json: boolean }): Format {
   if (output === undefined) return json ? 'json' : 'text';
-  const found = FORMATS.find((format) => format === output);
+  // -o=json is as usual as -ojson among the users of kubectl.
+  const found = FORMATS.find((format) => format === output.replace(/^=/, ''));
   if (found === undefined) throw new UsageError(`-o ${output} must be one of ${FORMATS.join(', ')}.`, command);
   if (json && found !== 'json') throw new UsageError(`--json and -o ${output} cannot be used together.`, command);
   return found;

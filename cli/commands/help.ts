@@ -115,8 +115,8 @@ ${ENVIRONMENT}
 export const DIFF_HELP = `Usage: curbcut diff BEFORE AFTER [options]
        kubectl curbcut diff BEFORE AFTER [options]
 
-Compares two scans that are done, by their IDs (kubectl curbcut: by their names), and shows the violations that are new, fixed, or on pages that the second scan
-did not test. An element that moved or was rendered again is not new.
+Compares two scans that are done, by their IDs (kubectl curbcut: by their names). Shows the violations that are new, fixed, or
+on pages that the second scan did not test. An element that moved or was rendered again is not new.
 
 Options:
   --exit-zero          exit with 0 also if there are new violations

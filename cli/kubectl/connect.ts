@@ -18,7 +18,7 @@ export function connectKubectl(context: CliContext, { maxWaitSeconds, progress }
 
 /** A command that the user can copy: with the options of kubectl that were given. */
 export function commandLine({ kubectlFlags }: Pick<CliContext, 'kubectlFlags'>, ...words: string[]): string {
-  return ['kubectl curbcut', ...words, ...kubectlFlags.filter((flag) => !flag.startsWith('--token'))].map(quoted).join(' ');
+  return ['kubectl', 'curbcut', ...words, ...kubectlFlags.filter((flag) => !flag.startsWith('--token'))].map(quoted).join(' ');
 }
 
-const quoted = (word: string): string => (/^[\w@%+=:,./ -]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);

@@ -15,6 +15,10 @@ describe("kubectl's options", () => {
     ['end at --', ['scan', '--', '-n', 'shop'], [], ['scan', '--', '-n', 'shop']],
     ['may be repeated', ['list', '--as-group', 'a', '--as-group', 'b'], ['--as-group=a', '--as-group=b'], ['list']],
     ['leave other options alone', ['list', '-o', 'json', '-A'], [], ['list', '-o', 'json', '-A']],
+    ['are no letters of -ojson', ['list', '-ojson', '-owide', '-o=json'], [], ['list', '-ojson', '-owide', '-o=json']],
+    ['may follow other letters', ['list', '-An', 'shop'], ['--namespace=shop'], ['list', '-A']],
+    ['may follow other letters with their value', ['list', '-Anshop', 'x'], ['--namespace=shop'], ['list', '-A', 'x']],
+    ['may have a value after =', ['list', '-n=shop', '--as=a=b'], ['--namespace=shop', '--as=a=b'], ['list']],
   ];
   for (const [name, args, flags, rest] of table)
     it(name, () => {

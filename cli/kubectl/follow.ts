@@ -54,15 +54,11 @@ export async function followResource(
   for (;;) {
     try {
       budget.start();
-      let events = 0;
       for await (const event of kubectl.watch<AccessibilityScan>(SCANS, name, () => wakeAfter)) {
-        events += 1;
         failures = 0;
         const ended = observe(event);
         if (ended !== null) return ended;
       }
-      if (events > 0) continue;
-      throw new KubectlError({ reason: null, temporary: true, lines: ['kubectl: no response in time'] });
     } catch (error) {
       if (!(error instanceof KubectlError)) throw error;
       if (error.reason === 'NotFound' && seen !== null) throw deleted(seen);

@@ -122,7 +122,7 @@ ${KUBE_OUTPUT}
 Exit codes:
   0    the scan was created; with --wait: it passed, or is done without thresholds
   1    with --wait: it did not pass
-  2    no scan was created, or nobody knows (no permission, no operator, a schedule that may not run now, …); with --wait also:
+  2    no scan was created, or it is unknown (no permission, no operator, a schedule that may not run now, …); with --wait also:
        no verdict could be determined
   130  interrupted (143: terminated); the request stays, and a scan continues
 

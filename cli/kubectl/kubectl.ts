@@ -37,7 +37,7 @@ export interface Kubectl {
    * Watches one object: first its present state, then each change. Ends if the server ends the watch, and after a time
    * without a change.
    * @param idleMs that time, asked after each event
-   * @throws KubectlError
+   * @throws KubectlError, also if there is not even the present state
    */
   watch<T>(resource: string, name: string, idleMs?: () => number): AsyncGenerator<WatchEvent<T>>;
   /** Waits after a temporary failure, longer each time. @throws ServiceUnavailable if the budget is used up */
@@ -68,7 +68,7 @@ export function createKubectl(options: KubectlOptions): Kubectl {
     const child = start([...args, '-o', 'json'], input === undefined ? 'inherit' : 'pipe');
     const ended = endOf(child);
     const watchdog = createWatchdog(budget.limit(COMMAND_TIMEOUT_MS));
-    const stop = (): void => void child.kill();
+    const stop = (): void => end(child);
     watchdog.signal.addEventListener('abort', stop);
     signal.addEventListener('abort', stop);
     try {
@@ -80,7 +80,7 @@ export function createKubectl(options: KubectlOptions): Kubectl {
       return parsed(text);
     } catch (error) {
       signal.throwIfAborted();
-      if (watchdog.signal.aborted) throw new KubectlError({ reason: null, temporary: true, lines: ['kubectl: no response in time'] });
+      if (watchdog.signal.aborted) throw noResponse();
       throw error;
     } finally {
       watchdog.stop();
@@ -123,18 +123,21 @@ export function createKubectl(options: KubectlOptions): Kubectl {
       let stopped = false;
       const stop = (): void => {
         stopped = true;
-        child.kill();
+        end(child);
       };
+      let events = 0;
       watchdog.signal.addEventListener('abort', stop);
       signal.addEventListener('abort', stop);
       try {
         for await (const event of readObjects(child.stdout!)) {
+          events += 1;
           yield event as WatchEvent<T>;
           watchdog.touch(idleMs());
         }
         const error = await failure;
         signal.throwIfAborted();
         if (error !== null && !stopped) throw error;
+        if (events === 0) throw noResponse();
       } finally {
         stop();
         watchdog.stop();
@@ -143,6 +146,14 @@ export function createKubectl(options: KubectlOptions): Kubectl {
     },
     backOff,
   };
+}
+
+const noResponse = (): KubectlError => new KubectlError({ reason: null, temporary: true, lines: ['kubectl: no response in time'] });
+
+/** Ends kubectl. A credential plug-in that it has started keeps its standard error open, so that is not waited for. */
+function end(child: ChildProcess): void {
+  child.kill();
+  child.stderr?.destroy();
 }
 
 /** Resolves when the process has ended well. Call it at once: the process may end at any time. @throws CliError @throws KubectlError */

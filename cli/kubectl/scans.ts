@@ -123,10 +123,14 @@ export async function resolveScan(kubectl: Kubectl, name: string): Promise<strin
   }
 }
 
+/** Whether a word can be a name. kubectl would take another one for an option, such as `--all`, and act on many objects. */
+export const isName = (word: string): boolean => /^[a-z0-9][-a-z0-9.]*$/i.test(word);
+
 /** Accepts `NAME` and, as kubectl does, `a11y/NAME`. @throws UsageError */
 export function scanName(argument: string): string {
   const parts = argument.split('/');
   const name = parts.pop()!;
-  if (parts.length === 0 || (parts.length === 1 && ['a11y', 'accessibilityscan', SCANS_PLURAL, SCANS].includes(parts[0]!))) return name;
+  const known = parts.length === 0 || (parts.length === 1 && ['a11y', 'accessibilityscan', SCANS_PLURAL, SCANS].includes(parts[0]!));
+  if (known && isName(name)) return name;
   throw new UsageError(`${argument} is not the name of a scan.`);
 }

@@ -5,7 +5,7 @@ import { CliError, ServiceUnavailable, UsageError } from '../errors.ts';
 import { gaveUp } from '../service/budget.ts';
 import { KubectlError } from './errors.ts';
 import type { Kubectl } from './kubectl.ts';
-import { SCANS } from './scans.ts';
+import { isName, SCANS } from './scans.ts';
 
 const SCHEDULES = `${SCHEDULES_PLURAL}.${GROUP}`;
 /** The names of the kind before the slash, as kubectl accepts them. */
@@ -16,7 +16,7 @@ const WAKE_MS = 10_000;
 /** Reads `schedule/NAME`. @throws UsageError */
 export function scheduleName(argument: string): string {
   const [kind, name, ...more] = argument.split('/');
-  if (!KINDS.includes(kind!) || name === undefined || name === '' || more.length > 0)
+  if (!KINDS.includes(kind!) || name === undefined || !isName(name) || more.length > 0)
     throw new UsageError(`${argument} is not a schedule: write schedule/NAME.`, 'run');
   return name;
 }

@@ -65,6 +65,44 @@ esac`;
     await rm(stored);
   });
 
+  for (const args of [
+    ['run', 'schedule/--all'],
+    ['run', 'schedule/-lapp=shop'],
+    ['cancel', 'a11y/--all-namespaces'],
+    ['follow', '--', '-A'],
+  ])
+    // prettier-ignore
+    it(`passes no name on that kubectl would take for an option: ${args.join(' ')}`, async () => {
+      const ran = await plugin(args, `echo '{"metadata":{"namespace":"shop","name":"a","uid":"u"},"items":[]}'`);
+      expect(ran.code).to.equal(2);
+      expect(ran.stderr).to.match(/is not (the name of a scan|a schedule)/);
+      expect(ran.calls.join('\n')).to.not.match(/--all|-A|-lapp/);
+    });
+
+  it('writes commands that a shell reads as they were given', async () => {
+    const scan =
+      '{"metadata":{"namespace":"shop","name":"a","uid":"u","creationTimestamp":"2026-03-02T10:00:00Z"},"spec":{"url":"https://a/"}}';
+    const ran = await plugin(['cancel', 'a', '--context', 'my cluster'], `echo '${scan}'`);
+    expect(ran.stdout).to.include("kubectl curbcut follow a '--context=my cluster'\n");
+  });
+
+  it('does not wait for a credential plug-in that outlives kubectl', async () => {
+    const began = performance.now();
+    const ran = await plugin(['list', '--max-wait', '1'], 'sleep 20 >/dev/null &\nexec sleep 20');
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include('no response in time');
+    expect(performance.now() - began).to.be.below(15_000);
+  }).timeout(30_000);
+
+  it('gives up a watch that never shows the present state', async () => {
+    const ran = await plugin(
+      ['run', 'schedule/nightly', '--max-wait', '5'],
+      `case "$*" in *watch*) ;; *) echo '{"metadata":{"name":"nightly"}}';; esac`,
+    );
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include('no response in time').and.include('--max-wait 5');
+  }).timeout(30_000);
+
   it('explains output that is not JSON: exit code 2', async () => {
     const ran = await plugin(['list'], 'echo hello');
     expect(ran.code).to.equal(2);
