@@ -164,6 +164,11 @@ describe('operator: kstatus', function () {
       await context.rest();
     });
 
+    it('is InProgress for a ScanQueue that no operator has seen', async () => {
+      await context.createQueue('unseen');
+      expect(await verdict('-n', context.namespace, 'scanqueue', 'unseen')).to.equal('InProgress');
+    });
+
     it('is Current for a ScanQueue that the operator has seen', async () => {
       context.start();
       await until('the operator has seen the queue', async () => {
