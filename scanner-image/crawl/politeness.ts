@@ -28,13 +28,16 @@ function retryDelay(visit: Extract<Visit, { loaded: false }>, isFirst: boolean):
   return isFirst && visit.reason === 'navigation_failed' ? FIRST_PAGE_RETRY_MS : null;
 }
 
+/** A clock that never jumps, or a pod whose time is set back would wait for as long before the next page. */
+const MONOTONIC = { now: (): number => performance.now(), sleep: (ms: number): Promise<unknown> => sleep(ms) };
+
 /** Returns a function that waits until the next page may start: pages start at least `delayMs()` apart. */
-export function createPacer(delayMs: () => number): () => Promise<void> {
-  let next = 0;
+export function createPacer(delayMs: () => number, clock = MONOTONIC): () => Promise<void> {
+  let next = Number.NEGATIVE_INFINITY;
   return async () => {
-    const now = Date.now();
+    const now = clock.now();
     const at = Math.max(now, next);
     next = at + delayMs();
-    if (at > now) await sleep(at - now);
+    if (at > now) await clock.sleep(at - now);
   };
 }
