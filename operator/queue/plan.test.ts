@@ -75,6 +75,12 @@ describe('the plan of the queue', () => {
     expect(done(facts({ scans: line(3), statusAt: secondsAgo(1) }))).to.include('writeStatus');
   });
 
+  it('writes status and positions also after the clock was set back', () => {
+    const later = secondsAgo(-3600);
+    const names = done(facts({ scans: line(3), statusAt: later, line: { mirrored: { waiting: 1, order: ['gone'] }, at: later } }));
+    expect(names).to.include.members(['writeStatus', 'mirrorLine']);
+  });
+
   describe('of a queue that does not exist', () => {
     const missing = (more: Partial<QueueFacts>) => facts({ name: 'nightly', queue: null, defaultMaxRunning: 9, ...more });
 

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, DEFAULT_QUEUE, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
+import { dueIn } from '../runtime/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
 import { queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
@@ -119,8 +120,4 @@ function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: Sca
     line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)) };
   }
   return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };
-}
-
-function dueIn(last: Date | null, everyMs: number, now: Date): number {
-  return last === null ? 0 : last.getTime() + everyMs - now.getTime();
 }

@@ -2,7 +2,7 @@
 import { DEFAULT_QUEUE } from '../../core/protocol/custom-resources.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { dueIn, type Clock } from '../runtime/clock.ts';
 import { toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
@@ -51,7 +51,7 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
     async gather() {
       const paused = await isPaused();
       const now = new Date(clock.now());
-      const isRecent = mirrored?.state.paused === paused && now.getTime() - mirrored.at.getTime() < COUNT_EVERY_MS;
+      const isRecent = mirrored?.state.paused === paused && dueIn(mirrored.at, COUNT_EVERY_MS, now) > 0;
       return {
         paused,
         scans: isRecent ? null : scanClient.list(),

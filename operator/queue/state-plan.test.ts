@@ -39,6 +39,12 @@ describe('the state for submissions', () => {
     expect(planState(facts({ scans: SCANS, mirrored: { ...mirrored, at: secondsAgo(10) } })).actions[0]).to.have.property('do', 'mirror');
   });
 
+  it('is written after the clock was set back', () => {
+    const mirrored = { state: { paused: false, live: 3 }, at: secondsAgo(-3600) };
+    expect(planState(facts({ scans: SCANS, mirrored })).actions[0]).to.have.property('do', 'mirror');
+    expect(planState(facts({ scans: null, mirrored })).wakeAfterMs).to.equal(0);
+  });
+
   it('is not counted again within a second', () => {
     const mirrored = { state: { paused: false, live: 3 }, at: secondsAgo(0.4) };
     expect(planState(facts({ scans: null, mirrored }))).to.deep.equal({ actions: [], wakeAfterMs: 600 });

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
+import { dueIn } from '../runtime/clock.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { isLive } from './standing.ts';
@@ -27,11 +28,11 @@ export type StateAction = { do: 'mirror'; state: State } | { do: 'measure'; live
 export const COUNT_EVERY_MS = 1_000;
 
 export function planState({ paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
-  const sinceMs = mirrored === null ? Number.POSITIVE_INFINITY : now.getTime() - mirrored.at.getTime();
-  if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, COUNT_EVERY_MS - sinceMs) };
+  const last = mirrored?.at ?? null;
+  if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, dueIn(last, COUNT_EVERY_MS, now)) };
   const live = scansInReach(scans, unreadable, now).filter(isLive).length;
   const state = { paused, live };
-  const same = isDeepStrictEqual(state, mirrored?.state) && sinceMs < everyMs;
+  const same = isDeepStrictEqual(state, mirrored?.state) && dueIn(last, everyMs, now) > 0;
   const actions: StateAction[] = [{ do: 'measure', live }];
   // First, so that the API sees a pause even if the other action fails.
   if (!same) actions.unshift({ do: 'mirror', state });

@@ -26,6 +26,14 @@ export function timestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
+/**
+ * Returns the milliseconds until something that happens every `everyMs` is due; 0 or less if it is due now. It is due if its
+ * last time is in the future: the clock was set back, and to wait for that time again would suspend it.
+ */
+export function dueIn(last: Date | null, everyMs: number, now: Date): number {
+  return last === null || last > now ? 0 : last.getTime() + everyMs - now.getTime();
+}
+
 /** Waits `ms` milliseconds. If the signal aborts, it resolves early and does not throw. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return Promise.resolve();

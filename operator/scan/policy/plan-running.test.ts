@@ -151,5 +151,8 @@ describe('plan for a running scan', () => {
     // A new phase is written at once.
     const generating = messagesOf({ progress: progress(0, { phase: 'generating' }) });
     expect(actionsOf({ ...facts, podMessages: generating })).to.deep.equal(['observe', 'mirror']);
+    // The clock was set back.
+    const later = secondsAgo(-3600);
+    expect(actionsOf({ ...facts, state: { ...facts.state, mirroredAt: later, statusAt: later } })).to.deep.equal(['observe', 'mirror']);
   });
 });

@@ -5,6 +5,7 @@
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
+import { dueIn } from '../../runtime/clock.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
 import { admittedAt, isPodTerminal, isPending, jobEnd, type Pod } from '../kube-types.ts';
@@ -204,10 +205,6 @@ function lostIn(pod: Pod, now: Date, timeouts: Timeouts): number | null {
   // A pod's deletionTimestamp is the end of its grace period.
   if (pod.metadata.deletionTimestamp === undefined || isPodTerminal(pod)) return null;
   return Date.parse(pod.metadata.deletionTimestamp) + timeouts.lostPodMs - now.getTime();
-}
-
-function dueIn(last: Date | null, everyMs: number, now: Date): number {
-  return last === null ? 0 : last.getTime() + everyMs - now.getTime();
 }
 
 function samePages(a: PageProgress, b: PageProgress): boolean {
