@@ -204,7 +204,9 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       const newest = new Map<string, Date>();
       for await (const page of list(INCOMING, signal))
         for (const { Key = '', LastModified = new Date() } of page) {
-          const scanId = Key.split('/')[1]!;
+          const [, scanId, ...rest] = Key.split('/');
+          // Such as the empty object `incoming/` by which some tools show a folder.
+          if (scanId === undefined || rest.length === 0) continue;
           if (LastModified > (newest.get(scanId) ?? new Date(0))) newest.set(scanId, LastModified);
         }
       return [...newest].map(([scanId, newestAt]) => ({ scanId, newestAt }));

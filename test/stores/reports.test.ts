@@ -100,6 +100,16 @@ describe('report objects', () => {
     expect(await Promise.all([...keys, other].map((one) => reports.size(one)))).to.deep.equal([...keys.map(() => null), 1]);
   });
 
+  it('lists the scans that have uploads, but no marker of a folder', async () => {
+    const before = Date.now();
+    for (const one of [...Object.values(incomingKeys('listed', { attempt: 0, shard: 0 })), 'incoming/', 'incoming/note.txt'])
+      expect((await put(await reports.uploadLink(one, 'application/json', 60), 'x')).status, one).to.equal(200);
+    const uploads = await reports.uploads();
+    const [listed] = uploads.filter(({ scanId }) => scanId === 'listed');
+    expect(listed!.newestAt.getTime()).to.be.closeTo(before, 10_000);
+    expect(uploads.map(({ scanId }) => scanId)).to.not.include('note.txt').and.not.include('');
+  });
+
   it('signs links for one object, one method and one type', async () => {
     const upload = await reports.uploadLink(key, 'application/json', 60);
     const elsewhere = upload.replace(key, reportKeys('another').export);

@@ -32,4 +32,17 @@ describe('place', () => {
     await second;
     expect(await place.enter(stop.signal).catch((error: Error) => error.message)).to.equal('lease lost');
   });
+
+  it('does not forget another one that waits when the next one aborts at the moment it gets the place', async () => {
+    const place = createPlace();
+    place.tryEnter();
+    const stop = new AbortController();
+    const first = place.enter(stop.signal);
+    const second = place.enter(signal);
+    place.leave();
+    stop.abort(new Error('lease lost'));
+    await first;
+    place.leave();
+    await second;
+  });
 });

@@ -29,7 +29,10 @@ export function createPlace(): Place {
       if (this.tryEnter()) return;
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const abort = (): void => {
-        waiting.splice(waiting.indexOf(resolve), 1);
+        const at = waiting.indexOf(resolve);
+        // It has the place already, and leaves it.
+        if (at === -1) return;
+        waiting.splice(at, 1);
         reject(signal.reason as Error);
       };
       waiting.push(resolve);
