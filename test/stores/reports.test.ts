@@ -107,7 +107,9 @@ describe('report objects', () => {
     const uploads = await reports.uploads();
     const [listed] = uploads.filter(({ scanId }) => scanId === 'listed');
     expect(listed!.newestAt.getTime()).to.be.closeTo(before, 10_000);
-    expect(uploads.map(({ scanId }) => scanId)).to.not.include('note.txt').and.not.include('');
+    expect(uploads.map(({ scanId }) => scanId))
+      .to.not.include('note.txt')
+      .and.not.include('');
   });
 
   it('signs links for one object, one method and one type', async () => {

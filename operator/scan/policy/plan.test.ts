@@ -103,7 +103,11 @@ describe('plan', () => {
     ['new, spec.cancel set', factsOf({ scan: scanWith(undefined, { ...free, spec: { cancel: true } }) }), ['claim']],
     ['claimed', factsOf(), ['vet']],
     ['waiting without credits, vetted just now', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(14) } }), []],
-    ['waiting without credits, vetted before the clock was set back', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(-3600) } }), ['vet']],
+    [
+      'waiting without credits, vetted before the clock was set back',
+      factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(-3600) } }),
+      ['vet'],
+    ],
     ['waiting without credits, vetted some time ago', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(15) } }), ['vet']],
     // cancellation
     ['claimed, spec.cancel set', factsOf({ scan: scanWith(undefined, { spec: { cancel: true } }) }), ['Canceled']],
