@@ -2,6 +2,7 @@
 import { expect } from 'chai';
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { FIELD_MANAGER } from '../../operator/operator.ts';
+import type { Pod } from '../../operator/scan/kube-types.ts';
 import { NOWHERE, openContext, TARGET, type OperatorContext, type Scan } from '../operator/context.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -43,21 +44,19 @@ describe('server-side apply', function () {
         metadata: { managedFields: Managed[] };
       }
     ).metadata.managedFields;
-  async function end(scan: Scan): Promise<AccessibilityScan> {
-    await scan.publish(await scan.upload(await scan.pod(), bytesOf(reportOf(await scan.input()))));
+  async function end(scan: Scan, pod: Pod): Promise<AccessibilityScan> {
+    await scan.publish(await scan.upload(pod, bytesOf(reportOf(await scan.input()))));
     return scan.settles();
   }
 
   it('of the same manifest changes nothing, while the scan runs and after its end', async () => {
     const object = manifest('repeated');
     const scan = context.simulate(await apply(object));
-    await scan.pod();
+    const pod = await scan.pod();
     const running = await apply(object);
     expect(running.metadata.finalizers).to.include(SETTLE_FINALIZER);
     expect(running.metadata).to.include({ uid: (await scan.read())!.metadata.uid, generation: 1 });
-    const [pod] = await scan.pods();
-    await scan.publish(await scan.upload(pod!, bytesOf(reportOf(await scan.input()))));
-    const ended = await scan.settles();
+    const ended = await end(scan, pod);
     const again = await apply(object);
     expect(again.metadata).to.include({ uid: ended.metadata.uid, resourceVersion: ended.metadata.resourceVersion });
     expect(again.status?.phase).to.equal('done');
@@ -65,7 +64,7 @@ describe('server-side apply', function () {
 
   it('leaves the operator its finalizer, label and status, and the author the spec', async () => {
     const scan = context.simulate(await apply(manifest('owned')));
-    await scan.pod();
+    const pod = await scan.pod();
     await scan.reaches('launched', ({ status }) => status?.podName !== undefined);
     const fields = await managed(scan);
     const of = (name: string) => fields.filter(({ manager }) => manager === name);
@@ -76,7 +75,7 @@ describe('server-side apply', function () {
       expect(Object.keys(fieldsV1), subresource).to.deep.equal([subresource === 'status' ? 'f:status' : 'f:metadata']);
     // No one owns the defaults of the definition, so a later apply may set them to the same value.
     expect(Object.keys(of('author')[0]!.fieldsV1['f:spec']!).toSorted()).to.deep.equal(['f:podTemplate', 'f:thresholds', 'f:url']);
-    await end(scan);
+    await end(scan, pod);
   });
 
   it('can change the TTL, cancel, and state defaults', async () => {
