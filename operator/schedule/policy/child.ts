@@ -28,6 +28,12 @@ export function childName({ metadata }: ScanSchedule, run: Run): string {
   return `${metadata.name}-${suffix}`;
 }
 
+/** Returns the scheduled time of a scan, or null if it was started on demand. Its name must agree, because anyone can edit an annotation. */
+export function scheduledTimeOf(schedule: ScanSchedule, { metadata }: AccessibilityScan): Date | null {
+  const scheduledAt = new Date(metadata.annotations?.[SCHEDULED_AT_ANNOTATION] ?? NaN);
+  return metadata.name === childName(schedule, { trigger: 'time', scheduledAt }) ? scheduledAt : null;
+}
+
 /** Leaves out reserved names: an annotation of a template must not claim another scan's ID. */
 function unreserved(entries: Record<string, string> | undefined): Record<string, string> {
   return Object.fromEntries(Object.entries(entries ?? {}).filter(([name]) => !/^([^/]*\.)?curbcut\.dev\//.test(name)));

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { RUN_ANNOTATION, type ScanScheduleSpec } from '../../../core/protocol/scan-schedules.ts';
-import { Operator, scheduleWith, World } from '../../../test/support/schedule-world.ts';
+import { Operator, OWNED, scheduleWith, World } from '../../../test/support/schedule-world.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
 import type { ComparisonOutcome, ScheduleFacts } from './facts.ts';
 import { COMPARE_RETRY_MS, COMPARE_WITHIN_MS, planSchedule } from './plan.ts';
@@ -81,6 +81,30 @@ describe('planSchedule', () => {
       expect(triggers).to.deep.equal(starts);
       expect(ready(world)).to.include(is);
       expect(world.schedule.status?.nextScheduleTime === undefined).to.equal(!starts.includes('time'));
+    });
+  }
+
+  const STOPPED: Record<string, (world: World) => void> = {
+    'the schedule is suspended': (world) => world.change({ suspend: true }),
+    'its organisation is blocked': (world) => void (world.owner = { state: 'owned', organisation: 'acme', blocked: true }),
+  };
+  for (const [what, stop] of Object.entries(STOPPED)) {
+    it(`starts no second scan of a run if ${what} before the status records the first`, () => {
+      const world = worldWith({ successfulScansHistoryLimit: 0 }, { [RUN_ANNOTATION]: 'token' });
+      world.now = DUE;
+      const operator = new Operator(world);
+      // The requested run and that of the scheduled time.
+      for (let round = 0; round < 2; round += 1) {
+        operator.step();
+        operator.sync();
+      }
+      stop(world);
+      for (const name of world.created) world.end(name, 'done');
+      settledAt(world, at(1_000));
+      expect([world.created.length, world.scans.size]).to.deep.equal([2, 0]);
+      world.owner = OWNED;
+      world.change({ suspend: false });
+      expect(settledAt(world, at(2_000)).created).to.have.length(2);
     });
   }
 

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { ObservedSchedule, ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
 import { timestamp } from '../../runtime/clock.ts';
-import { byCreation, childName, childOf, isActive, requestedRun } from './child.ts';
+import { byCreation, childName, childOf, isActive, requestedRun, scheduledTimeOf } from './child.ts';
 import { standingOf, type Standing } from './conditions.ts';
 import type { Note, Run, ScheduleAction, ScheduleFacts } from './facts.ts';
 import { dueRun, type CronTimes, type DueRunResult } from './times.ts';
@@ -47,8 +47,9 @@ export function decideStarts(facts: ScheduleFacts): Starts {
     notes: [],
     wakes: [],
   };
-  if (starts.standing.mayRun) decideRequest(facts, starts);
+  decideRequest(facts, starts);
   if (starts.standing.mayFire && facts.parsed.ok) decideDue(facts, facts.parsed.times, starts);
+  else recordStarted(facts, starts);
   return starts;
 }
 
@@ -66,6 +67,7 @@ function decideRequest(facts: ScheduleFacts, starts: Starts): void {
   if (token === null || token === starts.lastRunRequest) return;
   const run: Run = { trigger: 'request', token };
   if (exists(facts, run)) starts.lastRunRequest = token;
+  else if (!starts.standing.mayRun) return;
   else if (isForbidden(facts, starts)) starts.requestWaits = true;
   else start(facts, starts, run, facts.now);
 }
@@ -93,6 +95,14 @@ function decideDue(facts: ScheduleFacts, cron: CronTimes, starts: Starts): void 
     starts.lastMissedTime = due.scheduledAt;
     starts.notes.push(stillRunning(starts, due.scheduledAt));
   } else start(facts, starts, run, new Date(due.scheduledAt.getTime() + jitterMs));
+}
+
+/** Records the runs that were started just before the schedule was held. Their scans may be gone when it continues. */
+function recordStarted({ schedule, children }: ScheduleFacts, starts: Starts): void {
+  for (const scan of children) {
+    const scheduledAt = scheduledTimeOf(schedule, scan);
+    if (scheduledAt !== null) starts.lastScheduleTime = later(scheduledAt, starts.lastScheduleTime);
+  }
 }
 
 const exists = ({ schedule, children }: ScheduleFacts, run: Run): boolean =>
