@@ -32,8 +32,10 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
   return async (action, { schedule, state }, signal) => {
     switch (action.do) {
       case 'start':
+        await confirm(deps, schedule, state, signal);
         return start(deps, action, schedule, state, signal);
       case 'cancel':
+        await confirm(deps, schedule, state, signal);
         return cancel(deps, action.scan, schedule, signal);
       case 'compare':
         state.comparison = { completed: action.completed, previous: action.previous, outcome: null, at: null };
@@ -49,6 +51,7 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         }
       case 'writeStatus':
         await deps.schedules.patchStatus(schedule, action.status, signal);
+        state.confirmed = true;
         if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
         for (const { type, reason, message, skipped } of action.notes) {
           deps.recorder.event(schedule, type, reason, message);
@@ -56,6 +59,21 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         }
     }
   };
+}
+
+/**
+ * A former leader may have recorded a run in a status that the cache does not hold yet, and the history limit may have removed
+ * the scan of that run. An empty patch changes nothing, and the API server rejects it if the schedule has changed since.
+ */
+async function confirm(
+  { schedules }: ScheduleActionDeps,
+  schedule: ScanSchedule,
+  state: ScheduleState,
+  signal: AbortSignal,
+): Promise<void> {
+  if (state.confirmed) return;
+  await schedules.patchStatus(schedule, {}, signal);
+  state.confirmed = true;
 }
 
 async function start(

@@ -10,6 +10,7 @@ export interface ScheduleStates {
 }
 
 export const newScheduleState = (): ScheduleState => ({
+  confirmed: false,
   created: new Map(),
   removed: new Set(),
   refusal: null,

@@ -32,6 +32,8 @@ export interface Refusal {
 
 /** In-memory state per schedule. Losing it, as after a restart, causes extra requests but no second run. */
 export interface ScheduleState {
+  /** Whether the API server has accepted a write of the status, so that the cache has not missed one of a former leader. */
+  confirmed: boolean;
   /** The scans that this process created, until the cache holds them, by name. */
   created: Map<string, { scan: AccessibilityScan; at: Date }>;
   /** The uids of the scans that this process deleted. The cache holds them until their deletion events arrive. */
