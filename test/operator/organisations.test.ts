@@ -299,7 +299,7 @@ describe('operator: Organisation resources', function () {
     expect(refused?.message).to.match(/organisations is forbidden.*rbac\.organisations/);
     expect(await readable()).to.equal('0');
     expect(operator.lines.filter(({ message }) => message.startsWith('cannot read Organisations'))).to.have.length(1);
-    expect((await read(name))?.status).to.equal(undefined);
+    expect((await read(name))?.status).to.deep.equal({ observedGeneration: -1 });
     permitted.is = true;
     await becomes(name, 'Applied');
     await until('the queue says so', async () => (await condition())?.status === 'True');
