@@ -21,6 +21,7 @@
   const parentOf = getter(Node.prototype, 'parentNode');
   const typeOf = getter(Node.prototype, 'nodeType');
   const dataOf = getter(CharacterData.prototype, 'data');
+  const lengthOf = getter(CharacterData.prototype, 'length');
   const attributeOf = (element, name) => Element.prototype.getAttribute.call(element, name);
 
   const VOID = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
@@ -59,11 +60,11 @@
       // More nodes do not fit, except for comments and empty texts.
       this.nodes = max;
     }
-    fits(text) {
-      return this.text.length + text.length <= this.max;
+    fits(length) {
+      return this.text.length + length <= this.max;
     }
     write(text) {
-      if (this.full || !this.fits(text)) this.full = true;
+      if (this.full || !this.fits(text.length)) this.full = true;
       else this.text += text;
     }
   }
@@ -89,8 +90,13 @@
       const type = typeOf(child);
       if (type === Node.ELEMENT_NODE) writeElement(output, child, { value: max.inner, inner: max.inner, text: max.text });
       else if (type === Node.TEXT_NODE) {
-        const text = shorten(dataOf(child), max.text);
-        output.write(RAW.has(name) ? text : escapeText(text));
+        // A page may have megabytes of text in each of many nested elements. Escaping only makes it longer.
+        const length = lengthOf(child);
+        if (length <= max.text && !output.fits(length)) output.full = true;
+        else {
+          const text = shorten(dataOf(child), max.text);
+          output.write(RAW.has(name) ? text : escapeText(text));
+        }
       }
     }
     output.write(`</${name}>`);
@@ -103,7 +109,7 @@
     const output = new Output(length - end.length - 2);
     output.write(`<${name}`);
     for (const text of attributesText(element, LIMITS.value)) {
-      if (output.fits(text)) output.write(text);
+      if (output.fits(text.length)) output.write(text);
       else {
         output.max += 2;
         output.write(` ${CUT}`);

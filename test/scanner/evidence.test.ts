@@ -198,6 +198,18 @@ describe('evidence of findings', () => {
     expect(htmlOf(page, 'button-name')).to.deep.equal(['<button>…</button>']);
   });
 
+  it('does not escape a huge text for each element that contains it', async () => {
+    const nested = `for (let at = 0, outer = document.body; at < 150; at++) {
+      const element = document.createElement('div');
+      element.setAttribute('role', 'img');
+      outer.append(element);
+      outer = element;
+      if (at === 149) element.innerHTML = \`<p hidden>\${'&amp;'.repeat(4_000_000)}</p>\`;
+    }`;
+    const page = await test(script(nested));
+    expect(nodesOf(page, 'role-img-alt')).to.have.length(150);
+  }).timeout(90_000);
+
   it('survives deep nesting', async () => {
     const page = await test(
       script(
