@@ -46,6 +46,16 @@ describe('health.lua', () => {
     });
   }
 
+  for (const kind of KINDS.filter((one) => one !== 'ScanQueue'))
+    it(`of ${kind} is Progressing while its conditions are not written, and whatever the spec says`, async () => {
+      const ready = (status: string) => [{ type: 'Ready', status, reason: 'x', message: 'x' }];
+      for (const conditions of [undefined, [], ready('False'), ready('Unknown')])
+        for (const spec of [{}, { suspend: true, blocked: true }]) {
+          const object = { metadata: { generation: 1 }, spec, status: { observedGeneration: 1, conditions } };
+          expect((await healthOf(kind, object)).status).to.equal('Progressing');
+        }
+    });
+
   it('is in the part of Lua that 5.1 and 5.4 have in common, like the actions', () => {
     const scripts = globSync('**/*.lua', { cwd: ARGO });
     expect(scripts.length).to.be.greaterThan(KINDS.length);

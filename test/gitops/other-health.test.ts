@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { ScanQueue, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
 import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
-import { managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
+import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
 import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
 import { readiness, standingOf } from '../../operator/schedule/policy/conditions.ts';
@@ -113,6 +113,16 @@ describe("Argo CD's health of an Organisation", () => {
 
   it('is Progressing while the database does not answer', async () => {
     expect(await statusOf(organisation({}, () => storeUnavailable(false)))).to.equal('Progressing');
+  });
+
+  it('is Progressing while it is deleted and waits for its scans', async () => {
+    for (const spec of [{}, { blocked: true }]) {
+      const { status, message } = await healthOf('Organisation', organisation(spec, () => deleting(2)));
+      expect([status, message]).to.deep.equal([
+        'Progressing',
+        'The organisation is blocked. Its deletion waits until its scans have ended: 2 scans are live.',
+      ]);
+    }
   });
 
   it('is Degraded when the manifest has no effect, or not all of it, and says why', async () => {

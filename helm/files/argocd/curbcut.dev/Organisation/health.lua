@@ -9,5 +9,9 @@ for _, condition in ipairs(status.conditions or {}) do
 end
 if holds["Stalled=True"] then return { status = "Degraded", message = holds["Stalled=True"] } end
 if holds["Reconciling=True"] then return { status = "Progressing", message = holds["Reconciling=True"] } end
+-- Not in effect, or not all of the status is written yet.
+if not holds["Ready=True"] then
+  return { status = "Progressing", message = holds["Ready=False"] or holds["Ready=Unknown"] or "Waiting for the operator." }
+end
 if spec.blocked then return { status = "Suspended", message = holds["Ready=True"] } end
 return { status = "Healthy", message = holds["Ready=True"] }
