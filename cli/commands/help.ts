@@ -1,10 +1,22 @@
 /** The texts of --help, but for scan's. */
 import { PHASES } from '../../core/scan/phases.ts';
+import { KUBECTL_FLAG_HELP } from '../kubectl/flags.ts';
 import type { OptionHelp } from '../options.ts';
 
-/** Renders options, one per line. */
+const OPTION_WIDTH = 20;
+
+/** Renders options, one per line; the meaning of a long one is on a line of its own. */
 export const rows = (options: readonly OptionHelp[]): string =>
-  options.map(({ option, meaning }) => `  ${option.padEnd(20)} ${meaning}`).join('\n');
+  options
+    .map(({ option, meaning }) => {
+      const gap = option.length > OPTION_WIDTH ? `\n${' '.repeat(OPTION_WIDTH + 2)}` : ' '.repeat(OPTION_WIDTH - option.length);
+      return `  ${option}${gap} ${meaning}`;
+    })
+    .join('\n');
+
+/** For the commands that `kubectl curbcut` shares with `curbcut`. */
+const WITH_KUBECTL = `Options of kubectl, with kubectl curbcut:
+${rows(KUBECTL_FLAG_HELP)}`;
 
 export const MAX_WAIT = `  --max-wait SECONDS   total time to wait for a service that is unavailable, busy or paused (default 300);
                        it does not limit the scan itself`;
@@ -69,6 +81,8 @@ for as long as --max-wait says.
 
 ${OUTPUT}
 
+${WITH_KUBECTL}
+
 Exit codes:
   0    the links were printed, or the reports were saved
   2    there are no reports, or they could not be saved: an unknown ID, a scan that did not complete, no network, …
@@ -123,6 +137,8 @@ Options:
 ${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}
+
+${WITH_KUBECTL}
 
 Exit codes:
   0    there are no new violations

@@ -26,7 +26,7 @@ const FLAGS = {
 
 export const KUBECTL_FLAG_HELP: OptionHelp[] = [
   { option: '-n, --namespace NS', meaning: "the namespace (default: the context's)" },
-  { option: '--context, --kubeconfig, --as, …', meaning: 'as for kubectl (kubectl options)' },
+  { option: '--context, --kubeconfig, --as, …', meaning: 'the cluster and the user, as for kubectl: see kubectl options' },
 ];
 
 /** Arguments without kubectl's options, which may stand anywhere, also before the command. */

@@ -4,7 +4,8 @@
 #
 #   scan.sh NAMESPACE NAME URL
 #
-# NAME decides what is a new scan: use the commit. A second run with the same name waits for the same scan and costs nothing.
+# NAME decides what is a new scan: use the commit. A second run with the same name within a day after the end of the scan
+# waits for the same scan and costs nothing.
 set -eu
 namespace=$1 name=$2 url=$3
 
@@ -12,12 +13,13 @@ kubectl apply --namespace "$namespace" -f - <<EOF
 apiVersion: curbcut.dev/v1
 kind: AccessibilityScan
 metadata:
-  name: $name
+  name: "$name"
 spec:
-  url: $url
+  url: "$url"
   maxPages: 20
   thresholds: { minScore: 90, failOnSeverity: serious }
-  # Deletes the resource a day after the end of the scan; the result and the reports are kept.
+  # Deletes the resource a day after the end of the scan; the result and the reports are kept. Without the resource, the same
+  # name is a new scan, which is charged.
   ttlSecondsAfterFinished: 86400
 EOF
 

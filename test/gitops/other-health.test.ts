@@ -117,7 +117,10 @@ describe("Argo CD's health of an Organisation", () => {
 
   it('is Progressing while it is deleted and waits for its scans', async () => {
     for (const spec of [{}, { blocked: true }]) {
-      const { status, message } = await healthOf('Organisation', organisation(spec, () => deleting(2)));
+      const { status, message } = await healthOf(
+        'Organisation',
+        organisation(spec, () => deleting(2)),
+      );
       expect([status, message]).to.deep.equal([
         'Progressing',
         'The organisation is blocked. Its deletion waits until its scans have ended: 2 scans are live.',
