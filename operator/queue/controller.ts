@@ -109,23 +109,24 @@ function createExecute(shared: Shared): ControllerDefinition<QueueFacts, QueueAc
     const memory: Memory = { line: facts.line, statusAt: facts.statusAt };
     memories.set(facts.name, memory);
     let conflict = false;
+    let refusal: KubernetesError | null = null;
+    const leaveOut = (scan: AccessibilityScan, error: KubernetesError): void => {
+      refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
+      logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
+    };
     for (const action of actions) {
       signal.throwIfAborted();
-      const written = await skipConflict(
-        () => act(action, facts, signal),
-        (error) => {
-          const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
-          if (scan === null) throw error;
-          refused.set(scan.metadata.uid!, clock.monotonic() + REFUSED_FOR_MS);
-          logger.warn({ key: keyOf(scan), err: error }, 'cannot write to a waiting scan, leaving it out for a while');
-        },
-      );
+      const scan = action.do === 'admit' || action.do === 'explainWait' ? action.scan : null;
+      // A ScanQueue that cannot be written does not hold up its scans.
+      const onRefusal = (error: KubernetesError): void => (scan === null ? void (refusal ??= error) : leaveOut(scan, error));
+      const written = await skipConflict(() => act(action, facts, signal), onRefusal);
       if (action.do === 'mirrorLine') memory.line = { mirrored: action.line, at: facts.now };
       if (action.do === 'writeStatus') memory.statusAt = facts.now;
       if (action.do === 'forget') memories.delete(facts.name);
       // The next plan updates the status of the waiting scan.
       if (!written && action.do !== 'explainWait') conflict = true;
     }
+    if (refusal !== null) throw refusal;
     if (conflict) return { requeueAfterMs: CONFLICT_RETRY_MS };
     return wakeAfterMs === null ? {} : { requeueAfterMs: wakeAfterMs };
   };
@@ -170,8 +171,16 @@ async function skipConflict(write: () => Promise<void>, onRefusal: (error: Kuber
     await write();
     return true;
   } catch (error) {
-    if (!(error instanceof KubernetesError) || error.code === 429 || error.code >= 500) throw error;
+    if (!(error instanceof KubernetesError) || isTransient(error)) throw error;
     if (error.code !== 409 && error.code !== 404) onRefusal(error);
     return false;
   }
+}
+
+/**
+ * Whether the same write may soon succeed, or may have succeeded although the API server answered with an error. An admission
+ * webhook that does not answer is neither: nothing was written, and it may last and concern one namespace only.
+ */
+function isTransient({ code, message }: KubernetesError): boolean {
+  return code === 429 || (code >= 500 && !message.includes('failed calling webhook'));
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
 import { logWrites, writesOf } from './request-log.ts';
@@ -22,10 +23,52 @@ describe('operator: the queue', function () {
       (read) => statusOf(read, 'Admitted') === 'False' && message.test(read.status?.message ?? ''),
     );
 
+  /** A connection on which the API server refuses some writes. */
+  function refusing(code: number, message: string, isRefused: (path: string) => boolean): KubernetesConnection {
+    const { connection } = context;
+    return {
+      ...connection,
+      path: connection.path.bind(connection),
+      watch: connection.watch.bind(connection),
+      request: (method, path, options) =>
+        method !== 'GET' && isRefused(path)
+          ? Promise.reject(new KubernetesError(code, code === 403 ? 'Forbidden' : 'InternalError', message))
+          : connection.request(method, path, options),
+    };
+  }
+
   it('is created open if it does not exist', async () => {
     context.start();
     const queue = await until('there is a queue', () => context.queue());
     expect(queue.spec).to.deep.equal({ paused: false });
+  });
+
+  it('admits scans and mirrors their order also if the API server refuses to write the ScanQueue', async () => {
+    const connection = refusing(403, 'denied by a policy', (path) => path.includes('/scanqueues'));
+    const { lines } = context.start({ maxRunning: 1 }, { connection });
+    await until('the creation was refused', async () => lines.some(({ fields }) => /denied by a policy/.test(String(fields['err']))));
+    const first = await context.submit();
+    await admitted(first);
+    // The status cannot be written either.
+    await context.createQueue('default');
+    const second = await context.submit();
+    await until('the order is mirrored', async () => (await context.stores.queueStates.readLine('default'))?.order.includes(second.id));
+  });
+
+  it('admits other scans while an admission webhook fails for the first one', async () => {
+    let broken = 'none';
+    const connection = refusing(500, 'Internal error occurred: failed calling webhook "policy.example.com"', (path) =>
+      path.includes(`/${broken}/status`),
+    );
+    context.start({ maxRunning: 1 }, { connection });
+    await context.setQueue({ paused: true });
+    const first = await context.apply(context.team, { priority: 1 });
+    const second = await context.apply(context.team);
+    for (const scan of [first, second]) await waits(scan, /queue is paused/);
+    broken = first.name;
+    await context.setQueue({ paused: false });
+    await admitted(second);
+    expect(statusOf((await first.read())!, 'Admitted')).to.equal('False');
   });
 
   it('admits no scan while paused, reports the reason and the pause, and resumes', async () => {
