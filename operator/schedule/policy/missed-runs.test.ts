@@ -139,7 +139,7 @@ describe('dueRun, with downtimes, crashes and two leaders', () => {
           const { due, missed, lastMissedAt } = dueRun(times, { after: CREATED, now: new Date(now), jitterMs, startingDeadlineSeconds });
           const runs = allRuns(times, now - jitterMs);
           const mostRecent = runs.at(-1);
-          const inTime = mostRecent !== undefined && now - jitterMs - mostRecent <= startingDeadlineSeconds * 1000;
+          const inTime = mostRecent !== undefined && Math.floor((now - jitterMs - mostRecent) / 1000) <= startingDeadlineSeconds;
           expect(due?.scheduledAt.getTime() ?? null).to.equal(inTime ? mostRecent : null);
           expect(missed).to.equal(inTime ? runs.length - 1 : runs.length);
           expect(lastMissedAt?.getTime() ?? null).to.equal(runs.at(inTime ? -2 : -1) ?? null);
@@ -188,6 +188,14 @@ describe('dueRun, at the edges', () => {
     const dueAt = (now: Date) => dueRun(times, { after: at('2026-06-01T11:00:00'), now, jitterMs: 60_000 }).due;
     expect(dueAt(at('2026-06-01T12:00:59.999'))).to.equal(null);
     expect(dueAt(at('2026-06-01T12:01:00'))).to.deep.equal({ scheduledAt: at('2026-06-01T12:00:00'), missed: 0 });
+  });
+
+  it('returns a run with a deadline of 0 in the second in which it is due', () => {
+    const times = timesOf('0 * * * *', 'UTC');
+    const dueAt = (now: Date) => dueRun(times, { after: at('2026-06-01T11:00:00'), now, jitterMs: 0, startingDeadlineSeconds: 0 }).due;
+    // Timers fire some milliseconds late.
+    expect(dueAt(at('2026-06-01T12:00:00.004'))).to.deep.equal({ scheduledAt: at('2026-06-01T12:00:00'), missed: 0 });
+    expect(dueAt(at('2026-06-01T12:00:01'))).to.equal(null);
   });
 
   it('returns null for a schedule that has no more times', () => {

@@ -78,7 +78,7 @@ class Model {
     const latest = this.#times.previous(new Date(now.getTime() - this.#jitterMs), new Date(this.#after));
     if (latest === null) return;
     const { startingDeadlineSeconds: deadline, concurrencyPolicy } = this.#spec;
-    if (deadline !== undefined && now.getTime() - this.#jitterMs - latest.getTime() > deadline * 1000) return;
+    if (deadline !== undefined && Math.floor((now.getTime() - this.#jitterMs - latest.getTime()) / 1000) > deadline) return;
     if (concurrencyPolicy === 'Forbid' && this.active > 0) return;
     this.started.push(latest.getTime() / MINUTE);
     this.active += 1;

@@ -100,8 +100,9 @@ export function dueRun(times: CronTimes, { after: last, now, jitterMs, startingD
   const nextAt = nextScheduledAt && new Date(nextScheduledAt.getTime() + jitterMs);
   if (latest === null) return { due: null, missed: 0, lastMissedAt: null, nextAt, nextScheduledAt };
   const passed = times.count(after, latest);
-  const lateMs = scheduledUpTo.getTime() - latest.getTime();
-  if (startingDeadlineSeconds !== undefined && lateMs > startingDeadlineSeconds * 1000)
+  // Whole seconds, because a timer fires some milliseconds late: with a deadline of 0, nothing would ever be due.
+  const lateSeconds = Math.floor((scheduledUpTo.getTime() - latest.getTime()) / 1000);
+  if (startingDeadlineSeconds !== undefined && lateSeconds > startingDeadlineSeconds)
     return { due: null, missed: passed, lastMissedAt: latest, nextAt, nextScheduledAt };
   const missed = passed - 1;
   const lastMissedAt = missed === 0 ? null : times.previous(new Date(latest.getTime() - 1), after);
