@@ -74,6 +74,20 @@ describe('a ScanSchedule at the API server', function () {
     await apply({}, 'n'.repeat(SCHEDULE_NAME_MAX));
   });
 
+  it('rejects an empty patch of an outdated version, by which a new leader notices that its cache is stale', async () => {
+    const { metadata } = await apply({});
+    const path = (subresource?: string) => context.connection.path(SCHEDULES, context.team, metadata.name, subresource);
+    const confirm = (resourceVersion: string | undefined) =>
+      context.connection.request<ScanSchedule>('PATCH', path('status'), {
+        contentType: MERGE,
+        body: { metadata: { resourceVersion }, status: {} },
+      });
+    expect((await confirm(metadata.resourceVersion)).status).to.deep.equal({ observedGeneration: -1 });
+    const body = { status: { lastScheduleTime: '2026-01-01T00:00:00Z' } };
+    await context.connection.request('PATCH', path('status'), { contentType: MERGE, body });
+    expect(await rejection(confirm(metadata.resourceVersion))).to.match(/modified/);
+  });
+
   it('can be changed in everything except its class', async () => {
     const { metadata } = await apply({});
     const patch = (spec: object) =>
