@@ -57,6 +57,11 @@ describe('the plan of the queue', () => {
     expect(done(facts({ scans: line(3), queue: null }))).to.include.members(['create', 'admit']);
   });
 
+  it('owns no field of the ScanQueue that it creates, so that an author can apply it', () => {
+    const plan = planQueue(facts({ queue: null }));
+    expect(plan.actions.find((action) => action.do === 'create')?.queue.spec).to.deep.equal({});
+  });
+
   it('states whether Organisations are readable, as far as it is known', () => {
     const conditionsWith = (organisationsReadable: QueueFacts['organisationsReadable']) => {
       const write = planQueue(facts({ organisationsReadable })).actions.find((action) => action.do === 'writeStatus');

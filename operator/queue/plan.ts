@@ -95,7 +95,9 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
 }
 
 function newQueue({ namespace, pausedBefore }: QueueFacts): ScanQueue {
-  return { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name: DEFAULT_QUEUE, namespace }, spec: { paused: pausedBefore } };
+  // No more than that, because the creator owns the fields, and an author's server-side apply of another value would conflict.
+  const spec = pausedBefore ? { paused: true } : {};
+  return { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name: DEFAULT_QUEUE, namespace }, spec };
 }
 
 function whyWaiting(queue: ScanQueue | null, { name, namespace }: QueueFacts): WaitReason {

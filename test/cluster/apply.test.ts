@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { FIELD_MANAGER } from '../../operator/operator.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
-import { NOWHERE, openContext, TARGET, type OperatorContext, type Scan } from '../operator/context.ts';
+import { NOWHERE, openContext, TARGET, until, type OperatorContext, type Scan } from '../operator/context.ts';
 import { kubectlIn, type Kubectl } from '../support/kubectl.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 
@@ -99,5 +99,13 @@ describe('server-side apply', function () {
     expect(conflict).to.not.include(FIELD_MANAGER);
     await scan.patch({ spec: { cancel: true } });
     await scan.settles();
+  });
+
+  it('of the ScanQueue that the operator has created does not conflict with it', async () => {
+    await until('the queue exists', () => context.queue());
+    const metadata = { name: 'default', namespace: context.namespace };
+    for (const paused of [true, false])
+      await apply({ apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata, spec: { paused, maxRunning: 20 } });
+    expect((await context.queue())?.spec).to.include({ paused: false, maxRunning: 20 });
   });
 });
