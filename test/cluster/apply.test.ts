@@ -34,9 +34,9 @@ describe('server-side apply', function () {
     spec: { url: TARGET, thresholds: { minScore: 1 }, podTemplate: NOWHERE, ...spec },
   });
   /** Applies as Flux does. @throws with the conflicts, if there are any */
-  const apply = async (object: object, manager = 'author') =>
+  const apply = async (object: object, manager = 'author', run = kubectl) =>
     JSON.parse(
-      await kubectl(['apply', '--server-side', '--field-manager', manager, '-f', '-', '-o', 'json', '--show-managed-fields'], object),
+      await run(['apply', '--server-side', '--field-manager', manager, '-f', '-', '-o', 'json', '--show-managed-fields'], object),
     ) as AccessibilityScan;
   const managed = async (scan: Scan) =>
     (
@@ -104,8 +104,13 @@ describe('server-side apply', function () {
   it('of the ScanQueue that the operator has created does not conflict with it', async () => {
     await until('the queue exists', () => context.queue());
     const metadata = { name: 'default', namespace: context.namespace };
+    const inApiNamespace = kubectlIn(context.kubeconfig, context.namespace);
     for (const paused of [true, false])
-      await apply({ apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata, spec: { paused, maxRunning: 20 } });
+      await apply(
+        { apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata, spec: { paused, maxRunning: 20 } },
+        'author',
+        inApiNamespace,
+      );
     expect((await context.queue())?.spec).to.include({ paused: false, maxRunning: 20 });
   });
 });

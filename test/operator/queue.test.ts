@@ -40,7 +40,7 @@ describe('operator: the queue', function () {
   it('is created open if it does not exist', async () => {
     context.start();
     const queue = await until('there is a queue', () => context.queue());
-    expect(queue.spec).to.deep.equal({ paused: false });
+    expect(queue.spec).to.deep.equal({});
   });
 
   it('admits scans and mirrors their order also if the API server refuses to write the ScanQueue', async () => {
