@@ -153,7 +153,7 @@ async function deletions(): Promise<void> {
 
 async function scale(): Promise<void> {
   if (!process.env.KUBECONFIG) throw new Error('KUBECONFIG is not set: scale is measured on the API server of a cluster.');
-  const { scans, schedules, rest, late, memoryLive, deletion } = await measureScale(
+  const { scans, schedules, rest, bare, late, memoryLive, deletion } = await measureScale(
     process.env.KUBECONFIG,
     Number(values.scans),
     Number(values.schedules),
@@ -163,9 +163,10 @@ async function scale(): Promise<void> {
   console.log(`\nThe operator beside ${scans} ended scans and ${schedules} schedules, API server of the cluster\n`);
   console.log(`at rest: ${(100 * rest.cpu).toFixed(1)} % of a core, ${mb(rest.memory)} resident`);
   console.log(`all schedules due in one minute: p50 ${seconds(late.p50)}, p99 ${seconds(late.p99)}, last ${seconds(late.max)} after it`);
+  console.log(`bare creation of ${schedules} resources: ${seconds(bare)}; ratio ${(late.max / bare).toFixed(1)}`);
   console.log(`their ${schedules} scans live: ${mb(memoryLive)} resident`);
   console.log(`deletion of these ${deletion.scans}: gone after ${seconds(deletion.gone)}, settled after ${seconds(deletion.settled)}`);
-  results.scale = { scans, schedules, rest, late, memoryLive, deletion };
+  results.scale = { scans, schedules, rest, bare, late, memoryLive, deletion };
 }
 
 async function counts(): Promise<void> {

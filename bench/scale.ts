@@ -17,6 +17,8 @@ export interface Scale {
   schedules: number;
   /** The operator's CPU at rest as a share of one core, and its resident memory in bytes. */
   rest: { cpu: number; memory: number };
+  /** Seconds that the bare creation of the schedules took, 16 at once: what this API server can do. */
+  bare: number;
   /** Seconds from the scheduled minute until a scan exists, of schedules that are all due in one minute. */
   late: { p50: number; p99: number; max: number };
   /** The operator's resident memory in bytes when all scans of the schedules are live. */
@@ -45,7 +47,7 @@ export async function measureScale(kubeconfig: string, scans: number, schedules:
   try {
     await pace(scans, (index) => createEnded(connection, index));
     const minute = nextQuietHour(new Date());
-    await pace(schedules, (index) => createSchedule(connection, index, `${minute.getUTCMinutes()} * * * *`));
+    const { seconds: bare } = await pace(schedules, (index) => createSchedule(connection, index, `${minute.getUTCMinutes()} * * * *`));
     installation = await startInstallation({
       scans: 1,
       maxRunning: 10_000,
@@ -64,7 +66,7 @@ export async function measureScale(kubeconfig: string, scans: number, schedules:
     await untilHeld(installation, schedules);
     const memoryLive = await metric(operatorUrl, 'curbcut_process_resident_memory_bytes');
     const deletion = await deleteLive(connection, installation, schedules);
-    return { scans, schedules, rest: { cpu, memory }, late, memoryLive, deletion };
+    return { scans, schedules, rest: { cpu, memory }, bare, late, memoryLive, deletion };
   } finally {
     await clear(connection).catch((error: unknown) => console.error(error));
     await installation?.close();
