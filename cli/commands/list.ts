@@ -1,7 +1,7 @@
 /** `curbcut list`: the organisation's scans, newest first. */
-import { IMPACTS } from '../../core/scan/impacts.ts';
 import { listAll } from '../service/list.ts';
 import { UsageError } from '../errors.ts';
+import { SCAN_COLUMNS } from '../scan-columns.ts';
 import type { ListedScan, ScanPage } from '../service/messages.ts';
 import { tableOf, type Column } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
@@ -33,18 +33,7 @@ export async function list(args: readonly string[], context: CliContext): Promis
 
 const COLUMNS: readonly Column<ListedScan>[] = [
   { heading: 'ID', value: ({ scan_id: id }) => id },
-  // To the minute, in UTC, as the service's logs.
-  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
-  { heading: 'STATUS', value: ({ status }) => status },
-  { heading: 'SCORE', value: ({ score }) => score },
-  { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
-  ...IMPACTS.map((impact): Column<ListedScan> => ({
-    heading: impact.toUpperCase(),
-    value: (scan) => scan[`violations_${impact}`],
-    wide: true,
-  })),
-  { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
-  { heading: 'URL', value: ({ url }) => url },
+  ...SCAN_COLUMNS,
   { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
 ];
 

@@ -1,8 +1,8 @@
 /** `kubectl curbcut list`: the scans of a namespace, newest first. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
-import { IMPACTS } from '../../../core/scan/impacts.ts';
 import { print } from '../../commands/format.ts';
 import { COMMON_OPTIONS, noMoreArguments, numberOf, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { SCAN_COLUMNS } from '../../scan-columns.ts';
 import { tableOf, type Column } from '../../table.ts';
 import { connectKubectl } from '../connect.ts';
 import { LIST_HELP } from '../help.ts';
@@ -47,18 +47,7 @@ const NAMESPACE: Column<NamedResult> = { heading: 'NAMESPACE', value: ({ namespa
 const COLUMNS: readonly Column<NamedResult>[] = [
   { heading: 'NAME', value: ({ name }) => name },
   { heading: 'ID', value: ({ scan_id: id }) => id, wide: true },
-  // To the minute, in UTC, as `curbcut list`.
-  { heading: 'SUBMITTED', value: ({ submitted_at: at }) => at.slice(0, 16).replace('T', ' ') },
-  { heading: 'STATUS', value: ({ status }) => status },
-  { heading: 'SCORE', value: ({ score }) => score },
-  { heading: 'VIOLATIONS', value: ({ violations_count: count }) => count },
-  ...IMPACTS.map((impact): Column<NamedResult> => ({
-    heading: impact.toUpperCase(),
-    value: (scan) => scan[`violations_${impact}`],
-    wide: true,
-  })),
-  { heading: 'VERDICT', value: ({ passed }) => (passed === null ? null : passed ? 'passed' : 'did not pass') },
-  { heading: 'URL', value: ({ url }) => url },
+  ...SCAN_COLUMNS,
   { heading: 'QUEUE', value: ({ queue_name: queue }) => queue, wide: true },
   { heading: 'MESSAGE', value: ({ message }) => message, wide: true },
 ];
