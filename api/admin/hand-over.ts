@@ -7,7 +7,8 @@ export const WRITERS: Readonly<Record<ManagedBy, string>> = { manifest: 'manifes
 
 /** What happens after each direction of `hand-over`. */
 function nextStep(id: string, to: ManagedBy, { blocked }: Organisation): string[] {
-  if (to === 'manifest') return [`Its Organisation manifest sets it from now on. If there is none yet, apply one with the name ${id}.`];
+  if (to === 'manifest')
+    return [`From now on its Organisation manifest sets it. If no manifest exists yet, apply one with the name ${id}.`];
   const lines = ['An Organisation manifest of this name changes nothing any more. You can delete it; the organisation stays.'];
   return blocked ? [...lines, `The organisation is blocked. To unblock it, run: curbcut-admin organisation unblock ${id}`] : lines;
 }

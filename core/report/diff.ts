@@ -46,7 +46,7 @@ export interface ReportDiff {
   new: NewCauseChange[];
   /** Violations that the second scan does not have on pages that both scans tested, worst first. */
   fixed: CauseChange[];
-  /** Violations on pages that the second scan did not test, so that nobody knows whether they are fixed. */
+  /** Violations on pages that the second scan did not test, so that it is unknown whether they are fixed. */
   not_tested: CauseChange[];
   /** The number of violations that both scans have. */
   unchanged: number;

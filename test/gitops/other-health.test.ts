@@ -72,7 +72,7 @@ describe("Argo CD's health of a ScanSchedule", () => {
     expect([status, message]).to.deep.equal(['Degraded', 'The organisation shop is blocked. No scan is started until it is unblocked.']);
   });
 
-  it('is Progressing while its namespace belongs to nobody, and while a requested run waits', async () => {
+  it('is Progressing while its namespace belongs to no organisation, and while a requested run waits', async () => {
     expect((await health(schedule({}, { state: 'none' }))).status).to.equal('Progressing');
     expect((await health(schedule({}, OWNED, { waits: true }))).status).to.equal('Progressing');
   });

@@ -42,7 +42,7 @@ export interface Launch {
   organisation: string;
   /** Seconds from admission to the pod's deadline. */
   seconds: number;
-  /** The Secret with the pod's input. Unguessable, so that nobody can create it before the operator does. */
+  /** The Secret with the pod's input. Its name cannot be guessed, so no other client can create it before the operator does. */
   secretName: string;
 }
 
