@@ -79,6 +79,8 @@ export interface OperatorContext {
   simulate(created: AccessibilityScan): Scan;
   /** Patches a ScanQueue when it exists. @param name default: the default queue, which the operator creates */
   setQueue(spec: ScanQueue['spec'], name?: string): Promise<void>;
+  /** Pauses the default queue and waits until the running operator has seen it: a scan that is created afterwards waits. */
+  pauseQueue(): Promise<void>;
   createQueue(name: string, spec?: ScanQueue['spec']): Promise<ScanQueue>;
   deleteQueue(name?: string): Promise<void>;
   queue(name?: string): Promise<ScanQueue | null>;
@@ -207,6 +209,11 @@ export async function openContext(): Promise<OperatorContext> {
     return simulateScan(simulation, await connection.request<AccessibilityScan>('POST', connection.path(SCANS, at), { body }));
   }
 
+  async function setQueue(spec: ScanQueue['spec'], name = DEFAULT_QUEUE): Promise<void> {
+    await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, name));
+    await connection.request('PATCH', connection.path(QUEUES, namespace, name), { contentType: MERGE, body: { spec } });
+  }
+
   return {
     connection,
     kubeconfig,
@@ -257,9 +264,10 @@ export async function openContext(): Promise<OperatorContext> {
       return create({ apiVersion: 'curbcut.dev/v1', kind: 'AccessibilityScan', metadata, spec: specOf(spec) }, at);
     },
     simulate: (created) => simulateScan(simulation, created),
-    async setQueue(spec, name = DEFAULT_QUEUE) {
-      await until('the queue exists', () => getIfThere<ScanQueue>(connection, QUEUES, namespace, name));
-      await connection.request('PATCH', connection.path(QUEUES, namespace, name), { contentType: MERGE, body: { spec } });
+    setQueue,
+    async pauseQueue() {
+      await setQueue({ paused: true });
+      await until('the operator has seen the pause', async () => (await stores.queueStates.read()).paused);
     },
     createQueue: (name, spec = {}) =>
       connection.request<ScanQueue>('POST', connection.path(QUEUES, namespace), {

@@ -91,7 +91,7 @@ describe('operator: kstatus', function () {
 
     it('is InProgress for a scan that waits, and Terminating for one that is being deleted', async () => {
       context.start();
-      await context.setQueue({ paused: true });
+      await context.pauseQueue();
       const scan = await context.apply(context.team, { thresholds: THRESHOLDS });
       await scan.reaches('waiting', (read: AccessibilityScan) => reasonOf(read, 'Reconciling') === 'QueuePaused');
       expect(await verdictOn(scan)).to.equal('InProgress');

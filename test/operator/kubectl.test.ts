@@ -143,7 +143,7 @@ describe('operator: a scan in kubectl', function () {
 
   it('reports why it waits while its queue is paused, and can be canceled then', async () => {
     context.start();
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     const spent = await context.spent();
     try {
       const scan = await context.apply(context.team, { thresholds: { minScore: 1 } });

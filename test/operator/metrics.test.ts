@@ -41,7 +41,7 @@ describe('operator metrics', function () {
   it('follow a scan from the queue to its verdict and count its pages', async () => {
     const operator = context.start({}, { metrics });
     await has('curbcut_leader{lease="curbcut-operator"}', 1);
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     await has('curbcut_queue_paused{queue="default"}', 1);
     const scan = await context.submit({ maxPages: 5, thresholds: { maxViolations: 0 } });
     await has('curbcut_scans{phase="queued"}', 1);

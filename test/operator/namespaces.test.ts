@@ -119,7 +119,7 @@ describe('operator: namespaces that it cannot read', function () {
 
   it('admits other scans although those at the front of the queue cannot be written', async () => {
     const operator = start({ maxRunning: 1 });
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     const first = await context.apply(context.team);
     await first.reaches('queued', ({ status }) => status?.phase === 'queued');
     // Creation times are whole seconds; scans of the same second are not ordered by arrival.

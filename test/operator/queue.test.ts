@@ -61,7 +61,7 @@ describe('operator: the queue', function () {
       path.includes(`/${broken}/status`),
     );
     context.start({ maxRunning: 1 }, { connection });
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     const first = await context.apply(context.team, { priority: 1 });
     const second = await context.apply(context.team);
     for (const scan of [first, second]) await waits(scan, /queue is paused/);
@@ -75,8 +75,7 @@ describe('operator: the queue', function () {
     context.start();
     const runs = await context.submit();
     await admitted(runs);
-    await context.setQueue({ paused: true });
-    await until('the queue state is updated', async () => (await context.stores.queueStates.read()).paused);
+    await context.pauseQueue();
     const scan = await context.submit();
     const waiting = await waits(scan, /queue is paused/);
     expect(waiting.status?.phase).to.equal('queued');
@@ -104,8 +103,7 @@ describe('operator: the queue', function () {
       return queue !== null && queue.metadata.uid !== uid ? queue : null;
     };
     const operator = context.start();
-    await context.setQueue({ paused: true });
-    await until('the queue state is updated', async () => (await context.stores.queueStates.read()).paused);
+    await context.pauseQueue();
     const scan = await context.submit();
     await waits(scan, /queue is paused/);
     const first = (await context.queue())!;
@@ -170,7 +168,7 @@ describe('operator: the queue', function () {
 
   it('fails scans that wait beyond the deadline', async () => {
     context.start({ timeouts: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     const scan = await context.submit();
     const failed = await scan.settles();
     expect(reasonOf(failed, 'Succeeded')).to.equal('QueueDeadline');

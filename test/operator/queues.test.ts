@@ -40,11 +40,10 @@ describe('operator: several queues', function () {
     expect((await context.queue('nightly'))!.status?.organisations).to.deep.equal([
       { name: ORGANISATION, queued: 1, running: 0, starting: 0 },
     ]);
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     await context.setQueue({ paused: false }, 'nightly');
     // Its own place: the only one of the default queue is taken.
     await admitted(second);
-    await until('submissions are paused', async () => (await context.stores.queueStates.read()).paused);
     expect(statusOf((await first.read())!, 'Admitted')).to.equal('True');
   });
 

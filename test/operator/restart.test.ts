@@ -91,7 +91,7 @@ describe('operator: restarts', function () {
   it('does not touch a foreign Job that has its name', async () => {
     const children = createChildren(context.connection);
     const operator = context.start();
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     const scan = await context.apply(context.team);
     const template = {
       spec: { restartPolicy: 'Never', nodeSelector: { 'curbcut.test/stage': 'nowhere' }, containers: [{ name: 'scanner', image: 'x' }] },

@@ -89,7 +89,7 @@ describe('operator: Kubernetes writes', function () {
     const started = (await Promise.all(scans.map(async (scan) => ((await scan.job()) ? [scan] : [])))).flat();
     expect(started).to.have.lengthOf(2);
     for (const scan of started) await scan.pod();
-    await context.setQueue({ paused: true });
+    await context.pauseQueue();
     await until('the pause is explained', async () =>
       (await Promise.all(scans.map((scan) => scan.read()))).every(
         (read) => read!.status?.podName || read!.status?.message?.includes('paused'),
