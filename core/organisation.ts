@@ -1,4 +1,4 @@
-/** Organisations, which are charged for scans, and the callers that act for them. */
+/** Organisations, which are charged for scans. */
 
 /** The built-in organisation of public scans. It cannot have keys and needs no credits. */
 export const ANONYMOUS = 'anonymous';
@@ -28,10 +28,4 @@ export interface Organisation {
   managedBy: ManagedBy;
   /** When its Organisation resource was deleted. It is blocked since then, and its credits and ledger are kept. */
   deletedAt: Date | null;
-}
-
-/** The sender of a request: an organisation, and its valid API key. */
-export interface Caller {
-  organisation: Organisation;
-  keyId: string;
 }

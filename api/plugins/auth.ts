@@ -1,7 +1,7 @@
 /** Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Caller } from '../../core/organisation.ts';
+import { KEY_SCOPES, type Caller } from '../../core/accounts.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { createKeyCheck } from '../key-check.ts';
@@ -21,6 +21,12 @@ export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
   return request.caller;
 }
 
+/** Returns the id of the key that sent a request. @throws TypeError on a route that accepts sessions */
+export function keyIdOf({ actor }: Caller): string {
+  if (actor.kind !== 'key') throw new TypeError('keyIdOf was called for a request without an API key');
+  return actor.keyId;
+}
+
 const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }) => {
   const { check } = createKeyCheck({ keys });
   scope.decorateRequest('caller', null);
@@ -31,7 +37,7 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }
     const checked = await check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    request.caller = { organisation, keyId: key.id };
+    request.caller = { organisation, actor: { kind: 'key', keyId: key.id, scopes: KEY_SCOPES } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
     keys.touch(key.id);

@@ -1,7 +1,7 @@
 /** Enforces the rate limits and reports them in response headers. Requires `denials` and `auth` in the same scope. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Caller } from '../../core/organisation.ts';
+import type { Actor, Caller } from '../../core/accounts.ts';
 import type { RateLimitRule, RateLimits } from '../../stores/rate-limits/sliding-window.ts';
 import type { LimitName, LimitSize } from '../rate-limits.ts';
 import { callerOf } from './auth.ts';
@@ -16,9 +16,12 @@ declare module 'fastify' {
 
 type LimitSizes = Readonly<Record<LimitName, LimitSize>>;
 
+/** Whose requests the limit per key counts: a key's, or those of a user. */
+const subjectOf = (actor: Actor): string => (actor.kind === 'key' ? actor.keyId : `user:${actor.email}`);
+
 /** The rules for one request: the key's limit, then the organisation's if the route has one. */
 export function rulesFor(caller: Caller, limit: LimitName | undefined, sizes: LimitSizes): RateLimitRule[] {
-  const rules: RateLimitRule[] = [{ policy: 'key', subject: caller.keyId, ...sizes.key }];
+  const rules: RateLimitRule[] = [{ policy: 'key', subject: subjectOf(caller.actor), ...sizes.key }];
   if (limit !== undefined) rules.push({ policy: limit, subject: caller.organisation.id, ...sizes[limit] });
   return rules;
 }

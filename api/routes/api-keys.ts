@@ -4,6 +4,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey, type Keys } from '../../stores/accounts/keys.ts';
 import type { Organisations } from '../../stores/accounts/organisations.ts';
+import { auditName } from '../../core/accounts.ts';
 import { callerOf } from '../plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, ValidationFailure } from '../errors.ts';
@@ -101,7 +102,7 @@ export interface KeyRouteDeps {
 export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, { keys, organisations, clock, logger }) => {
   /** Writes the audit log. A failure is only logged: it must not hide a new key from its creator, who cannot read it again. */
   const record = async (request: string, caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
-    const entry = { organisation: caller.organisation.id, actor: `key:${caller.keyId}`, action, subject };
+    const entry = { organisation: caller.organisation.id, actor: auditName(caller.actor), action, subject };
     await organisations.record(entry).catch((error: unknown) => logger.error({ request, ...entry, err: error }, 'audit entry lost'));
   };
 

@@ -7,7 +7,7 @@ import type { MessageBus } from '../../stores/nats.ts';
 import type { Keys } from '../../stores/accounts/keys.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { callerOf } from '../plugins/auth.ts';
+import { callerOf, keyIdOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError, STREAMS_PER_KEY } from '../errors.ts';
@@ -110,16 +110,17 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
     },
     async (request, reply) => {
       const scanId = request.params.scan_id.toLowerCase();
-      const { organisation, keyId } = callerOf(request);
+      const caller = callerOf(request);
+      const organisation = caller.organisation.id;
       annotate(request, { scan: scanId });
-      const place = streams.open({ keyId, organisation: organisation.id }, () => reply.raw.destroy());
+      const place = streams.open({ keyId: keyIdOf(caller), organisation }, () => reply.raw.destroy());
       if (!place.ok) throw tooManyStreams(place.reason);
       // At the end of the response, also of an error, and as soon as the client disconnects.
       reply.raw.once('close', place.close);
       if (reply.raw.destroyed) place.close();
       const stream = await openStream({
         followers,
-        organisation: organisation.id,
+        organisation,
         scanId,
         lastEventId: lastEventIdOf(request.headers['last-event-id']),
         keepaliveMs: timings.keepaliveMs,

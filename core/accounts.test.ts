@@ -1,0 +1,34 @@
+import { expect } from 'chai';
+import { auditName, KEY_SCOPES, mayCall, PERMISSIONS, permissionsOf, ROLES, type Actor } from './accounts.ts';
+
+describe('permissions', () => {
+  it('of a role include those of the roles after it', () => {
+    for (const [index, role] of ROLES.slice(1).entries()) expect(permissionsOf(ROLES[index]!)).to.include.members([...permissionsOf(role)]);
+    expect(permissionsOf('owner')).to.deep.equal(PERMISSIONS);
+  });
+
+  it('are those of the decision about roles', () => {
+    expect(permissionsOf('member')).to.have.members(['scans:read', 'scans:write', 'credits:read', 'keys:write']);
+    expect(permissionsOf('viewer')).to.have.members(['scans:read', 'credits:read']);
+  });
+
+  it('of a key are its scopes, which never include people and the audit log', () => {
+    const key = (scopes: typeof KEY_SCOPES | readonly []): Actor => ({ kind: 'key', keyId: 'k1', scopes });
+    for (const permission of PERMISSIONS) {
+      expect(mayCall({ actor: key([]) }, permission)).to.equal(false);
+      expect(mayCall({ actor: key(KEY_SCOPES) }, permission)).to.equal(!['members:write', 'audit:read'].includes(permission));
+    }
+  });
+
+  it('of a user are those of the role', () => {
+    const actor: Actor = { kind: 'user', email: 'ann@example.com', role: 'viewer', sessionId: 's1' };
+    expect(PERMISSIONS.filter((permission) => mayCall({ actor }, permission))).to.deep.equal(permissionsOf('viewer'));
+  });
+});
+
+describe('auditName', () => {
+  it('is the address of a user, and the id of a key', () => {
+    expect(auditName({ kind: 'user', email: 'ann@example.com', role: 'viewer', sessionId: 's1' })).to.equal('ann@example.com');
+    expect(auditName({ kind: 'key', keyId: 'k1', scopes: [] })).to.equal('key:k1');
+  });
+});

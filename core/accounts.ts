@@ -1,0 +1,47 @@
+/** Roles of users, scopes of API keys, and the permissions of both. */
+import type { Organisation } from './organisation.ts';
+
+export const ROLES = ['owner', 'member', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The role of users who were added before there were roles. */
+export const DEFAULT_ROLE: Role = 'owner';
+
+export const PERMISSIONS = ['scans:read', 'scans:write', 'credits:read', 'keys:write', 'members:write', 'audit:read'] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** The permissions that an API key can have. A key cannot manage people. */
+export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
+export type KeyScope = (typeof KEY_SCOPES)[number];
+
+/** The permissions of each role. Each role has those of the role after it. */
+const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
+  owner: PERMISSIONS,
+  member: ['scans:read', 'scans:write', 'credits:read', 'keys:write'],
+  viewer: ['scans:read', 'credits:read'],
+};
+
+export function permissionsOf(role: Role): readonly Permission[] {
+  return ROLE_PERMISSIONS[role];
+}
+
+/** Who acts for an organisation: a live API key, or a user who is signed in. */
+export type Actor =
+  { kind: 'key'; keyId: string; scopes: readonly KeyScope[] } | { kind: 'user'; email: string; role: Role; sessionId: string };
+
+/** The sender of a request. */
+export interface Caller {
+  organisation: Organisation;
+  actor: Actor;
+}
+
+/** Returns whether the caller may do what requires the permission. */
+export function mayCall({ actor }: Pick<Caller, 'actor'>, permission: Permission): boolean {
+  const granted: readonly Permission[] = actor.kind === 'key' ? actor.scopes : permissionsOf(actor.role);
+  return granted.includes(permission);
+}
+
+/** The actor as the audit log names it: `key:<id>`, or the e-mail address. */
+export function auditName(actor: Actor): string {
+  return actor.kind === 'key' ? `key:${actor.keyId}` : actor.email;
+}
