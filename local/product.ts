@@ -50,7 +50,7 @@ export async function startProduct(options: ProductOptions): Promise<Product> {
   const url = `http://127.0.0.1:${port}`;
   const addresses = {
     api: { PORT: String(port), PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.api) },
-    operator: { METRICS_PORT: String(metricsPorts.operator) },
+    operator: { PUBLIC_BASE_URL: url, METRICS_PORT: String(metricsPorts.operator) },
   };
   const probeUrl = (name: 'api' | 'operator'): string => `http://127.0.0.1:${metricsPorts[name]}`;
   const running = new Map<string, Process>();

@@ -7,11 +7,14 @@ import {
   DatabaseSettings,
   httpUrl,
   KubernetesSettings,
+  mailFromOf,
+  MailSettings,
   NAMESPACE_PATTERN,
   NatsSettings,
   natsUrl,
   port,
   ProcessSettings,
+  PublicAddressSettings,
   S3Settings,
   TargetSettings,
   text,
@@ -116,13 +119,19 @@ export const Environment = Type.Object({
   REPORT_RETENTION_DAYS: integer(7, 36_500, 90, 'the number of days to keep reports'),
   VERDICT_RETENTION_DAYS: integer(7, 36_500, 400, 'the number of days to keep the verdict of a scan, at least as long as its reports'),
   ...TargetSettings,
+  ...PublicAddressSettings,
+  ...MailSettings,
 });
 export type Configuration = Readonly<Static<typeof Environment>> & { targets: TargetRules };
+
+/** The links in mails need the public address. */
+const mailProblems = ({ SMTP_URL, PUBLIC_BASE_URL }: Record<string, string | undefined>): string[] =>
+  SMTP_URL && !PUBLIC_BASE_URL ? ["PUBLIC_BASE_URL is not set; it must be the service's base address if SMTP_URL is set."] : [];
 
 /** @throws ConfigurationError that lists all problems */
 export function readOperatorConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
-  const read = readConfiguration(Environment, environment, [...databaseProblems(environment), ...problems]);
+  const read = readConfiguration(Environment, environment, [...databaseProblems(environment), ...mailProblems(environment), ...problems]);
   return Object.freeze({ ...read, targets });
 }
 
@@ -184,5 +193,12 @@ export function settingsOf(config: Configuration): OperatorSettings {
     },
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),
+    mail: mailOf(config),
   };
+}
+
+function mailOf({ SMTP_URL, MAIL_FROM, PUBLIC_BASE_URL }: Configuration): OperatorSettings['mail'] {
+  if (SMTP_URL === undefined || PUBLIC_BASE_URL === undefined) return null;
+  const publicBaseUrl = PUBLIC_BASE_URL.replace(/\/+$/, '');
+  return { smtpUrl: SMTP_URL, from: mailFromOf(MAIL_FROM, publicBaseUrl), publicBaseUrl };
 }

@@ -34,6 +34,8 @@ export interface OperatorSettings {
   /** Days to keep the reports of an ended scan, and its verdict. */
   retentionDays: number;
   verdictDays: number;
+  /** Null: no mails are sent. `publicBaseUrl` has no slash at its end. */
+  mail: { smtpUrl: string; from: string; publicBaseUrl: string } | null;
   /** The pause between two runs of the sweeper, in milliseconds. Default 60,000. */
   sweepEveryMs?: number;
   /** The pause between two reads of the credits of all organisations with a manifest, in milliseconds. Default 10,000. */

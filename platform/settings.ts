@@ -1,4 +1,5 @@
 /** The settings that several processes read, each defined once. A process spreads the groups that it needs into its own schema. */
+import { isIPv4 } from 'node:net';
 import { Type } from 'typebox';
 import { secret } from './configuration.ts';
 import { mongodbUrlProblems } from './mongodb-url.ts';
@@ -61,6 +62,35 @@ export const S3Settings = {
   S3_ACCESS_KEY_ID: text('the id of an access key'),
   S3_SECRET_ACCESS_KEY: text('the secret of an access key', secret),
 };
+
+export const PublicAddressSettings = {
+  PUBLIC_BASE_URL: Type.Optional(httpUrl("the service's base address that callers use, such as https://curbcut.example.com")),
+};
+
+export const MailSettings = {
+  SMTP_URL: Type.Optional(
+    Type.String({
+      pattern: '^smtps?://[^\\s/]',
+      ...secret,
+      description:
+        'the address of a mail server, such as smtp://user:password@mail.example.com:587 (STARTTLS) or smtps://user:password@mail.example.com:465; if it is not set, no mails are sent and public scans are off',
+    }),
+  ),
+  MAIL_FROM: Type.Optional(
+    Type.String({
+      pattern: '^([^\\s<>@]+@[^\\s<>@]+|[^<>@\\r\\n]*<[^\\s<>@]+@[^\\s<>@]+>)$',
+      description: 'the sender of mails, such as Curbcut <no-reply@example.com>; by default no-reply@ the host of PUBLIC_BASE_URL',
+    }),
+  ),
+};
+
+/** The sender of mails: MAIL_FROM, or an address at the host of the public base address. */
+export function mailFromOf(mailFrom: string | undefined, publicBaseUrl: string): string {
+  const { hostname } = new URL(publicBaseUrl);
+  // Many mail servers refuse an IP address after the @.
+  const isAddress = hostname.startsWith('[') || isIPv4(hostname);
+  return mailFrom ?? `Curbcut <no-reply@${isAddress ? 'localhost' : hostname}>`;
+}
 
 /** Read by `readTargetRules`, which also checks each item. */
 export const TargetSettings = {

@@ -131,6 +131,14 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['users', { organisation: 1 }, {}],
   ['limits', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  // For the next due mail: of many mails, few wait.
+  ['outbox', { state: 1, dueAt: 1 }, {}],
+  // Sparse, because only mails that ended and still have an address have the field.
+  ['outbox', { addressUntil: 1 }, { sparse: true }],
+  ['outbox', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  // Sparse, because addresses that only bounced have no token.
+  ['mail_addresses', { token: 1 }, { unique: true, sparse: true }],
+  ['mail_addresses', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
 ];
 
 /** Creates missing indexes. Idempotent, and safe while other replicas do the same. */

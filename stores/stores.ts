@@ -7,6 +7,8 @@ import { createKeys, type Keys } from './accounts/keys.ts';
 import { createRateLimits } from './rate-limits/rate-limits.ts';
 import type { RateLimits } from './rate-limits/sliding-window.ts';
 import { createOrganisations, type Organisations } from './accounts/organisations.ts';
+import { createOutbox, type Outbox } from './mail/outbox.ts';
+import { createSuppressions, type Suppressions } from './mail/suppressions.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createUsers, type Users } from './accounts/users.ts';
@@ -20,6 +22,8 @@ export interface AllStores {
   users: Users;
   idempotency: Idempotency;
   queueStates: QueueStates;
+  outbox: Outbox;
+  suppressions: Suppressions;
 }
 
 /** Callbacks for metrics. */
@@ -41,5 +45,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     users: createUsers(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
+    outbox: createOutbox(db),
+    suppressions: createSuppressions(db),
   };
 }

@@ -45,5 +45,6 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     ingest: { exportMaxBytes: 1_000_000, pdfMaxBytes: 1_000_000, memoryMib: 256 },
     retentionDays: 90,
     verdictDays: 400,
+    mail: null,
   };
 }

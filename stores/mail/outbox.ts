@@ -1,0 +1,199 @@
+/**
+ * Mails to send, one document per mail. The id of a mail names its cause, so that the same mail is never stored twice. The
+ * operator's leader claims due mails with a lease, and only the holder of the lease records what became of the mail.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Db, Filter, UpdateFilter } from 'mongodb';
+import type { Locale } from '../../core/scan/locales.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+
+/** What the templates need, by kind of mail. Links that grant access are removed from the outbox when the mail has ended. */
+export interface MailData {
+  /** A public scan ended. The sender reads the result itself. */
+  scan_result: { scanId: string };
+  /** Someone was invited to an organisation. */
+  invitation: { organisation: string; invitedBy: string; url: string; expiresAt: string };
+  /** Someone asked for a link to set a new password. */
+  password_reset: { url: string; expiresAt: string };
+}
+export type MailKind = keyof MailData;
+
+/** A mail of any kind, with the data of its kind. */
+export type NewMail = {
+  [K in MailKind]: {
+    /** The mail's cause: `result:<scan id>`, `invitation:<id>` or `password-reset:<id>`. */
+    id: string;
+    kind: K;
+    /** One e-mail address. */
+    to: string;
+    locale: Locale;
+    data: MailData[K];
+  };
+}[MailKind];
+
+/** The id of the mail about the result of a scan. */
+export const resultMailId = (scanId: string): string => `result:${scanId}`;
+
+/**
+ * `waiting`: will be sent when it is due. `sent`: the mail server accepted it. `failed`: given up. `suppressed`: not sent,
+ * because the address bounced or its owner unsubscribed.
+ */
+export const MAIL_STATES = ['waiting', 'sent', 'failed', 'suppressed'] as const;
+export type MailState = (typeof MAIL_STATES)[number];
+
+/** A mail that the caller may send until `leaseUntil`. */
+export interface ClaimedMail {
+  mail: NewMail;
+  /** The id of this claim. Another claim of the same mail has another one. */
+  holder: string;
+  leaseUntil: Date;
+  /** The number of attempts, including this one. */
+  attempts: number;
+  createdAt: Date;
+}
+
+/** An entry as people and tests see it. `to` is null after it was removed. */
+export interface MailEntry {
+  id: string;
+  kind: MailKind;
+  to: string | null;
+  locale: Locale;
+  state: MailState;
+  attempts: number;
+  /** Why the last attempt failed, or why the mail was not sent. */
+  reason: string | null;
+  createdAt: Date;
+  dueAt: Date;
+  finishedAt: Date | null;
+}
+
+export interface Outbox {
+  /** Stores a mail that is due now. A mail whose id is stored already, in any state, changes nothing. */
+  enqueue(mail: NewMail): Promise<void>;
+  /**
+   * Claims the mail that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
+   * @param leaseMs the time after which another claim may take the mail
+   * @param exceptDomains recipients' domains to pass over
+   */
+  claim(request: { leaseMs: number; exceptDomains?: readonly string[] }): Promise<ClaimedMail | null>;
+  /** Records that the mail server accepted the mail. @returns false if another process has claimed it since */
+  sent(claim: ClaimedMail): Promise<boolean>;
+  /** Makes the mail due again at `at`. @returns as `sent` */
+  retry(claim: ClaimedMail, at: Date, reason: string): Promise<boolean>;
+  /** Makes the mail due again now, as if this claim had not been made. @returns as `sent` */
+  release(claim: ClaimedMail): Promise<boolean>;
+  /** Gives the mail up. @returns as `sent` */
+  fail(claim: ClaimedMail, reason: string): Promise<boolean>;
+  /** Records that the mail is not sent. @returns as `sent` */
+  suppress(claim: ClaimedMail, reason: string): Promise<boolean>;
+  find(id: string): Promise<MailEntry | null>;
+  /** Returns the time since which the oldest unclaimed mail is due, or null if none is. */
+  oldestDue(): Promise<Date | null>;
+  /** Removes the address from entries that ended `ADDRESS_KEPT_DAYS` ago. @returns their number */
+  removeAddresses(): Promise<number>;
+}
+
+const DAY_MS = 86_400_000;
+/** How long an entry that ended keeps the recipient's address. */
+export const ADDRESS_KEPT_DAYS = 30;
+/** How long an entry is kept after its creation. Longer than any mail waits. */
+export const ENTRY_KEPT_DAYS = 90;
+
+interface MailDocument {
+  _id: string;
+  kind: MailKind;
+  to?: string;
+  /** The recipient's domain, in lower case. */
+  domain?: string;
+  locale: Locale;
+  /** Removed when the mail has ended, because it may contain links that grant access. */
+  data?: MailData[MailKind];
+  state: MailState;
+  attempts: number;
+  dueAt: Date;
+  /** Absent: not claimed. While it is claimed, `dueAt` is the end of the lease. */
+  holder?: string;
+  reason: string | null;
+  createdAt: Date;
+  finishedAt: Date | null;
+  /** When to remove the address. Absent until the mail has ended, and after the removal. */
+  addressUntil?: Date;
+  /** When the server removes the document. */
+  expiresAt: Date;
+}
+
+/** The domain of an e-mail address in lower case. */
+export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
+
+/** The outbox in MongoDB. */
+export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Outbox {
+  const mails = db.collection<MailDocument>('outbox');
+  const later = (days: number): Date => new Date(now().getTime() + days * DAY_MS);
+
+  async function change({ mail, holder }: ClaimedMail, update: UpdateFilter<MailDocument>): Promise<boolean> {
+    const { matchedCount } = await mails.updateOne({ _id: mail.id, state: 'waiting', holder }, update);
+    return matchedCount === 1;
+  }
+
+  const finish = (claim: ClaimedMail, state: MailState, reason: string | null): Promise<boolean> =>
+    change(claim, {
+      $set: { state, reason, finishedAt: now(), addressUntil: later(ADDRESS_KEPT_DAYS) },
+      $unset: { data: true, holder: true },
+    });
+
+  return {
+    async enqueue({ id, kind, to, locale, data }) {
+      const at = now();
+      const entry = { kind, to, domain: domainOf(to), locale, data, state: 'waiting', attempts: 0, dueAt: at, reason: null } as const;
+      try {
+        await mails.insertOne({ _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
+      } catch (error) {
+        if (!isDuplicate(error)) throw error;
+      }
+    },
+
+    async claim({ leaseMs, exceptDomains = [] }) {
+      const holder = randomUUID();
+      const at = now();
+      const due: Filter<MailDocument> = { state: 'waiting', dueAt: { $lte: at } };
+      if (exceptDomains.length > 0) due.domain = { $nin: [...exceptDomains] };
+      const leaseUntil = new Date(at.getTime() + leaseMs);
+      const claimed = await mails.findOneAndUpdate(
+        due,
+        { $set: { dueAt: leaseUntil, holder }, $inc: { attempts: 1 } },
+        { sort: { dueAt: 1 }, returnDocument: 'after' },
+      );
+      if (claimed === null) return null;
+      const { _id: id, kind, to, locale, data, attempts, createdAt } = claimed;
+      return { mail: { id, kind, to, locale, data } as NewMail, holder, leaseUntil, attempts, createdAt };
+    },
+
+    sent: (claim) => finish(claim, 'sent', null),
+    fail: (claim, reason) => finish(claim, 'failed', reason),
+    suppress: (claim, reason) => finish(claim, 'suppressed', reason),
+    retry: (claim, at, reason) => change(claim, { $set: { dueAt: at, reason }, $unset: { holder: true } }),
+    release: (claim) => change(claim, { $set: { dueAt: now() }, $inc: { attempts: -1 }, $unset: { holder: true } }),
+
+    async find(id) {
+      const entry = await mails.findOne({ _id: id });
+      if (entry === null) return null;
+      const { kind, to = null, locale, state, attempts, reason, createdAt, dueAt, finishedAt } = entry;
+      return { id, kind, to, locale, state, attempts, reason, createdAt, dueAt, finishedAt };
+    },
+
+    async oldestDue() {
+      const [oldest] = await mails
+        .find({ state: 'waiting', holder: { $exists: false }, dueAt: { $lte: now() } })
+        .sort({ dueAt: 1 })
+        .limit(1)
+        .toArray();
+      return oldest?.dueAt ?? null;
+    },
+
+    async removeAddresses() {
+      const ended: Filter<MailDocument> = { addressUntil: { $lte: now() } };
+      const { modifiedCount } = await mails.updateMany(ended, { $unset: { to: true, domain: true, addressUntil: true } });
+      return modifiedCount;
+    },
+  };
+}

@@ -1,0 +1,204 @@
+import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
+import { ADDRESS_KEPT_DAYS, createOutbox, domainOf, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
+import { BOUNCE_KEPT_DAYS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+const START = new Date('2026-11-01T12:00:00Z');
+const DAY = 86_400_000;
+const LEASE = { leaseMs: 60_000 };
+const resultFor = (to: string): NewMail => {
+  const scanId = randomUUID();
+  return { id: resultMailId(scanId), kind: 'scan_result', to, locale: 'de', data: { scanId } };
+};
+
+describe('mail stores', () => {
+  let database: TestDatabase;
+  let now = START;
+  const clock = { now: () => now };
+  const pass = (ms: number) => void (now = new Date(now.getTime() + ms));
+  before(async () => {
+    database = await openDatabase();
+  });
+  beforeEach(async () => {
+    now = START;
+    for (const name of ['outbox', 'mail_addresses']) await database.db.collection(name).deleteMany({});
+  });
+  after(() => database.close());
+
+  describe('outbox', () => {
+    const outbox = () => createOutbox(database.db, clock);
+
+    it('stores a mail once by its id, whatever became of it', async () => {
+      const mail = resultFor('ada@example.com');
+      await Promise.all([outbox().enqueue(mail), createOutbox(database.another(), clock).enqueue({ ...mail, to: 'other@example.com' })]);
+      const claim = await outbox().claim(LEASE);
+      expect(claim?.mail.id).to.equal(mail.id);
+      await outbox().sent(claim!);
+      await outbox().enqueue(mail);
+      expect(await outbox().find(mail.id)).to.include({ state: 'sent', attempts: 1, reason: null });
+      expect(await outbox().claim(LEASE)).to.equal(null);
+    });
+
+    it('gives a due mail to exactly one of many claims, the oldest first', async () => {
+      const mails = [resultFor('a@example.com'), resultFor('b@example.com'), resultFor('c@example.com')];
+      for (const mail of mails) {
+        await outbox().enqueue(mail);
+        pass(1000);
+      }
+      const replicas = [outbox(), createOutbox(database.another(), clock)];
+      expect((await outbox().claim(LEASE))?.mail).to.deep.equal(mails[0]);
+      const claims = await Promise.all(Array.from({ length: 8 }, (_, index) => replicas[index % 2]!.claim(LEASE)));
+      expect(claims.filter((claim) => claim !== null).map(({ mail }) => mail.id)).to.have.members([mails[1]!.id, mails[2]!.id]);
+    });
+
+    it('passes over the domains that the caller names', async () => {
+      await outbox().enqueue(resultFor('a@SLOW.example'));
+      await outbox().enqueue(resultFor('b@fast.example'));
+      expect((await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] }))?.mail.to).to.equal('b@fast.example');
+      expect(await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] })).to.equal(null);
+      expect(domainOf('"odd@local"@Example.COM')).to.equal('example.com');
+    });
+
+    it('gives a mail to another claim when the lease has ended, and then ignores the first one', async () => {
+      const mail = resultFor('ada@example.com');
+      await outbox().enqueue(mail);
+      const first = (await outbox().claim(LEASE))!;
+      expect(first.leaseUntil).to.deep.equal(new Date(START.getTime() + 60_000));
+      pass(59_999);
+      expect(await outbox().claim(LEASE)).to.equal(null);
+      pass(1);
+      const second = (await outbox().claim(LEASE))!;
+      expect(second.attempts).to.equal(2);
+      for (const late of [outbox().sent(first), outbox().retry(first, now, 'late'), outbox().release(first), outbox().fail(first, 'late')])
+        expect(await late).to.equal(false);
+      expect(await outbox().suppress(first, 'bounced')).to.equal(false);
+      expect(await outbox().sent(second)).to.equal(true);
+      expect(await outbox().sent(second), 'twice').to.equal(false);
+    });
+
+    it('makes a mail due again later with the reason, or now as if it had not been claimed', async () => {
+      const mail = resultFor('ada@example.com');
+      await outbox().enqueue(mail);
+      const first = (await outbox().claim(LEASE))!;
+      expect(await outbox().retry(first, new Date(START.getTime() + 120_000), '451 try later')).to.equal(true);
+      pass(119_999);
+      expect(await outbox().claim(LEASE)).to.equal(null);
+      expect(await outbox().find(mail.id)).to.include({ state: 'waiting', attempts: 1, reason: '451 try later' });
+      pass(1);
+      const second = (await outbox().claim(LEASE))!;
+      expect(second).to.deep.include({ attempts: 2, mail });
+      expect(await outbox().release(second)).to.equal(true);
+      expect((await outbox().claim(LEASE))?.attempts).to.equal(2);
+    });
+
+    it('records why a mail was not sent, and removes its links at once and its address after some weeks', async () => {
+      const url = 'https://curbcut.example.com/dashboard/invitation/secret-token';
+      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url, expiresAt: '2026-11-08T12:00:00Z' };
+      const invitation: NewMail = { id: 'invitation:1', kind: 'invitation', to: 'grace@example.com', locale: 'en', data };
+      await outbox().enqueue(invitation);
+      expect(await outbox().fail((await outbox().claim(LEASE))!, '550 no such user')).to.equal(true);
+      const bounced = resultFor('grace@example.com');
+      await outbox().enqueue(bounced);
+      expect(await outbox().suppress((await outbox().claim(LEASE))!, 'bounced')).to.equal(true);
+      const waiting = resultFor('grace@example.com');
+      await outbox().enqueue(waiting);
+
+      expect(await outbox().find('invitation:1')).to.deep.include({ state: 'failed', reason: '550 no such user', finishedAt: START });
+      expect(await outbox().find(bounced.id)).to.deep.include({ state: 'suppressed', reason: 'bounced' });
+      expect(JSON.stringify(await database.db.collection('outbox').find().toArray())).not.to.include('secret-token');
+
+      pass(ADDRESS_KEPT_DAYS * DAY - 1);
+      expect(await outbox().removeAddresses()).to.equal(0);
+      pass(1);
+      expect(await outbox().removeAddresses()).to.equal(2);
+      expect(await outbox().removeAddresses()).to.equal(0);
+      expect((await outbox().find(bounced.id))?.to).to.equal(null);
+      expect((await outbox().find(waiting.id))?.to).to.equal('grace@example.com');
+      const stored = await database.db.collection('outbox').find({ state: { $ne: 'waiting' } }).toArray(); // prettier-ignore
+      expect(JSON.stringify(stored)).not.to.include('grace').and.not.to.include('example.com');
+      for (const { expiresAt } of stored) expect(expiresAt).to.deep.equal(new Date(START.getTime() + ENTRY_KEPT_DAYS * DAY));
+    });
+
+    it('reports since when the oldest unclaimed mail is due', async () => {
+      expect(await outbox().oldestDue()).to.equal(null);
+      await outbox().enqueue(resultFor('a@example.com'));
+      pass(5000);
+      await outbox().enqueue(resultFor('b@example.com'));
+      expect(await outbox().oldestDue()).to.deep.equal(START);
+      const first = (await outbox().claim(LEASE))!;
+      expect(await outbox().oldestDue()).to.deep.equal(now);
+      await outbox().sent((await outbox().claim(LEASE))!);
+      expect(await outbox().oldestDue()).to.equal(null);
+      await outbox().retry(first, new Date(now.getTime() + 1000), 'later');
+      expect(await outbox().oldestDue()).to.equal(null);
+    });
+  });
+
+  describe('suppressions', () => {
+    const suppressions = () => createSuppressions(database.db, clock);
+    const documents = () => database.db.collection('mail_addresses').find().toArray();
+
+    it('gives an address one token, whatever its case, and stores only a hash of the address', async () => {
+      const tokens = await Promise.all([
+        suppressions().tokenFor('Ada@Example.com', 'de'),
+        createSuppressions(database.another(), clock).tokenFor(' ada@example.COM', 'de'),
+      ]);
+      expect(tokens[0]).to.match(/^[\w-]{43}$/).and.to.equal(tokens[1]); // prettier-ignore
+      expect(await suppressions().tokenFor('grace@example.com', 'en')).not.to.equal(tokens[0]);
+      expect(JSON.stringify(await documents()).toLowerCase())
+        .not.to.include('ada')
+        .and.not.to.include('example');
+    });
+
+    it('suppresses mails to an address that unsubscribed, until it subscribes again', async () => {
+      const token = await suppressions().tokenFor('ada@example.com', 'de');
+      await suppressions().tokenFor('ada@example.com', 'fr');
+      expect(await suppressions().recipient(token)).to.deep.equal({ locale: 'fr', unsubscribed: false });
+      for (let time = 0; time < 2; time += 1) {
+        expect(await suppressions().unsubscribe(token)).to.deep.equal({ locale: 'fr', unsubscribed: true });
+        expect(await suppressions().find('ADA@example.com')).to.equal('unsubscribed');
+      }
+      expect(await suppressions().find('grace@example.com')).to.equal(null);
+      for (let time = 0; time < 2; time += 1) {
+        expect(await suppressions().resubscribe(token)).to.deep.equal({ locale: 'fr', unsubscribed: false });
+        expect(await suppressions().find('ada@example.com')).to.equal(null);
+      }
+    });
+
+    it('knows no recipient of another token', async () => {
+      await suppressions().bounced('ada@example.com');
+      for (const call of ['recipient', 'unsubscribe', 'resubscribe'] as const) expect(await suppressions()[call]('unknown')).to.equal(null);
+      expect(await suppressions().find('ada@example.com')).to.equal('bounced');
+    });
+
+    it('forgets a bounce after some months, but not that the address unsubscribed', async () => {
+      await suppressions().bounced('ada@example.com');
+      const token = await suppressions().tokenFor('ada@example.com', 'en');
+      await suppressions().unsubscribe(token);
+      expect(await suppressions().find('ada@example.com')).to.equal('bounced');
+      pass(BOUNCE_KEPT_DAYS * DAY);
+      expect(await suppressions().find('ada@example.com')).to.equal('unsubscribed');
+    });
+
+    it('removes addresses some time after their last mail or bounce, except those that unsubscribed', async () => {
+      const expiry = async (): Promise<unknown> => (await documents())[0]!['expiresAt'];
+      await suppressions().bounced('ada@example.com');
+      expect(await expiry()).to.deep.equal(new Date(START.getTime() + BOUNCE_KEPT_DAYS * DAY));
+      const token = await suppressions().tokenFor('ada@example.com', 'en');
+      expect(await expiry()).to.deep.equal(new Date(START.getTime() + LINK_KEPT_DAYS * DAY));
+      pass(DAY);
+      await suppressions().bounced('ada@example.com');
+      expect(await expiry(), 'not earlier').to.deep.equal(new Date(START.getTime() + LINK_KEPT_DAYS * DAY));
+      await suppressions().tokenFor('ada@example.com', 'en');
+      expect(await expiry()).to.deep.equal(new Date(now.getTime() + LINK_KEPT_DAYS * DAY));
+      await suppressions().unsubscribe(token);
+      expect(await expiry()).to.equal(undefined);
+      await suppressions().bounced('ada@example.com');
+      await suppressions().tokenFor('ada@example.com', 'en');
+      expect(await expiry()).to.equal(undefined);
+      await suppressions().resubscribe(token);
+      expect(await expiry()).to.deep.equal(new Date(now.getTime() + LINK_KEPT_DAYS * DAY));
+    });
+  });
+});
