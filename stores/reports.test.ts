@@ -48,8 +48,12 @@ describe('report objects', () => {
     }
   });
 
-  it('names the two objects of a scan', () => {
-    expect(reportKeys('one')).to.deep.equal({ export: 'scans/one/report.json', pdf: 'scans/one/report.pdf' });
+  it('names the objects of a scan', () => {
+    expect(reportKeys('one')).to.deep.equal({
+      export: 'scans/one/report.json',
+      pdf: 'scans/one/report.pdf',
+      view: 'scans/one/view.json',
+    });
   });
 
   it('names the objects of each attempt and shard', () => {

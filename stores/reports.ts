@@ -15,21 +15,26 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
+import { VIEW_MAX_BYTES, type ReportView } from '../core/report/view.ts';
+import { parseView } from './report-view.ts';
 
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
+/** What pages and mails show. Only the operator writes it. */
+export const VIEW_NAME = 'view.json';
 /** The pod's statement about the other two objects, which it uploads last. */
 export const RESULT_NAME = 'result.json';
 
-/** The keys of a scan's two objects. */
+/** The keys of a scan's two reports. */
 export interface ReportKeys {
   export: string;
   pdf: string;
 }
 
-/** The final keys of a scan's reports. Only the operator writes them, after verification. */
-export function reportKeys(scanId: string): ReportKeys {
-  return keysIn(`scans/${scanId}/`);
+/** The final keys of a scan's reports and of their view. Only the operator writes them, after verification. */
+export function reportKeys(scanId: string): ReportKeys & { view: string } {
+  const folder = `scans/${scanId}/`;
+  return { ...keysIn(folder), view: folder + VIEW_NAME };
 }
 
 /** The keys to which the pod of one attempt and shard uploads its reports, and the statement that they are complete. */
@@ -68,6 +73,13 @@ export interface Reports {
   read(key: string, maxBytes: number, signal?: AbortSignal): Promise<ReadResult>;
   /** Copies an object within the bucket, if its ETag is still `etag`. The copy has the given content type and no other headers. */
   copy(from: string, to: string, options: { etag: string; contentType: string; signal?: AbortSignal }): Promise<CopyResult>;
+  /**
+   * Returns the view of a scan's report. It never changes. Null if there is none, as for scans of earlier versions, or if it is
+   * of an unknown version.
+   */
+  readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
+  /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
+  writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Deletes objects. Idempotent. */
   remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
@@ -192,6 +204,21 @@ export function createReports(configuration: ReportsConfiguration): Reports {
         if (statusOf(error) === 412) return { ok: false, reason: 'changed' };
         throw error;
       }
+    },
+
+    async readView(scanId, signal) {
+      const read = await this.read(reportKeys(scanId).view, VIEW_MAX_BYTES, signal);
+      return read.ok ? parseView(read.bytes) : null;
+    },
+
+    async writeView(scanId, bytes, signal) {
+      const command = new PutObjectCommand({
+        Bucket: bucket,
+        Key: reportKeys(scanId).view,
+        Body: bytes,
+        ContentType: 'application/json',
+      });
+      await store.send(command, { abortSignal: signal });
     },
 
     remove,

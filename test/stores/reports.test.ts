@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { viewOf } from '../../core/report/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
+import { smallReport } from '../report/samples.ts';
 import { createReports, incomingKeys, incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
@@ -88,6 +90,45 @@ describe('report objects', () => {
     it('refuses a missing object', async () => {
       const missing = incomingKeys('never', { attempt: 0, shard: 0 }).export;
       expect(await reports.copy(missing, key, { etag: '"x"', ...json })).to.deep.equal({ ok: false, reason: 'missing' });
+    });
+  });
+
+  describe('view', () => {
+    const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value));
+    const view = viewOf(smallReport());
+    let scan: string;
+    beforeEach(() => {
+      scan = `scan-${count}`;
+    });
+
+    it('is stored as JSON beside the reports and read again', async () => {
+      await reports.writeView(scan, bytesOf({ ...view, url: 'https://earlier.example/' }));
+      await reports.writeView(scan, bytesOf(view));
+      expect(await reports.readView(scan)).to.deep.equal(view);
+      const response = await fetch(await reports.downloadLink(reportKeys(scan).view, 'view.json', 60));
+      expect(response.headers.get('content-type')).to.equal('application/json');
+    });
+
+    it('is null if there is none', async () => expect(await reports.readView(scan)).to.equal(null));
+
+    const table: [string, Uint8Array][] = [
+      ['text that is not JSON', Buffer.from('{')],
+      ['invalid UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+      ['another version', bytesOf({ ...view, view_version: 2 })],
+      ['a missing field', bytesOf({ ...view, groups: undefined })],
+      ['a value of another type', bytesOf({ ...view, pages: [{ url: 1 }] })],
+      ['more than the maximum size', bytesOf({ ...view, url: 'x'.repeat(1024 * 1024) })],
+    ];
+    for (const [what, bytes] of table)
+      it(`is null if the object holds ${what}`, async () => {
+        await reports.writeView(scan, bytes);
+        expect(await reports.readView(scan)).to.equal(null);
+      });
+
+    it('may have fields that this version does not know', async () => {
+      const [page, ...others] = view.pages;
+      await reports.writeView(scan, bytesOf({ ...view, later: 1, pages: [{ ...page, later: 1 }, ...others] }));
+      expect((await reports.readView(scan))?.score).to.equal(view.score);
     });
   });
 
