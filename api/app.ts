@@ -13,6 +13,7 @@ import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
 import { detectStoreOutages } from './dependency-outages.ts';
+import { createEventStreams, credentialCheck, type EventStreams } from './event-streams.ts';
 import auth from './plugins/auth.ts';
 import denials from './plugins/denials.ts';
 import errors, { refuse, refuseClient } from './plugins/errors.ts';
@@ -86,7 +87,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
 
 /** Every route that requires an API key. */
 async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, options: AppOptions): Promise<void> {
-  const { bus, clock, logger, metrics } = deps;
+  const { clock, logger, metrics } = deps;
   const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
   const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
   scope.addHook('onRequest', async (_request, reply) => {
@@ -101,19 +102,26 @@ async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, option
   await scope.register(scanRoutes, { submissions, scans: stores.scans, positions, metrics, logger, maxPagesLimit: options.maxPagesLimit });
   await scope.register(scanListRoutes, { scans: stores.scans });
   await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
-  await scope.register(scanEventRoutes, {
-    scans: stores.scans,
-    keys: stores.keys,
-    bus,
-    metrics,
-    logger,
-    timings: { ...STREAM_TIMINGS, ...options.streams },
-    maxStreams: options.maxEventStreams,
-  });
+  await scope.register(scanEventRoutes, { streams: eventStreamsOver(scope, stores, deps, options) });
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes, { credits: stores.credits });
   await scope.register(keyRoutes, { keys: stores.keys, organisations: stores.organisations, clock, logger });
+}
+
+/** Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID. */
+function eventStreamsOver(scope: FastifyInstance, { scans, keys }: ApiStores, deps: AppDeps, options: AppOptions): EventStreams {
+  const streams = createEventStreams({
+    scans,
+    usable: credentialCheck({ keys: keys.usable }),
+    bus: deps.bus,
+    metrics: deps.metrics,
+    logger: deps.logger,
+    timings: { ...STREAM_TIMINGS, ...options.streams },
+    maxStreams: options.maxEventStreams,
+  });
+  scope.addHook('preClose', async () => streams.end());
+  return streams;
 }
 
 function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACER }: AppDeps, options: AppOptions) {

@@ -24,11 +24,9 @@ describe('createOpenStreams', () => {
   });
   const create = (more: Partial<OpenStreamsDeps> = {}) =>
     createOpenStreams({
-      keys: {
-        usable: (ids) => {
-          checks.push([...ids]);
-          return usable instanceof Error ? Promise.reject(usable) : Promise.resolve(usable);
-        },
+      usable: (credentials) => {
+        checks.push([...credentials]);
+        return usable instanceof Error ? Promise.reject(usable) : Promise.resolve(usable);
       },
       max: 1000,
       checkMs: 5,
@@ -42,12 +40,12 @@ describe('createOpenStreams', () => {
     await pause(1);
   }
 
-  it('limits the streams of a key, of an organisation and of the replica', () => {
+  it('limits the streams of a credential, of an organisation and of the replica', () => {
     const streams = create({ max: 100 });
-    const openMany = (count: number, keyId: string, organisation: string) =>
-      Array.from({ length: count }, () => mustOpen(streams.open({ keyId, organisation }, nothing)));
-    const refusal = (keyId: string, organisation: string) => {
-      const place = streams.open({ keyId, organisation }, nothing);
+    const openMany = (count: number, credential: string, organisation: string) =>
+      Array.from({ length: count }, () => mustOpen(streams.open({ credential, organisation }, nothing)));
+    const refusal = (credential: string, organisation: string) => {
+      const place = streams.open({ credential, organisation }, nothing);
       return place.ok ? null : place.reason;
     };
     const places = openMany(STREAMS_PER_KEY, 'a', 'acme');
@@ -65,9 +63,9 @@ describe('createOpenStreams', () => {
     expect(open).to.equal(0);
   });
 
-  it('checks the keys of all streams with one call, and ends the streams of those that may not be used', async () => {
+  it('checks the credentials of all streams with one call, and ends the streams of those that may not be used', async () => {
     const streams = create();
-    const places = ['a', 'a', 'b', 'b', 'c'].map((key) => mustOpen(streams.open({ keyId: key, organisation: 'acme' }, nothing)));
+    const places = ['a', 'a', 'b', 'b', 'c'].map((credential) => mustOpen(streams.open({ credential, organisation: 'acme' }, nothing)));
     await nextCheck();
     expect(checks[0]).to.deep.equal(['a', 'b', 'c']);
     expect(places.map(({ signal }) => signal.aborted)).to.deep.equal([false, false, false, false, false]);
@@ -77,9 +75,9 @@ describe('createOpenStreams', () => {
     for (const place of places) place.close();
   });
 
-  it('keeps streams while keys cannot be checked, and checks again', async () => {
+  it('keeps streams while credentials cannot be checked, and checks again', async () => {
     const streams = create();
-    const place = mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, nothing));
+    const place = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing));
     usable = new Error('no primary');
     await nextCheck();
     await nextCheck();
@@ -92,16 +90,16 @@ describe('createOpenStreams', () => {
 
   it('checks nothing without streams', async () => {
     const streams = create();
-    mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, nothing)).close();
+    mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing)).close();
     await pause(30);
     expect(checks).to.deep.equal([]);
   });
 
   it('ends a stream that is opened while the replica closes', () => {
     const streams = create();
-    const before = mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, nothing));
+    const before = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing));
     streams.end();
-    const during = mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, nothing));
+    const during = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, nothing));
     expect([before.signal.aborted, during.signal.aborted]).to.deep.equal([true, true]);
     before.close();
     during.close();
@@ -110,8 +108,8 @@ describe('createOpenStreams', () => {
   it('disconnects a client that does not read the end of its stream', async () => {
     const streams = create();
     const disconnected: string[] = [];
-    const stuck = mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, () => disconnected.push('stuck')));
-    const quick = mustOpen(streams.open({ keyId: 'a', organisation: 'acme' }, () => disconnected.push('quick')));
+    const stuck = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, () => disconnected.push('stuck')));
+    const quick = mustOpen(streams.open({ credential: 'a', organisation: 'acme' }, () => disconnected.push('quick')));
     streams.end();
     quick.close();
     while (disconnected.length === 0) await pause(10);

@@ -1,20 +1,12 @@
 /** The route that streams a scan as server-sent events. */
-import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../../core/scan/phases.ts';
-import type { MessageBus } from '../../stores/nats.ts';
-import type { Keys } from '../../stores/accounts/keys.ts';
-import type { Scans } from '../../stores/scans/scans.ts';
-import type { Logger } from '../../platform/logger.ts';
 import { callerOf, keyIdOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ApiError, STREAMS_PER_KEY } from '../errors.ts';
-import { lastEventIdOf, openStream, type StreamTimings } from '../scan-stream.ts';
-import type { Metrics } from '../metrics.ts';
-import { createOpenStreams, type StreamLimit } from '../open-streams.ts';
-import { createFollowers } from '../scan-followers.ts';
+import { STREAMS_PER_KEY } from '../errors.ts';
+import { keyCredential, type EventStreams } from '../event-streams.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../examples.ts';
 import { growing, KEYED, LIMITED, reference, refusals, textAnswer } from '../responses.ts';
@@ -73,34 +65,11 @@ const FOLLOW_SCAN = {
   },
 };
 
-const TOO_MANY: Readonly<Record<Exclude<StreamLimit, 'replica'>, string>> = {
-  key: `This key has ${STREAMS_PER_KEY} open event streams, which is the limit; close one, or poll the scan.`,
-  organisation: 'The organisation has as many open event streams as it may have on this replica; close one, or poll the scan.',
-};
-
-function tooManyStreams(limit: StreamLimit): ApiError {
-  if (limit === 'replica') return new ApiError('streams_full', { fields: { limit } });
-  return new ApiError('too_many_streams', { fields: { message: TOO_MANY[limit], limit } });
-}
-
 export interface ScanEventRouteDeps {
-  scans: Pick<Scans, 'find'>;
-  keys: Pick<Keys, 'usable'>;
-  bus: Pick<MessageBus, 'connected' | 'followStatus'>;
-  metrics: Metrics;
-  logger: Logger;
-  timings: StreamTimings;
-  /** The maximum number of open streams. */
-  maxStreams: number;
+  streams: EventStreams;
 }
 
-export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, deps) => {
-  const { scans, keys, bus, metrics, logger, timings } = deps;
-  const followers = createFollowers({ read: scans.find, bus, timings });
-  const streams = createOpenStreams({ keys, max: deps.maxStreams, checkMs: timings.checkMs, logger, onChange: metrics.stream });
-  // Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID.
-  scope.addHook('preClose', async () => streams.end());
-
+export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = async (scope, { streams }) => {
   scope.get(
     '/v1/ci/scans/:scan_id/events',
     {
@@ -113,30 +82,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
       const caller = callerOf(request);
       const organisation = caller.organisation.id;
       annotate(request, { scan: scanId });
-      const place = streams.open({ keyId: keyIdOf(caller), organisation }, () => reply.raw.destroy());
-      if (!place.ok) throw tooManyStreams(place.reason);
-      // At the end of the response, also of an error, and as soon as the client disconnects.
-      reply.raw.once('close', place.close);
-      if (reply.raw.destroyed) place.close();
-      const stream = await openStream({
-        followers,
-        organisation,
-        scanId,
-        lastEventId: lastEventIdOf(request.headers['last-event-id']),
-        keepaliveMs: timings.keepaliveMs,
-        signal: place.signal,
-      });
-      if (stream.row === null) {
-        stream.close();
-        throw new ApiError('scan_not_found');
-      }
-      // One byte: text that waits in a buffer would be outdated when a slow client reads it.
-      const text = Readable.from(stream.text(), { objectMode: false, highWaterMark: 1 });
-      // A text that is never read does not end by itself.
-      text.once('close', stream.close);
-      // nginx buffers responses without this header.
-      reply.header('X-Accel-Buffering', 'no').header('Cache-Control', 'no-store, no-transform');
-      return (reply as FastifyReply).type('text/event-stream; charset=utf-8').send(text);
+      return streams.send(reply as FastifyReply, { credential: keyCredential(keyIdOf(caller)), organisation }, scanId);
     },
   );
 };

@@ -1,0 +1,37 @@
+/** Download links of a scan's reports, for the API and for the dashboard. */
+import { isTerminal } from '../core/scan/phases.ts';
+import type { Reports } from '../stores/reports.ts';
+import type { ScanRow } from '../stores/scans/scans.ts';
+import { ApiError, type ErrorCode } from './errors.ts';
+
+/** How long a link is valid, in seconds (decisions, "Limits"). */
+export const LINK_SECONDS = 3600;
+
+export type ReportKind = keyof NonNullable<ScanRow['reports']>;
+
+/** The error if the scan is done but the object does not exist. */
+export const MISSING: Readonly<Record<ReportKind, ErrorCode>> = { pdf: 'report_not_found', export: 'json_export_unavailable' };
+
+const EXTENSIONS: Readonly<Record<ReportKind, string>> = { pdf: 'pdf', export: 'json' };
+
+export type ReportObjects = Pick<Reports, 'downloadLink' | 'size'>;
+
+/**
+ * Returns a link to a report of a scan, which is valid for `LINK_SECONDS`.
+ * @param row null if the caller has no such scan
+ * @throws ApiError if there is no such report
+ */
+export async function reportLink(row: ScanRow | null, kind: ReportKind, reports: ReportObjects): Promise<string> {
+  if (row === null) throw new ApiError('report_not_found');
+  if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
+  if (row.reports === null) throw new ApiError('report_not_found');
+  const { key } = row.reports[kind];
+  if ((await reports.size(key)) === null) throw new ApiError(MISSING[kind]);
+  return reports.downloadLink(key, fileNameOf(row, EXTENSIONS[kind]), LINK_SECONDS);
+}
+
+/** A file name from the site's host and the scan ID, in characters that every file system accepts. */
+export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {
+  const host = new URL(row.options.url).hostname.replace(/[^a-z0-9.-]/gi, '').slice(0, 100);
+  return `accessibility-${host}-${row.id.slice(0, 8)}.${extension}`;
+}
