@@ -30,7 +30,7 @@ import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates'>;
+  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules'>;
   reports: Reports;
   bus: MessageBus;
   resolver: Resolver;
@@ -133,7 +133,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   );
   manager.add(createStateController(queueDeps));
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });
-  addScheduleController({ ...deps, manager, scanClient, organisations: stores.organisations, comparer, recorder });
+  addScheduleController({ ...deps, manager, scanClient, comparer, recorder });
   const sweep = createSweeper({
     ...stores,
     connection,

@@ -40,4 +40,6 @@ export interface OperatorSettings {
   sweepEveryMs?: number;
   /** The pause between two reads of the credits of all organisations with a manifest, in milliseconds. Default 10,000. */
   organisationsEveryMs?: number;
+  /** The pause between two comparisons of the stored schedules with the cluster's, in milliseconds. Default 60,000. */
+  schedulesEveryMs?: number;
 }

@@ -10,11 +10,13 @@ import { createOrganisations, type Organisations } from './accounts/organisation
 import { createOutbox, type Outbox } from './mail/outbox.ts';
 import { createSuppressions, type Suppressions } from './mail/suppressions.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
 export interface AllStores {
   scans: Scans;
+  schedules: Schedules;
   credits: Credits;
   rateLimits: RateLimits;
   keys: Keys;
@@ -38,6 +40,7 @@ export interface StoreObservers {
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
   return {
     scans: createScans(db),
+    schedules: createSchedules(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
     rateLimits: createRateLimits(db, { onFallback: options.onLimitFallback }),
     keys: createKeys(db),

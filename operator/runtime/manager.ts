@@ -27,8 +27,11 @@ export interface WatchedKind<T extends KubernetesObject> extends Omit<
   namespaces: readonly string[];
   /** Controllers do not wait for this cache, because they can do without it. Default false. */
   optional?: boolean;
-  /** For an optional kind: called after each list, with null if it succeeded, else with the error and the number of failures in a row. */
-  onListed?: (error: unknown, failures: number) => void;
+  /**
+   * For an optional kind: called after each list, with null if it succeeded, else with the error and the number of failures in
+   * a row; and with the namespace, which is empty for all namespaces.
+   */
+  onListed?: (error: unknown, failures: number, namespace: string) => void;
 }
 
 /** Enqueues keys when their objects must be reconciled. @returns a function that stops it */
@@ -109,7 +112,7 @@ export function createManager(deps: ManagerDeps): Manager {
     const { plural } = kind.resource;
     if (!optional) for (const namespace of namespaces.length === 0 ? [''] : new Set(namespaces)) lanes.add(namespace, plural);
     const onListed = (namespace: string, error: unknown, failures: number) =>
-      optional ? observe?.(error, failures) : lanes.report(namespace, plural, error, failures);
+      optional ? observe?.(error, failures, namespace) : lanes.report(namespace, plural, error, failures);
     const cache = watchNamespaces<T>({ ...deps, ...kind, onListed }, namespaces);
     caches.push(cache as unknown as Watched<KubernetesObject>);
     return cache;

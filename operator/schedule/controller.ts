@@ -3,7 +3,7 @@ import { DEFAULT_CLASS, type AccessibilityScan } from '../../core/protocol/custo
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
-import type { Organisations } from '../../stores/accounts/organisations.ts';
+import type { AllStores } from '../../stores/stores.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { CacheEvent } from '../runtime/cache.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -19,6 +19,7 @@ import type { OperatorSettings } from '../settings.ts';
 import { createScheduleActions } from './actions.ts';
 import { createComparisonController } from './comparisons.ts';
 import { createGather } from './gather.ts';
+import { createScheduleMirror } from './mirror/controller.ts';
 import { createNamespaceOwners, type NamespaceOwners } from './owners.ts';
 import { planSchedule, type ScheduleAction, type ScheduleFacts } from './policy/plan.ts';
 import { createScheduleStates, type ScheduleStates } from './state.ts';
@@ -27,10 +28,10 @@ export interface ScheduleControllerDeps {
   manager: Pick<Manager, 'watchResource' | 'add' | 'addTask'>;
   connection: KubernetesConnection;
   scanClient: ScanClient;
-  organisations: Pick<Organisations, 'findByNamespace' | 'list'>;
+  stores: Pick<AllStores, 'organisations' | 'schedules'>;
   comparer: ReportComparer;
   recorder: Recorder;
-  settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers'>;
+  settings: Pick<OperatorSettings, 'namespace' | 'watchNamespaces' | 'operatorClass' | 'scanWorkers' | 'schedulesEveryMs'>;
   metrics: Pick<OperatorMetrics, 'schedules'>;
   logger: Logger;
   clock: Clock;
@@ -48,7 +49,8 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
   const { manager, scanClient, settings, clock } = deps;
   const now = () => new Date(clock.now());
   const states = createScheduleStates();
-  const owners = createNamespaceOwners(deps.organisations, () => clock.monotonic());
+  const owners = createNamespaceOwners(deps.stores.organisations, () => clock.monotonic());
+  const listed = new Set<string>();
   const schedules = manager.watchResource<ScanSchedule>({
     resource: SCHEDULES,
     namespaces: settings.watchNamespaces,
@@ -56,6 +58,7 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
     accepts: ({ spec }) => (spec.scanTemplate.spec.class ?? DEFAULT_CLASS) === settings.operatorClass,
     // Scans run where schedules cannot be read, as after an upgrade without the custom resource definition.
     optional: true,
+    onListed: (error, _failures, namespace) => void (error === null && listed.add(namespace)),
   });
   schedules.onChange(({ type, object }) => type === 'deleted' && states.forget(object.metadata.uid!));
   scanClient.onChange(({ type, object }) => type === 'deleted' && forgetChild(states, object));
@@ -88,7 +91,29 @@ export function addScheduleController(deps: ScheduleControllerDeps): void {
     },
   };
   wakeSchedule.enqueue = manager.add(definition);
-  manager.addTask(ownersTask(owners, schedules, (schedule) => wakeSchedule.enqueue(keyOf(schedule))));
+  const wakeMirror = addMirror(deps, { schedules, owners, listed, now });
+  manager.addTask(
+    ownersTask(owners, schedules, (schedule) => {
+      wakeSchedule.enqueue(keyOf(schedule));
+      wakeMirror(keyOf(schedule));
+    }),
+  );
+}
+
+/** Adds the controller and the task that mirror schedules. @returns a function that enqueues a schedule of the mirror */
+function addMirror(
+  { manager, scanClient, stores, settings }: ScheduleControllerDeps,
+  { listed, ...shared }: { schedules: ResourceClient<ScanSchedule>; owners: NamespaceOwners; listed: ReadonlySet<string>; now: () => Date },
+): (key: string) => void {
+  const { watchNamespaces, operatorClass, namespace: apiNamespace, schedulesEveryMs: everyMs } = settings;
+  // In a namespace that is not watched any more, the operator starts no scans.
+  const isListed = (namespace: string) =>
+    watchNamespaces.length === 0 ? listed.has('') : listed.has(namespace) || !watchNamespaces.includes(namespace);
+  const deps = { ...shared, isListed, scanClient, store: stores.schedules, operatorClass, apiNamespace, everyMs };
+  const mirror = createScheduleMirror(deps, (key) => enqueue(key));
+  const enqueue = manager.add(mirror.definition);
+  manager.addTask(mirror.compare);
+  return enqueue;
 }
 
 function forgetChild(states: ScheduleStates, { metadata }: AccessibilityScan): void {

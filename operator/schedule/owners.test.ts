@@ -66,4 +66,17 @@ describe('namespace owners', () => {
     expect(await owners.refresh(['team', 'strangers'])).to.deep.equal([]);
     expect(await owners.of('team')).to.deep.equal(owned(true));
   });
+
+  it('report a change also if only one caller has asked since', async () => {
+    let now = 0;
+    const organisations = organisationsOf([acme()]);
+    const owners = createNamespaceOwners(organisations, () => now);
+    await owners.of('team');
+    await owners.refresh(['team']);
+    organisations.state.all = [acme(true)];
+    now += 3_000;
+    expect(await owners.of('team')).to.deep.equal(owned(true));
+    expect(await owners.refresh(['team'])).to.deep.equal(['team']);
+    expect(await owners.refresh(['team'])).to.deep.equal([]);
+  });
 });

@@ -6,7 +6,7 @@ import type { NamespaceOwner } from './policy/facts.ts';
 export interface NamespaceOwners {
   /** Never throws: if MongoDB is down, it returns the last answer, because a scan checks its organisation again. */
   of(namespace: string): Promise<NamespaceOwner>;
-  /** Reads all organisations. @returns those of `namespaces` whose owner differs from the last answer of `of` */
+  /** Reads all organisations. @returns those of `namespaces` whose owner differs from the last answer of `of` or of the last refresh */
   refresh(namespaces: Iterable<string>): Promise<string[]>;
 }
 
@@ -21,6 +21,8 @@ const isSame = (a: NamespaceOwner, b: NamespaceOwner): boolean => JSON.stringify
 /** @param now milliseconds of a monotonic clock */
 export function createNamespaceOwners(organisations: Pick<Organisations, 'findByNamespace' | 'list'>, now: () => number): NamespaceOwners {
   const known = new Map<string, { owner: Promise<NamespaceOwner>; at: number }>();
+  /** The owners at the last refresh. `of` may have told only some callers of a change since. */
+  let refreshed = new Map<string, NamespaceOwner>();
 
   async function ask(namespace: string, last: Promise<NamespaceOwner> | undefined): Promise<NamespaceOwner> {
     try {
@@ -44,13 +46,17 @@ export function createNamespaceOwners(organisations: Pick<Organisations, 'findBy
       for (const organisation of await organisations.list())
         for (const namespace of organisation.namespaces) owners.set(namespace, ownerOf(organisation));
       const changed: string[] = [];
+      const current = new Map<string, NamespaceOwner>();
       for (const namespace of new Set(namespaces)) {
         const owner = owners.get(namespace) ?? ownerOf(null);
+        current.set(namespace, owner);
         const last = known.get(namespace);
-        if (last !== undefined && isSame(await last.owner, owner)) continue;
+        const before = refreshed.get(namespace);
+        if (last !== undefined && isSame(await last.owner, owner) && (before === undefined || isSame(before, owner))) continue;
         known.set(namespace, { owner: Promise.resolve(owner), at: now() });
         changed.push(namespace);
       }
+      refreshed = current;
       return changed;
     },
   };

@@ -1,0 +1,129 @@
+/**
+ * The ScanSchedules of organisations for people. The operator mirrors them to MongoDB, so that a page does not query the
+ * Kubernetes API.
+ */
+import type { Db, Filter } from 'mongodb';
+import type { TerminalPhase } from '../../core/scan/phases.ts';
+import { retryRace } from '../mongo-retry.ts';
+
+/** How often the operator records that it watches the schedules of its class, in milliseconds. */
+export const OBSERVED_EVERY_MS = 60_000;
+/** The age of that record from which the schedules count as outdated, in milliseconds: two records are missing. */
+export const OUTDATED_AFTER_MS = 3 * OBSERVED_EVERY_MS;
+
+/** A condition that is true. */
+export interface ScheduleProblem {
+  reason: string;
+  message: string;
+  since: Date;
+}
+
+/** The last scan of a schedule that has ended. */
+export interface LastScheduledScan {
+  scanId: string;
+  phase: TerminalPhase;
+  /** Null without thresholds. */
+  passed: boolean | null;
+  endedAt: Date;
+}
+
+/** Identifies a schedule. */
+export interface ScheduleRef {
+  /** The operator class that starts its scans. */
+  operatorClass: string;
+  namespace: string;
+  name: string;
+}
+
+/** What is stored of a schedule. */
+export interface ScheduleRow extends ScheduleRef {
+  /** The organisation that is charged for the namespace. */
+  organisation: string;
+  url: string;
+  /** The cron expression. */
+  schedule: string;
+  /** Null: UTC. */
+  timeZone: string | null;
+  suspended: boolean;
+  /** The next scheduled time, without jitter. Null if no scan will be started. */
+  nextAt: Date | null;
+  /** The last scheduled time at which a scan was started. */
+  lastScheduledAt: Date | null;
+  lastScan: LastScheduledScan | null;
+  /** When the last scan ended that met its thresholds. */
+  lastPassedAt: Date | null;
+  /** The number of scans that have not ended. */
+  active: number;
+  /** Condition `Regressed`: the last scan is worse than the one before it. */
+  regressed: ScheduleProblem | null;
+  /** Condition `Stalled`: no scan is started until somebody acts. */
+  stalled: ScheduleProblem | null;
+}
+
+/** A schedule as it is listed. */
+export interface ListedSchedule extends ScheduleRow {
+  /** When the operator last confirmed that this is the state of the cluster; null if it is unknown. */
+  observedAt: Date | null;
+}
+
+/** A part of the schedules of an organisation, by namespace and name. */
+export interface SchedulePage {
+  /** Only schedules after this one in the list. */
+  after?: Pick<ScheduleRef, 'namespace' | 'name'> | null;
+  limit: number;
+}
+
+export interface Schedules {
+  /** Stores a schedule in one write. @param digest identifies the content for `digests` */
+  put(row: ScheduleRow, digest: string): Promise<void>;
+  /** Removes a schedule. No error if it is not stored. */
+  remove(schedule: ScheduleRef): Promise<void>;
+  /** Returns what is stored for an operator class: the digests by `namespace/name`. */
+  digests(operatorClass: string): Promise<Map<string, string>>;
+  /** Records that the stored schedules of an operator class were those of the cluster at this time. */
+  observed(operatorClass: string, at: Date): Promise<void>;
+  list(organisation: string, page: SchedulePage): Promise<ListedSchedule[]>;
+}
+
+type ScheduleDocument = ScheduleRow & { _id: string; digest: string };
+
+const idOf = ({ operatorClass, namespace, name }: ScheduleRef): string => `${operatorClass}/${namespace}/${name}`;
+
+export function createSchedules(db: Db): Schedules {
+  const schedules = db.collection<ScheduleDocument>('schedules');
+  const observers = db.collection<{ _id: string; at: Date }>('schedule_observers');
+  return {
+    async put(row, digest) {
+      await retryRace(() => schedules.updateOne({ _id: idOf(row) }, { $set: { ...row, digest } }, { upsert: true }));
+    },
+
+    async remove(schedule) {
+      await schedules.deleteOne({ _id: idOf(schedule) });
+    },
+
+    async digests(operatorClass) {
+      const stored = schedules.find({ operatorClass }, { projection: { namespace: 1, name: 1, digest: 1 } });
+      return new Map((await stored.toArray()).map(({ namespace, name, digest }) => [`${namespace}/${name}`, digest]));
+    },
+
+    async observed(operatorClass, at) {
+      await retryRace(() => observers.updateOne({ _id: operatorClass }, { $set: { at } }, { upsert: true }));
+    },
+
+    async list(organisation, { after, limit }) {
+      const { namespace, name } = after ?? {};
+      const later: Filter<ScheduleDocument> = after ? { $or: [{ namespace: { $gt: namespace } }, { namespace, name: { $gt: name } }] } : {};
+      const filter: Filter<ScheduleDocument> = { $and: [{ organisation }, later] };
+      const found = await schedules
+        .find(filter, { projection: { _id: 0, digest: 0 } })
+        .sort({ namespace: 1, name: 1 })
+        .limit(limit)
+        .toArray();
+      const classes = [...new Set(found.map(({ operatorClass }) => operatorClass))];
+      const at = new Map(
+        classes.length === 0 ? [] : (await observers.find({ _id: { $in: classes } }).toArray()).map((one) => [one._id, one.at]),
+      );
+      return found.map((row) => ({ ...row, observedAt: at.get(row.operatorClass) ?? null }));
+    },
+  };
+}
