@@ -140,6 +140,11 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Sparse, because addresses that only bounced have no token.
   ['mail_addresses', { token: 1 }, { unique: true, sparse: true }],
   ['mail_addresses', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['public_scans', { scanId: 1 }, { unique: true }],
+  // Sparse, because both fields are removed: when the claim ends, and when the mail was queued.
+  ['public_scans', { claim: 1 }, { unique: true, sparse: true }],
+  ['public_scans', { unmailedSince: 1 }, { sparse: true }],
+  ['public_scans', { expiresAt: 1 }, {}],
 ];
 
 /** Creates missing indexes. Idempotent, and safe while other replicas do the same. */

@@ -9,6 +9,7 @@ import type { RateLimits } from './rate-limits/sliding-window.ts';
 import { createOrganisations, type Organisations } from './accounts/organisations.ts';
 import { createOutbox, type Outbox } from './mail/outbox.ts';
 import { createSuppressions, type Suppressions } from './mail/suppressions.ts';
+import { createPublicScans, type PublicScans } from './public-scans/public-scans.ts';
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
@@ -26,6 +27,7 @@ export interface AllStores {
   queueStates: QueueStates;
   outbox: Outbox;
   suppressions: Suppressions;
+  publicScans: PublicScans;
 }
 
 /** Callbacks for metrics. */
@@ -50,5 +52,6 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),
     suppressions: createSuppressions(db),
+    publicScans: createPublicScans(db),
   };
 }

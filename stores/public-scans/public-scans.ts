@@ -1,0 +1,134 @@
+/**
+ * Public scans: who gets the result of a scan of the anonymous organisation, and the token that opens it. One document per
+ * token, which is removed with the e-mail address when the token expires. The scan's own row never has the address.
+ */
+import { createHash } from 'node:crypto';
+import type { Db } from 'mongodb';
+import type { Locale } from '../../core/scan/locales.ts';
+import { isDuplicate } from '../mongo-retry.ts';
+
+export interface PublicScan {
+  /** 32 random bytes in base64url. Whoever has it may read the result. */
+  token: string;
+  scanId: string;
+  /** As a browser understands it. */
+  url: string;
+  /** As it was typed. */
+  email: string;
+  /** The language of the result page and the mail. */
+  locale: Locale;
+  createdAt: Date;
+  /** The token opens nothing after this time, and the sweeper then removes the document. */
+  expiresAt: Date;
+}
+
+export type PublicScanClaim =
+  | { ok: true }
+  /** Another request for the same URL and e-mail address has the claim. */
+  | { ok: false; reason: 'claimed'; by: PublicScan };
+
+export interface PublicScans {
+  /**
+   * Stores a public scan and claims its URL and e-mail address, which at most one public scan has at any time. Addresses are
+   * compared without regard to case.
+   */
+  claim(scan: PublicScan): Promise<PublicScanClaim>;
+  /** Returns the public scan that has the claim of a URL and an e-mail address; null if they are free. */
+  findClaim(url: string, email: string): Promise<PublicScan | null>;
+  /** Ends the claim of a public scan, so that the URL can be scanned again for the same e-mail address. Keeps the token. */
+  releaseClaim(token: string): Promise<void>;
+  /** Removes a public scan whose scan never runs. */
+  remove(token: string): Promise<void>;
+  /** Returns null if the token is unknown or has expired. */
+  findByToken(token: string): Promise<PublicScan | null>;
+  /** Returns the public scan of a scan; null if it has none, or its token has expired. */
+  findByScan(scanId: string): Promise<PublicScan | null>;
+  /** Returns the public scans whose mail was not queued yet, oldest first. Most of them are still live. */
+  unmailed(): AsyncIterable<PublicScan>;
+  /** Records that the mail of a public scan was queued, or will never be. Idempotent. */
+  markMailed(token: string): Promise<void>;
+  /** Removes the public scans whose token has expired. @returns their number */
+  removeExpired(): Promise<number>;
+}
+
+type PublicScanDocument = Omit<PublicScan, 'token'> & {
+  _id: string;
+  /** Of its URL and e-mail address. Absent after the claim has ended. */
+  claim?: string;
+  /** When it was stored. Absent after its mail was queued. */
+  unmailedSince?: Date;
+};
+
+/** How often a claim is tried while the one before it ends at the same moment. */
+const CLAIMS_MAX = 8;
+
+/** Public scans in MongoDB. @param now compared with the expiry of a token */
+export function createPublicScans(db: Db, now: () => Date = () => new Date()): PublicScans {
+  const documents = db.collection<PublicScanDocument>('public_scans');
+  const current = () => ({ expiresAt: { $gt: now() } });
+
+  async function findClaim(claim: string): Promise<PublicScan | null> {
+    const found = await documents.findOne({ claim });
+    return found && toPublicScan(found);
+  }
+
+  return {
+    async claim(scan) {
+      const { token, ...rest } = scan;
+      const claim = claimOf(scan.url, scan.email);
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await documents.insertOne({ _id: token, ...rest, claim, unmailedSince: scan.createdAt });
+          return { ok: true };
+        } catch (error) {
+          if (!isDuplicate(error) || attempt === CLAIMS_MAX) throw error;
+        }
+        const by = await findClaim(claim);
+        // A repeated command after a lost answer finds its own document.
+        if (by !== null) return by.token === token ? { ok: true } : { ok: false, reason: 'claimed', by };
+      }
+    },
+
+    findClaim: (url, email) => findClaim(claimOf(url, email)),
+
+    async releaseClaim(token) {
+      await documents.updateOne({ _id: token }, { $unset: { claim: '' } });
+    },
+
+    async remove(token) {
+      await documents.deleteOne({ _id: token });
+    },
+
+    async findByToken(token) {
+      const found = await documents.findOne({ _id: token, ...current() });
+      return found && toPublicScan(found);
+    },
+
+    async findByScan(scanId) {
+      const found = await documents.findOne({ scanId, ...current() });
+      return found && toPublicScan(found);
+    },
+
+    async *unmailed() {
+      for await (const found of documents.find({ unmailedSince: { $exists: true } }).sort({ unmailedSince: 1 })) yield toPublicScan(found);
+    },
+
+    async markMailed(token) {
+      await documents.updateOne({ _id: token }, { $unset: { unmailedSince: '' } });
+    },
+
+    async removeExpired() {
+      const { deletedCount } = await documents.deleteMany({ expiresAt: { $lte: now() } });
+      return deletedCount;
+    },
+  };
+}
+
+function toPublicScan({ _id, claim: _claim, unmailedSince: _since, ...rest }: PublicScanDocument): PublicScan {
+  return { token: _id, ...rest };
+}
+
+/** A hash, because a URL may be longer than an index entry. */
+function claimOf(url: string, email: string): string {
+  return createHash('sha256').update(`${url}\n${email.toLowerCase()}`).digest('hex');
+}

@@ -1,0 +1,110 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createPublicScans, type PublicScan, type PublicScans } from '../../stores/public-scans/public-scans.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+const DAY_MS = 86_400_000;
+
+describe('public scans', () => {
+  let database: TestDatabase;
+  let publicScans: PublicScans;
+  let now: Date;
+
+  before(async () => {
+    database = await openDatabase();
+    publicScans = createPublicScans(database.db, () => now);
+  });
+  after(() => database.close());
+  beforeEach(async () => {
+    now = new Date('2026-01-01T00:00:00Z');
+    await database.db.collection('public_scans').deleteMany({});
+  });
+
+  const scan = (over: Partial<PublicScan> = {}): PublicScan => ({
+    token: randomBytes(32).toString('base64url'),
+    scanId: randomUUID(),
+    url: 'https://example.com/',
+    email: 'ada@example.com',
+    locale: 'fr',
+    createdAt: now,
+    expiresAt: new Date(now.getTime() + 30 * DAY_MS),
+    ...over,
+  });
+  async function stored(over: Partial<PublicScan> = {}): Promise<PublicScan> {
+    const one = scan(over);
+    expect(await publicScans.claim(one)).to.deep.equal({ ok: true });
+    return one;
+  }
+  async function unmailed(): Promise<PublicScan[]> {
+    const found: PublicScan[] = [];
+    for await (const one of publicScans.unmailed()) found.push(one);
+    return found;
+  }
+
+  it('are found by token and by scan until they expire', async () => {
+    const one = await stored();
+    expect(await publicScans.findByToken(one.token)).to.deep.equal(one);
+    expect(await publicScans.findByScan(one.scanId)).to.deep.equal(one);
+    expect(await publicScans.findByToken(`${one.token}x`)).to.equal(null);
+    now = one.expiresAt;
+    expect(await publicScans.findByToken(one.token)).to.equal(null);
+    expect(await publicScans.findByScan(one.scanId)).to.equal(null);
+  });
+
+  it('are removed with the e-mail address after they have expired, and not before', async () => {
+    const one = await stored();
+    const later = await stored({ email: 'bob@example.com', expiresAt: new Date(now.getTime() + 31 * DAY_MS) });
+    now = new Date(one.expiresAt.getTime() - 1);
+    expect(await publicScans.removeExpired()).to.equal(0);
+    now = one.expiresAt;
+    expect(await publicScans.removeExpired()).to.equal(1);
+    expect(await database.db.collection('public_scans').find().toArray())
+      .to.have.length(1)
+      .with.nested.property('[0]._id', later.token);
+  });
+
+  it('claim their URL and e-mail address, in any case of the letters', async () => {
+    const one = await stored();
+    expect(await publicScans.claim(scan({ email: 'ADA@Example.com' }))).to.deep.equal({ ok: false, reason: 'claimed', by: one });
+    expect(await publicScans.findClaim(one.url, 'Ada@example.com')).to.deep.equal(one);
+    await stored({ email: 'ada+tag@example.com' });
+    await stored({ url: 'https://example.com/other' });
+    await publicScans.releaseClaim(one.token);
+    expect(await publicScans.findClaim(one.url, one.email)).to.equal(null);
+    expect(await publicScans.findByToken(one.token), 'the token still works').to.deep.equal(one);
+    await stored();
+  });
+
+  it('may repeat their own claim', async () => {
+    const one = await stored();
+    expect(await publicScans.claim(one)).to.deep.equal({ ok: true });
+  });
+
+  it('free their URL when they are removed', async () => {
+    const one = await stored();
+    await publicScans.remove(one.token);
+    expect(await publicScans.findByToken(one.token)).to.equal(null);
+    await stored();
+  });
+
+  it('are claimed by one of many simultaneous requests to two replicas', async () => {
+    const other = createPublicScans(database.another());
+    for (let round = 0; round < 5; round += 1) {
+      const email = `${round}@example.com`;
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, (_, n) => (n % 2 === 0 ? publicScans : other).claim(scan({ email, scanId: randomUUID() }))),
+      );
+      expect(claims.filter(({ ok }) => ok)).to.have.length(1);
+    }
+  });
+
+  it('are unmailed, oldest first, until their mail is queued', async () => {
+    const second = await stored({ email: 'b@example.com', createdAt: new Date(now.getTime() + 1) });
+    const first = await stored({ email: 'a@example.com' });
+    expect(await unmailed()).to.deep.equal([first, second]);
+    await publicScans.markMailed(first.token);
+    await publicScans.markMailed(first.token);
+    expect(await unmailed()).to.deep.equal([second]);
+    expect(await publicScans.findByToken(first.token)).to.deep.equal(first);
+  });
+});
