@@ -20,6 +20,7 @@ import {
   text,
   TracingSettings,
 } from '../platform/settings.ts';
+import { exportMemoryMib } from '../core/report/large-exports.ts';
 import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
@@ -185,11 +186,10 @@ export function settingsOf(config: Configuration): OperatorSettings {
       stuckMs: config.STUCK_SECONDS * 1000,
       jobTtlMs: config.SCANNER_JOB_TTL_SECONDS * 1000,
     },
-    // Parsing needs the text, its strings and about 130 bytes for each value that `isParseable` allows: less than ten times the size.
     ingest: {
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
       pdfMaxBytes: Number.MAX_SAFE_INTEGER,
-      memoryMib: 256 + 12 * config.EXPORT_MAX_MIB,
+      memoryMib: exportMemoryMib(config.EXPORT_MAX_MIB),
     },
     retentionDays: config.REPORT_RETENTION_DAYS,
     verdictDays: Math.max(config.VERDICT_RETENTION_DAYS, config.REPORT_RETENTION_DAYS),

@@ -22,9 +22,9 @@ import { createManager, type Manager, type PeriodicTask } from './runtime/manage
 import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
 import { createScanController } from './scan/controller.ts';
-import { createPlace } from './scan/results/place.ts';
+import { createPlace } from '../platform/place.ts';
 import { createMirror } from './scan/mirror.ts';
-import { createReportComparer, type ReportComparer } from './scan/results/compare.ts';
+import { createReportComparer, type ReportComparer } from '../stores/comparisons/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
 import type { OperatorSettings } from './settings.ts';
 

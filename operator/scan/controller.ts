@@ -30,7 +30,7 @@ import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
 import { createResultsController } from './results/controller.ts';
-import type { Place } from './results/place.ts';
+import type { Place } from '../../platform/place.ts';
 import { createIngestion } from './results/ingest.ts';
 import { createVerifier, type Verifier } from './results/verifier.ts';
 import { instrumentIngestion } from './results/instrumented.ts';

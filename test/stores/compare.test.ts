@@ -2,8 +2,9 @@
 import { expect } from 'chai';
 import { startObjects } from '../../local/objects/objects.ts';
 import type { Report, ReportPage } from '../../core/report/schema.ts';
-import { createReportComparer, type StoredComparison } from '../../operator/scan/results/compare.ts';
-import { LARGE_EXPORT_BYTES, createPlace } from '../../operator/scan/results/place.ts';
+import { createReportComparer, type StoredComparison } from '../../stores/comparisons/compare.ts';
+import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../core/report/large-exports.ts';
+import { createPlace } from '../../platform/place.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -48,7 +49,7 @@ describe('compareStored', () => {
   let reports: Reports;
   let ids = 0;
   const { signal } = new AbortController();
-  const bounds = { exportMaxBytes: 64 * MIB, memoryMib: 256 + 12 * 64 };
+  const bounds = { exportMaxBytes: 64 * MIB, memoryMib: exportMemoryMib(64) };
 
   before(async () => {
     objects = await startObjects({ bucket: 'reports', ...secrets });

@@ -5,7 +5,8 @@ import { createReconcileStates } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
 import { createResultsController } from './controller.ts';
 import type { Ingested } from './ingest.ts';
-import { LARGE_EXPORT_BYTES, createPlace } from './place.ts';
+import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
+import { createPlace } from '../../../platform/place.ts';
 
 describe('results controller', () => {
   /** A controller whose verifications end when the test ends them. */

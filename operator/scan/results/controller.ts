@@ -4,8 +4,10 @@
  * one worker at most. When a task has ended, its outcome is in the scan's state and the scan is enqueued again.
  */
 import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
+import type { Place } from '../../../platform/place.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
 import type { ControllerDefinition } from '../../runtime/manager.ts';
@@ -18,7 +20,6 @@ import type { ScanClient } from '../scan-client.ts';
 import type { ScanTraces } from '../traces.ts';
 import { findResults } from './find-results.ts';
 import { ResultUnwanted, type Ingestion } from './ingest.ts';
-import { LARGE_EXPORT_BYTES, type Place } from './place.ts';
 import type { Verifier } from './verifier.ts';
 import type { Expectation } from './verify.ts';
 

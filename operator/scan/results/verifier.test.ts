@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
+import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { SCAN_ID, launched, scanWith } from '../../../test/support/scan-samples.ts';
-import { LARGE_EXPORT_BYTES } from './place.ts';
 import { createVerifier, type VerifyThread } from './verifier.ts';
 import type { Verified } from './verify-worker.ts';
 import type { Expectation } from './verify.ts';

@@ -3,9 +3,9 @@
  * run, one is kept ready for exports of the usual size. It needs 60 MiB.
  */
 import { Worker } from 'node:worker_threads';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../core/report/large-exports.ts';
 import { systemClock, type Clock } from '../../runtime/clock.ts';
 import type { Expectation } from './verify.ts';
-import { LARGE_EXPORT_BYTES } from './place.ts';
 import type { Verified } from './verify-worker.ts';
 
 export interface Verifier {
@@ -29,8 +29,6 @@ export interface VerifierDeps {
   startThread?: (memoryMib: number) => VerifyThread;
 }
 
-/** The heap limit of a thread for exports that are not large, in MiB. @param memoryMib the limit for the largest exports */
-export const smallMemoryMib = (memoryMib: number): number => Math.min(256 + 12 * 4, memoryMib);
 /** The time after which a thread that was started ahead and not needed ends, in milliseconds. */
 const IDLE_MS = 600_000;
 /** The time limit for the verification of an export, in milliseconds. */

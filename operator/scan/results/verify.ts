@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
 import { countPages } from '../../../core/report/coverage.ts';
+import { isParseable } from '../../../core/report/json-shape.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
 import { Report, type ReportPage, type TestedPage } from '../../../core/report/schema.ts';
@@ -11,7 +12,6 @@ import { pageScore } from '../../../core/report/score.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { Verdict } from '../../../core/scan/thresholds.ts';
-import { isParseable } from './json-shape.ts';
 
 const schema = Compile(Report);
 

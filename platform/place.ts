@@ -1,11 +1,5 @@
 /** A place that one task at a time may take. */
 
-/**
- * Larger exports are verified and compared one at a time: each needs several hundred MiB, and the operator's memory is limited
- * for one of them.
- */
-export const LARGE_EXPORT_BYTES = 4 * 1024 * 1024;
-
 export interface Place {
   /** Takes the place if it is free. @returns whether it was */
   tryEnter(): boolean;

@@ -1,12 +1,11 @@
 /** Compares the stored exports of two scans, in a worker thread with limited memory. */
 import { Worker } from 'node:worker_threads';
-import type { Logger } from '../../../platform/logger.ts';
-import { reportKeys, type Reports } from '../../../stores/reports.ts';
+import type { ComparedReports } from '../../core/report/diff-summary.ts';
+import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../core/report/large-exports.ts';
+import type { Logger } from '../../platform/logger.ts';
+import { createPlace, type Place } from '../../platform/place.ts';
+import { reportKeys, type Reports } from '../reports.ts';
 import type { CompareMessage } from './compare-worker.ts';
-import type { ComparedReports } from './diff-summary.ts';
-import type { IngestBounds } from './ingest.ts';
-import { LARGE_EXPORT_BYTES, createPlace, type Place } from './place.ts';
-import { smallMemoryMib } from './verifier.ts';
 
 /**
  * `not_found`: a scan has no stored export (any more). `not_comparable`: an export is too large, or of another version.
@@ -22,7 +21,7 @@ export interface ReportComparer {
 export interface ReportComparerDeps {
   reports: Pick<Reports, 'read' | 'size'>;
   /** The limits for verification, which needs more memory than a comparison. */
-  bounds: Pick<IngestBounds, 'exportMaxBytes' | 'memoryMib'>;
+  bounds: { exportMaxBytes: number; memoryMib: number };
   largeExports: Place;
   logger: Logger;
 }

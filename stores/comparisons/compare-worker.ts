@@ -1,13 +1,13 @@
 /**
- * Compares two exports in a worker thread, so that the operator can renew its lease at the same time. The exports arrive one
+ * Compares two exports in a worker thread, so that the process can work on other things at the same time. The exports arrive one
  * after the other: the first is reduced before the second is sent. The thread ends after one comparison.
  */
 import { parentPort } from 'node:worker_threads';
-import { diffReduced } from '../../../core/report/diff.ts';
-import { reduceReport, type ReducedReport } from '../../../core/report/diff-reduce.ts';
-import type { Report } from '../../../core/report/schema.ts';
-import { summariseDiff, type ComparedReports } from './diff-summary.ts';
-import { isParseable } from './json-shape.ts';
+import { diffReduced } from '../../core/report/diff.ts';
+import { reduceReport, type ReducedReport } from '../../core/report/diff-reduce.ts';
+import type { Report } from '../../core/report/schema.ts';
+import { summariseDiff, type ComparedReports } from '../../core/report/diff-summary.ts';
+import { isParseable } from '../../core/report/json-shape.ts';
 
 /** `null`: the thread expects the second export. */
 export type CompareMessage = ComparedReports | { ok: false; reason: 'not_comparable' } | null;

@@ -1,5 +1,5 @@
 /** The difference of two scans as numbers and a few examples, small enough for a status or an Event. Pure. */
-import type { Caveat, CauseChange, ReportDiff } from '../../../core/report/diff.ts';
+import type { Caveat, CauseChange, ReportDiff } from './diff.ts';
 
 /** A new violation. */
 export interface NewViolation {
