@@ -40,6 +40,8 @@ import { serviceRoutes } from './routes/service.ts';
 import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createQueueGate } from './submission/queue-gate.ts';
 import { createSubmissions } from './submission/submit.ts';
+import { designPage } from './web/design-page.ts';
+import web from './web/plugin.ts';
 
 /** Far above the largest valid request. */
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -74,6 +76,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(requestMetrics, { metrics });
   await app.register(tracing, { tracer });
   await app.register(jsonBodies);
+  await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: true });
   await app.register(errors);
   await app.register(gracefulClose);
   await app.register(methodNotAllowed);
@@ -81,6 +84,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
 
   await app.register(serviceRoutes);
   await app.register((scope) => authenticatedRoutes(scope, deps, options));
+  await app.register(designPage);
   app.refuseOtherMethods();
   return app;
 }

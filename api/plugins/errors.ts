@@ -5,6 +5,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { DependencyDown } from '../dependency-outages.ts';
 import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
+import { errorPage, wantsPage } from '../web/error-page.ts';
 import { annotate } from './request-log.ts';
 
 /** Fastify's own errors that the caller causes. */
@@ -44,6 +45,7 @@ export function refuse(error: unknown, request: FastifyRequest, reply: FastifyRe
     if (refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
     if (refusal.code === 'invalid_api_key') reply.header('WWW-Authenticate', 'ApiKey realm="curbcut"');
   }
+  if (wantsPage(request)) return reply.page(errorPage(request, refusal), { status: statusOf(refusal) });
   return reply
     .code(statusOf(refusal))
     .type('application/json; charset=utf-8')
@@ -94,4 +96,4 @@ const errors: FastifyPluginAsync = async (app) => {
   app.setNotFoundHandler((request, reply) => refuse(new ApiError('not_found'), request, reply));
 };
 
-export default fp(errors, { name: 'errors', dependencies: ['request-log'] });
+export default fp(errors, { name: 'errors', dependencies: ['request-log', 'web'] });

@@ -9,6 +9,8 @@ import { answerOnSocket, refuse } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** Names methods that a path accepts although its route is not in the OpenAPI document. */
+    acceptMethods(url: string, methods: string | readonly string[]): void;
     /** Adds the 405 responses to all routes that are registered. Call it after the last route. */
     refuseOtherMethods(): void;
   }
@@ -27,11 +29,13 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
     socket.destroySoon();
   });
   const allowed = new Map<string, Set<string>>();
-  app.addHook('onRoute', ({ url, method, schema }) => {
-    if (schema?.hide) return;
+  app.decorate('acceptMethods', (url: string, accepted: string | readonly string[]) => {
     const methods = allowed.get(url) ?? new Set<string>();
-    for (const name of [method].flat()) methods.add(name);
+    for (const name of [accepted].flat()) methods.add(name);
     allowed.set(url, methods);
+  });
+  app.addHook('onRoute', ({ url, method, schema }) => {
+    if (!schema?.hide) app.acceptMethods(url, method);
   });
   app.decorate('refuseOtherMethods', () => {
     for (const [url, methods] of allowed) {

@@ -1,24 +1,13 @@
 /** The texts of the PDF report. The type requires every key in every language; `i18n.test.ts` compares the placeholders. */
+import type { Plural, PluralOf } from '../../../../core/i18n.ts';
 import type { Locale } from '../../../../core/scan/locales.ts';
 import type { PageFailureReason } from '../../../../core/report/schema.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 
-/** The plural categories of each language (CLDR), so that no form can be forgotten. */
-interface PluralCategories {
-  en: 'one' | 'other';
-  de: 'one' | 'other';
-  fr: 'one' | 'many' | 'other';
-  nl: 'one' | 'other';
-  pl: 'one' | 'few' | 'many' | 'other';
-}
-
-/** A text for each plural category of a language; `{n}` is the number. */
-export type Plural = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
-
 /** The texts of any language. */
 export type Texts = TextsWith<Plural>;
 /** The texts of one language, with all its plural forms. */
-export type TextsOf<L extends Locale> = TextsWith<Record<PluralCategories[L], string>>;
+export type TextsOf<L extends Locale> = TextsWith<PluralOf<L>>;
 
 interface TextsWith<Forms> {
   title: string;

@@ -1,0 +1,60 @@
+/**
+ * The style sheet and the scripts of the pages, below an address that contains a digest of all of them: browsers may keep
+ * them for ever, and modules can import each other by relative paths.
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { samplesCss, tokensCss } from './tokens.ts';
+
+const FOLDER = join(import.meta.dirname, 'assets');
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
+
+export interface Asset {
+  type: string;
+  plain: Buffer;
+  gzip: Buffer;
+  br: Buffer;
+}
+
+export interface Assets {
+  /** The digest in their addresses. */
+  version: string;
+  /** The address of a file. @throws Error if there is no such file */
+  url(name: string): string;
+  find(name: string): Asset | undefined;
+}
+
+/** What comes before the content of a file. */
+const GENERATED: Readonly<Record<string, () => string>> = { 'site.css': tokensCss, 'design.css': samplesCss };
+
+/** Reads and compresses the files. The tokens come first in `site.css`. */
+export async function loadAssets(): Promise<Assets> {
+  const names = (await readdir(FOLDER)).filter((name) => extname(name) in TYPES).sort();
+  const contents = await Promise.all(names.map((name) => readFile(join(FOLDER, name), 'utf8')));
+  const files = names.map((name, at) => [name, `${GENERATED[name]?.() ?? ''}\n${contents[at]!}`.trimStart()] as const);
+  const digest = createHash('sha256');
+  for (const [name, text] of files) digest.update(`${name}\0${text}\0`);
+  const version = digest.digest('hex').slice(0, 12);
+  const assets = new Map(await Promise.all(files.map(async ([name, text]) => [name, await pack(name, text)] as const)));
+  return {
+    version,
+    url(name) {
+      if (!assets.has(name)) throw new Error(`no asset ${name}`);
+      return `/assets/${version}/${name}`;
+    },
+    find: (name) => assets.get(name),
+  };
+}
+
+async function pack(name: string, text: string): Promise<Asset> {
+  const plain = Buffer.from(text);
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } };
+  return { type: TYPES[extname(name)]!, plain, gzip: await promisify(gzip)(plain), br: await promisify(brotliCompress)(plain, quality) };
+}

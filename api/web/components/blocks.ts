@@ -1,0 +1,148 @@
+/** Blocks of a page: notices, cards, empty states, tabs, breadcrumbs, progress, code, charts, dialogs. */
+import type { Locale } from '../../../core/scan/locales.ts';
+import { attributes, html, type Html, type HtmlValue } from '../html.ts';
+import { webI18n } from '../i18n.ts';
+import { DEFAULT_LOCALE } from '../languages.ts';
+import { button, safeHref, type ButtonKind } from './buttons.ts';
+
+export type NoticeKind = 'note' | 'good' | 'warn' | 'bad';
+
+/** A message in the page. `announce` makes screen readers read it when the page opens: for the result of what a person did. */
+export function notice(options: { kind?: NoticeKind; title?: HtmlValue; body?: HtmlValue; announce?: boolean; id?: string }): Html {
+  const { kind = 'note', title, body, announce = false, id } = options;
+  const role = announce ? (kind === 'bad' ? 'alert' : 'status') : undefined;
+  return html`<div${attributes({ class: `notice notice-${kind}`, role, id })}>
+    ${title !== undefined && html`<p class="notice-title">${title}</p>`}${body !== undefined && html`<div>${body}</div>`}
+  </div>`;
+}
+
+export function card(options: { title?: HtmlValue; level?: 2 | 3; body: HtmlValue; id?: string }): Html {
+  const { title, level = 2, body, id } = options;
+  const heading = title === undefined ? undefined : level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`;
+  return html`<section${attributes({ class: 'card', id })}>${heading}${body}</section>`;
+}
+
+/** A list that is empty: why, and what to do. */
+export const emptyState = (options: { title: HtmlValue; text: HtmlValue; action?: Html }): Html =>
+  html`<div class="empty">
+    <p class="empty-title">${options.title}</p>
+    <p>${options.text}</p>
+    ${options.action}
+  </div>`;
+
+export interface Tab {
+  text: HtmlValue;
+  href: string;
+  current?: boolean;
+}
+
+/** Tabs that are links: each has its own address. */
+export const tabs = (label: string, items: readonly Tab[]): Html =>
+  html`<nav class="tabs" aria-label="${label}">
+    <ul>
+      ${items.map(({ text, href, current }) => html`<li><a${attributes({ href: safeHref(href), 'aria-current': current ? 'page' : undefined })}>${text}</a></li>`)}
+    </ul>
+  </nav>`;
+
+/** The way to this page. The last item is the page itself and has no link. */
+export const breadcrumb = (items: readonly { text: HtmlValue; href?: string }[], locale: Locale = DEFAULT_LOCALE): Html =>
+  html`<nav class="breadcrumb" aria-label="${webI18n(locale).texts.youAreHere}">
+    <ol>
+      ${items.map(({ text, href }) =>
+        href === undefined ? html`<li aria-current="page">${text}</li>` : html`<li><a href="${safeHref(href)}">${text}</a></li>`,
+      )}
+    </ol>
+  </nav>`;
+
+/** A progress bar with its label. `value` is null while it is unknown. */
+export function progress(options: { label: HtmlValue; value: number | null; max: number; text: HtmlValue; id?: string }): Html {
+  const { label, value, max, text, id = 'progress' } = options;
+  return html`<div class="progress">
+    <label for="${id}">${label}</label>
+    <progress${attributes({ id, max, value })}></progress>
+    <p class="hint">${text}</p>
+  </div>`;
+}
+
+/** A figure with its meaning, such as a score. */
+export const figure = (options: { value: HtmlValue; label: HtmlValue; of?: HtmlValue; kind?: NoticeKind }): Html =>
+  html`<p${attributes({ class: `figure figure-${options.kind ?? 'plain'}` })}>
+    <span class="figure-value">${options.value}</span>${options.of !== undefined && html` <span class="figure-of">${options.of}</span>`}
+    <span class="figure-label">${options.label}</span>
+  </p>`;
+
+/** Code that is shown as text, with a button that copies it. The button needs scripts and is hidden without them. */
+export function code(options: { text: string; id: string; copy?: boolean; label: string; inline?: boolean; locale?: Locale }): Html {
+  const { text, id, copy = true, label, inline = false, locale = DEFAULT_LOCALE } = options;
+  const { texts } = webI18n(locale);
+  const shown = inline
+    ? html`<code${attributes({ id, class: 'code-line', translate: 'no' })}>${text}</code>`
+    : html`<pre${attributes({ tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, translate: 'no' })}>${text}</code></pre>`;
+  const copyButton = button({
+    text: texts.copy,
+    hiddenText: label,
+    kind: 'quiet',
+    type: 'button',
+    attributes: { hidden: true, 'data-copy': id, 'data-copied': texts.copied, 'data-failed': texts.copyFailed },
+  });
+  return html`<div class="${inline ? 'code code-inline' : 'code'}">${shown}${copy && copyButton}</div>`;
+}
+
+/** A chart as SVG with its caption, and the same figures as a table. */
+export const chartFrame = (options: { caption: HtmlValue; svg: Html; tableSummary: HtmlValue; table: Html }): Html =>
+  html`<figure class="chart">
+    <figcaption>${options.caption}</figcaption>
+    <div class="chart-drawing">${options.svg}</div>
+    <details>
+      <summary>${options.tableSummary}</summary>
+      ${options.table}
+    </details>
+  </figure>`;
+
+interface ConfirmOptions {
+  id: string;
+  /** Where the form is sent. */
+  action: string;
+  /** Hidden fields, such as the CSRF token. */
+  fields?: HtmlValue;
+  trigger: { text: HtmlValue; kind?: ButtonKind; hiddenText?: string };
+  title: HtmlValue;
+  text: HtmlValue;
+  confirm: HtmlValue;
+  cancel: HtmlValue;
+  kind?: ButtonKind;
+}
+
+/** A form with one button that asks before it is sent. Without scripts it is sent at once. */
+export function confirmedForm(options: ConfirmOptions): Html {
+  const { id, action, fields, trigger, title, text, confirm, cancel, kind = 'danger' } = options;
+  return html`<form${attributes({ id, method: 'post', action, 'data-confirm': `${id}-dialog` })}>
+    ${fields}${button(trigger)}
+    <dialog${attributes({ id: `${id}-dialog`, class: 'dialog', 'aria-labelledby': `${id}-title`, 'aria-describedby': `${id}-text` })}>
+      <h2 id="${id}-title">${title}</h2>
+      <p id="${id}-text">${text}</p>
+      <div class="actions">
+        ${button({ text: confirm, kind, attributes: { 'data-confirmed': true } })}
+        ${button({ text: cancel, type: 'button', attributes: { 'data-close': true } })}
+      </div>
+    </dialog>
+  </form>`;
+}
+
+/**
+ * A part of the page that is refreshed while it has an address: the script fetches the address, and replaces the part by the
+ * element of the same id. A change of `announce` is read by screen readers. Without scripts the page shows `fallback`.
+ */
+export function live(options: {
+  id: string;
+  url: string | null;
+  seconds: number;
+  announce: string;
+  body: HtmlValue;
+  fallback?: HtmlValue;
+}): Html {
+  const { id, url, seconds, announce, body, fallback } = options;
+  return html`<div${attributes({ id, 'data-live': url, 'data-seconds': url === null ? null : seconds, 'data-announce': announce })}>
+    ${body}${url !== null && fallback !== undefined && html`<noscript>${fallback}</noscript>`}
+  </div>`;
+}

@@ -1,0 +1,7 @@
+/** Every component. `/design` shows each in its states. */
+export * from './badges.ts';
+export * from './blocks.ts';
+export * from './buttons.ts';
+export * from './fields.ts';
+export * from './tables.ts';
+export * from './times.ts';

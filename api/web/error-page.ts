@@ -1,0 +1,51 @@
+/** The page of an error: what happened, what to do, and the ID of the request. */
+import type { FastifyRequest } from 'fastify';
+import { ApiError, statusOf, type ValidationFailure } from '../errors.ts';
+import { actions, linkButton } from './components/buttons.ts';
+import { html, type Html } from './html.ts';
+import { webI18n } from './i18n.ts';
+import { inLanguage, splitLanguage } from './languages.ts';
+import { dashboardPage, publicPage } from './layout.ts';
+import type { PageError } from './texts/texts.ts';
+
+const BY_STATUS: Readonly<Record<number, PageError>> = {
+  403: 'forbidden',
+  404: 'missing',
+  405: 'method',
+  413: 'tooLarge',
+  429: 'tooMany',
+  503: 'unavailable',
+};
+
+/** Which page an error gets. */
+export function pageErrorOf(error: ApiError | ValidationFailure): PageError {
+  const status = statusOf(error);
+  return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'invalid');
+}
+
+/** Whether the client wants a page. REST paths never answer with one; page routes do unless only JSON is accepted. */
+export function wantsPage(request: FastifyRequest): boolean {
+  // Null: Fastify rejected the request before any hook ran.
+  if (request.logFields === null || /^\/v\d+(?:[/?]|$)/.test(request.url)) return false;
+  const accept = request.headers.accept ?? '*/*';
+  if (request.routeOptions.config.page === true) return !/\bjson\b/i.test(accept) || /\btext\/html\b/i.test(accept);
+  return /\btext\/html\b/i.test(accept);
+}
+
+export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
+  const { locale, path } = splitLanguage(request.url);
+  const { texts, format, count } = webI18n(locale);
+  const { title, text } = texts.errors[pageErrorOf(error)];
+  const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
+  const inDashboard = path.startsWith('/dashboard');
+  const home = inDashboard && request.viewer !== null ? '/dashboard' : inLanguage(locale, '/');
+  const body = html`<div class="narrow">
+    <h1>${title}</h1>
+    <p class="lead">${text}${seconds !== null && html` ${count(texts.retryIn, seconds)}`}</p>
+    ${actions(linkButton({ text: texts.goHome, href: home, kind: 'primary' }))}
+    <p class="soft">${format(texts.requestId, { id: request.id })}</p>
+  </div>`;
+  return inDashboard
+    ? dashboardPage({ request, title, active: null, body })
+    : publicPage({ request, locale, title, body, translated: false });
+}

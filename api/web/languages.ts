@@ -1,0 +1,30 @@
+/** Languages in addresses: English pages have no prefix, the others have `/de`, `/fr`, `/nl` or `/pl`. */
+import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+
+export const DEFAULT_LOCALE: Locale = 'en';
+
+/** The name of each language in itself. */
+export const LANGUAGE_NAMES: Readonly<Record<Locale, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  nl: 'Nederlands',
+  pl: 'Polski',
+};
+
+/** The prefix of the addresses of a language, such as `/de`. */
+export const prefixOf = (locale: Locale): string => (locale === DEFAULT_LOCALE ? '' : `/${locale}`);
+
+/** Splits an address into its language and its path in English. */
+export function splitLanguage(url: string): { locale: Locale; path: string } {
+  const [, first, rest = ''] = /^\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  const locale = LOCALES.find((candidate) => candidate === first && candidate !== DEFAULT_LOCALE);
+  if (locale === undefined) return { locale: DEFAULT_LOCALE, path: url };
+  return { locale, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** The address of an English path in a language. */
+export function inLanguage(locale: Locale, path: string): string {
+  const prefix = prefixOf(locale);
+  return prefix !== '' && path === '/' ? prefix : `${prefix}${path}`;
+}

@@ -1,0 +1,183 @@
+/** The frame of every page: head, header with navigation, main part, footer. */
+import type { FastifyRequest } from 'fastify';
+import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+import { attributes, html, type Html, type HtmlValue } from './html.ts';
+import { webI18n } from './i18n.ts';
+import { DEFAULT_LOCALE, inLanguage, LANGUAGE_NAMES, splitLanguage } from './languages.ts';
+import { logo } from './logo.ts';
+import { button } from './components/buttons.ts';
+import { hiddenField } from './components/fields.ts';
+
+/** The person who is signed in, as layouts need it. The session plugin sets `request.viewer`. */
+export interface Viewer {
+  email: string;
+  organisation: string;
+  /** The display name of the organisation. */
+  organisationName: string;
+  permissions: readonly string[];
+  /** The token of the sign-out form. */
+  csrfToken: string;
+}
+
+interface PageOptions {
+  request: FastifyRequest;
+  /** The page's name. The layout adds the name of the product. */
+  title: string;
+  /** The content of the main part, with the page's only `h1`. */
+  body: HtmlValue;
+  /** Additional modules of `assets/`. */
+  scripts?: readonly string[];
+}
+
+export interface PublicPageOptions extends PageOptions {
+  locale: Locale;
+  /** One sentence for search results. */
+  description?: string;
+  /** Whether search engines may list the page. Default: no. */
+  indexed?: boolean;
+  /** Whether the page exists in all languages. Default: yes. */
+  translated?: boolean;
+  /** Additional elements of the head. */
+  head?: HtmlValue;
+}
+
+/** A page for everybody, in one of the five languages. */
+export function publicPage(options: PublicPageOptions): Html {
+  const { request, locale, title, description, body, indexed = false, translated = true, head, scripts } = options;
+  const { web } = request.server;
+  const { texts } = webI18n(locale);
+  const path = pathOf(request);
+  const alternates = LOCALES.map(
+    (one) => html`<link rel="alternate" hreflang="${one}" href="${web.publicBaseUrl + inLanguage(one, path)}" />`,
+  );
+  return document({
+    request,
+    locale,
+    title,
+    scripts,
+    head: html`${description !== undefined && html`<meta name="description" content="${description}" />`}
+    ${!indexed && html`<meta name="robots" content="noindex" />`}
+    ${indexed && html`<link rel="canonical" href="${web.publicBaseUrl + inLanguage(locale, path)}" />${alternates}<link rel="alternate" hreflang="x-default" href="${web.publicBaseUrl + path}" />`}
+    ${head}`,
+    body: html`<header class="site-header">
+        <div class="site-header-inner">
+          <a class="brand" href="${inLanguage(locale, '/')}" aria-label="${texts.home}">${logo}<span>Curbcut</span></a>
+          <nav class="site-nav" aria-label="${texts.mainNavigation}">
+            <ul>
+              <li><a href="/docs" hreflang="en">${texts.apiReference}</a></li>
+              ${web.dashboard && html`<li><a href="/dashboard" hreflang="en">${texts.dashboard}</a></li>`}
+            </ul>
+          </nav>
+        </div>
+      </header>
+      <main id="main" tabindex="-1">${body}</main>
+      <footer class="site-footer">
+        <div class="site-footer-inner">
+          ${translated && languageSwitch(locale, path)}
+          <p>${texts.footer}</p>
+        </div>
+      </footer>`,
+  });
+}
+
+/** Links to the same page in the other languages. */
+function languageSwitch(locale: Locale, path: string): Html {
+  const items = LOCALES.map(
+    (one) =>
+      html`<li><a${attributes({ href: inLanguage(one, path), lang: one, hreflang: one, 'aria-current': one === locale ? 'page' : undefined })}>${LANGUAGE_NAMES[one]}</a></li>`,
+  );
+  return html`<nav class="languages" aria-label="${webI18n(locale).texts.language}">
+    <ul>
+      ${items}
+    </ul>
+  </nav>`;
+}
+
+/** The address of this page in English, with its query. A form's page has the address of its form. */
+function pathOf(request: FastifyRequest): string {
+  const { path } = splitLanguage(request.url);
+  return path === '/scan-request' ? '/' : path;
+}
+
+/** The parts of the dashboard, in the order of its navigation. */
+const DASHBOARD_PARTS = [
+  { id: 'scans', text: 'Scans', href: '/dashboard', permission: 'scans:read' },
+  { id: 'schedules', text: 'Schedules', href: '/dashboard/schedules', permission: 'scans:read' },
+  { id: 'credits', text: 'Credits', href: '/dashboard/credits', permission: 'credits:read' },
+  { id: 'api-keys', text: 'API keys', href: '/dashboard/settings/api-keys', permission: 'keys:write' },
+  { id: 'members', text: 'Members', href: '/dashboard/settings/members', permission: 'members:write' },
+  { id: 'audit-log', text: 'Audit log', href: '/dashboard/settings/audit-log', permission: 'audit:read' },
+] as const;
+
+export type DashboardPart = (typeof DASHBOARD_PARTS)[number]['id'] | 'account';
+
+export interface DashboardPageOptions extends PageOptions {
+  /** The part of the dashboard that the page belongs to. Null for pages before sign-in. */
+  active: DashboardPart | null;
+}
+
+/** A page of the dashboard, in English. The navigation shows the parts that the person may see. */
+export function dashboardPage({ request, title, active, body, scripts }: DashboardPageOptions): Html {
+  const { texts } = webI18n(DEFAULT_LOCALE);
+  const viewer = request.viewer;
+  const parts = viewer === null ? [] : DASHBOARD_PARTS.filter(({ permission }) => viewer.permissions.includes(permission));
+  const current = (id: DashboardPart): string | undefined => (id === active ? 'page' : undefined);
+  return document({
+    request,
+    locale: DEFAULT_LOCALE,
+    title,
+    scripts,
+    head: html`<meta name="robots" content="noindex" />`,
+    body: html`<header class="site-header">
+        <div class="site-header-inner">
+          <a class="brand" href="${viewer === null ? '/' : '/dashboard'}" aria-label="${viewer === null ? texts.home : 'Curbcut dashboard'}"
+            >${logo}<span>Curbcut</span></a
+          >
+          ${viewer && accountMenu(viewer, current('account'))}
+        </div>
+        ${
+          parts.length > 0 &&
+          html`<nav class="dashboard-nav" aria-label="${texts.mainNavigation}">
+            <ul>
+              ${parts.map(({ id, text, href }) => html`<li><a${attributes({ href, 'aria-current': current(id) })}>${text}</a></li>`)}
+            </ul>
+          </nav>`
+        }
+      </header>
+      <main id="main" tabindex="-1">${body}</main>
+      <footer class="site-footer">
+        <div class="site-footer-inner"><p>${texts.footer}</p></div>
+      </footer>`,
+  });
+}
+
+const accountMenu = (viewer: Viewer, current: string | undefined): Html =>
+  html`<div class="account">
+    <span class="account-organisation">${viewer.organisationName}</span>
+    <a${attributes({ href: '/dashboard/account', 'aria-current': current })}>${viewer.email}</a>
+    <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', viewer.csrfToken)}${button({ text: 'Sign out', kind: 'quiet' })}</form>
+  </div>`;
+
+interface DocumentOptions extends PageOptions {
+  locale: Locale;
+  head: HtmlValue;
+}
+
+function document({ request, locale, title, head, body, scripts = [] }: DocumentOptions): Html {
+  const { assets } = request.server.web;
+  return html`<!doctype html>
+    <html lang="${locale}">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>${title === 'Curbcut' ? title : `${title} – Curbcut`}</title>
+        <link rel="icon" href="${assets.url('icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${assets.url('site.css')}" />
+        ${['site.js', ...scripts].map((name) => html`<script type="module" src="${assets.url(name)}"></script>`)} ${head}
+      </head>
+      <body>
+        <a class="skip-link" href="#main">${webI18n(locale).texts.skip}</a>
+        ${body}
+      </body>
+    </html> `;
+}
