@@ -76,7 +76,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(requestMetrics, { metrics });
   await app.register(tracing, { tracer });
   await app.register(jsonBodies);
-  await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: true });
+  await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: options.dashboard ?? true });
   await app.register(errors);
   await app.register(gracefulClose);
   await app.register(methodNotAllowed);

@@ -32,6 +32,10 @@ export const Environment = Type.Object({
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
   ...ScanLimitSettings,
+  DASHBOARD: Type.Boolean({
+    default: true,
+    description: 'true, or false to turn off the pages below /dashboard; REST requests then need an API key',
+  }),
   MAX_EVENT_STREAMS: Type.Integer({
     minimum: 1,
     default: 1000,

@@ -54,6 +54,8 @@ export interface AppOptions {
   maxLiveScansPerOrganisation: number;
   /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Default 1,000, and 2,000 for positions. */
   queueCacheMs?: number;
+  /** Whether there is a dashboard. Default: true. Without it, REST requests need an API key. */
+  dashboard?: boolean;
   /** The maximum number of event streams that are open on this replica. */
   maxEventStreams: number;
   /** The version of Curbcut, for the OpenAPI document. */

@@ -61,6 +61,7 @@ const app = await buildApp(
     targets: config.targets,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,
+    dashboard: config.DASHBOARD,
     maxEventStreams: config.MAX_EVENT_STREAMS,
     maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
     version,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { errorMessage } from '../platform/errors.ts';
-import { ensureDemoOrganisation } from './demo-organisation.ts';
+import { DEMO_EMAIL, ensureDemoOrganisation, type DemoOrganisation } from './demo-organisation.ts';
 import { startDemoSite } from './demo-site/server.ts';
 import { lockStateFolder } from './lock.ts';
 import { freePort } from './port.ts';
@@ -15,15 +15,15 @@ import { startStack, type Stack } from './stack.ts';
 const ROOT = join(import.meta.dirname, '..');
 const HELP = `Usage: make run [URL=http://…]      (node local/main.ts [URL])
 
-Starts the API, the operator, nats-server and an embedded Kubernetes, document store and object store on this machine,
-scans the bundled demo site (or URL), prints the result, and serves until Ctrl-C.
+Starts the API, the operator, nats-server, a mail catcher and an embedded Kubernetes, document store and object store on this
+machine, scans the bundled demo site (or URL), prints the result, and serves until Ctrl-C.
 
   --no-scan     serve only, without a first scan
   --pages N     maximum number of pages of the first scan (default 15)
   --help        print this help
 
 State is kept in .curbcut/ and survives a restart. To use a real service instead of an embedded one, set KUBECONFIG,
-MONGODB_URL, NATS_URL or S3_ENDPOINT. ALLOW_TARGETS defaults to loopback.`;
+MONGODB_URL, NATS_URL, S3_ENDPOINT or SMTP_URL. ALLOW_TARGETS defaults to loopback.`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -75,12 +75,13 @@ function environmentOf(stack: Stack): NodeJS.ProcessEnv {
   return environment;
 }
 
-/** Starts the product and, at the same time, ensures that there is an API key. */
-async function serve(environment: NodeJS.ProcessEnv): Promise<{ url: string; key: string }> {
-  const [key, product] = await Promise.allSettled([
+/** Starts the product and, at the same time, ensures that there are an API key and a user. */
+async function serve(environment: NodeJS.ProcessEnv): Promise<{ url: string } & DemoOrganisation> {
+  const [demo, product] = await Promise.allSettled([
     ensureDemoOrganisation({
       environment,
       environmentFile: join(state, 'env'),
+      passwordFile: join(state, 'demo-password'),
       namespace: environment.CURBCUT_NAMESPACE ?? 'curbcut',
       keyName: 'make run',
     }),
@@ -95,9 +96,9 @@ async function serve(environment: NodeJS.ProcessEnv): Promise<{ url: string; key
     }),
   ]);
   if (product.status === 'fulfilled') closers.push(() => product.value.close());
-  if (key.status === 'rejected') throw key.reason;
+  if (demo.status === 'rejected') throw demo.reason;
   if (product.status === 'rejected') throw product.reason;
-  return { url: product.value.url, key: key.value };
+  return { url: product.value.url, ...demo.value };
 }
 
 async function firstScan(url: string, environment: NodeJS.ProcessEnv): Promise<void> {
@@ -121,7 +122,13 @@ try {
   print('Starting Curbcut on this machine. Use it to try Curbcut out and for development, not for production.');
   if (process.env.KUBECONFIG) print(`KUBECONFIG is set: scans run on the cluster of ${process.env.KUBECONFIG}.`);
   const [stack, demo] = await Promise.all([
-    startStack({ dataDir: state, environment: process.env, kubePort: await freePort(8090), logger }),
+    startStack({
+      dataDir: state,
+      environment: process.env,
+      kubePort: await freePort(8090),
+      inboxPort: await freePort(8025),
+      logger,
+    }),
     startDemoSite({ port: await freePort(8081) }),
   ]);
   closers.push(
@@ -130,20 +137,32 @@ try {
   );
 
   const environment = environmentOf(stack);
-  const { url, key } = await serve(environment);
-  const exported = { CURBCUT_URL: url, CURBCUT_API_KEY: key, KUBECONFIG: environment.KUBECONFIG! };
+  const { url, key, password } = await serve(environment);
+  const exported = {
+    CURBCUT_URL: url,
+    CURBCUT_API_KEY: key,
+    KUBECONFIG: environment.KUBECONFIG!,
+    CURBCUT_DASHBOARD_URL: `${url}/dashboard`,
+    ...(stack.inboxUrl && { CURBCUT_INBOX_URL: stack.inboxUrl }),
+  };
   const lines = Object.entries(exported).map(([name, value]) => `export ${name}='${value}'\n`);
   await writeFile(join(state, 'env'), lines.join(''), { mode: 0o600 });
 
-  print(`API        ${url}   (reference: ${url}/docs)`);
-  print(`Demo site  ${demo.url}`);
-  if (stack.embedded.length > 0) print(`Embedded   ${stack.embedded.join(', ')}; state in .curbcut/`);
+  print('');
+  print(`Public page  ${url}/   (enter ${demo.url}/ and any e-mail address)`);
+  print(`Inbox        ${stack.inboxUrl ?? 'SMTP_URL is set: mails go to that server.'}`);
+  print(`Dashboard    ${url}/dashboard`);
+  print(`  sign in as ${DEMO_EMAIL}, password ${password ?? '(the one that you chose)'}`);
+  print(`API          ${url}   (reference: ${url}/docs)`);
+  print(`  key        ${key}`);
+  print(`Demo site    ${demo.url}/`);
+  if (stack.embedded.length > 0) print(`Embedded     ${stack.embedded.join(', ')}; state in .curbcut/`);
 
   if (!values['no-scan']) await firstScan(positionals[0] ?? demo.url, { ...process.env, ...exported });
   if (closing === undefined)
     print(`
 Curbcut is serving. Press Ctrl-C to stop it. From another terminal, in this folder:
-  . .curbcut/env                                                  # CURBCUT_URL, CURBCUT_API_KEY, KUBECONFIG
+  . .curbcut/env                                                  # CURBCUT_URL, CURBCUT_API_KEY, KUBECONFIG …
   bin/curbcut scan ${demo.url}/ --min-score 90 --fail-on critical
   kubectl get accessibilityscans -w
   kubectl describe a11y`);

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Reads a secret from a file. If the file does not exist, creates it with 32 random bytes in hexadecimal. */
-export async function loadOrCreateSecret(path: string): Promise<string> {
+/** Reads a secret from a file. If the file does not exist, creates it. Default: 32 random bytes in hexadecimal. */
+export async function loadOrCreateSecret(path: string, create = () => randomBytes(32).toString('hex')): Promise<string> {
   try {
     return (await readFile(path, 'utf8')).trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
-  const secret = randomBytes(32).toString('hex');
+  const secret = create();
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await writeFile(path, `${secret}\n`, { mode: 0o600, flag: 'wx' });
   return secret;

@@ -1,6 +1,6 @@
 /**
- * Starts the services that Curbcut needs on one machine: Kubernetes, documents, objects and messages. A part is not started
- * if the address of a real service is configured. For trying out and for tests, not for production.
+ * Starts the services that Curbcut needs on one machine: Kubernetes, documents, objects, messages and a mail catcher. A part is
+ * not started if the address of a real service is configured. For trying out and for tests, not for production.
  */
 import { readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Logger } from '../platform/logger.ts';
 import { startDocuments } from './documents/documents.ts';
 import { startKube } from './kube/kube.ts';
+import { startMail } from './mail/mail.ts';
 import { startMessages } from './messages/messages.ts';
 import { startObjects } from './objects/objects.ts';
 import { loadOrCreateSecret } from './secret.ts';
@@ -29,6 +30,8 @@ export interface StackOptions {
   host?: string;
   /** The port of the embedded Kubernetes. Default: any free port. */
   kubePort?: number;
+  /** The port of the mail catcher's inbox. Default: any free port. */
+  inboxPort?: number;
   /** Additional environment variables of every pod, for tests. */
   podEnvironment?: Record<string, string>;
   logger: Logger;
@@ -39,6 +42,8 @@ export interface Stack {
   environment: Record<string, string>;
   /** The embedded parts, for display. */
   embedded: string[];
+  /** The address of the mail catcher's inbox. Null with a real mail server. */
+  inboxUrl: string | null;
   close(): Promise<void>;
 }
 
@@ -47,6 +52,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const { dataDir, environment: given, host = '127.0.0.1', logger } = options;
   const environment: Record<string, string> = {};
   const embedded: string[] = [];
+  let inboxUrl: string | null = null;
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const end of closers.splice(0).reverse()) await end();
@@ -112,11 +118,20 @@ export async function startStack(options: StackOptions): Promise<Stack> {
         });
       });
     }
+    if (!given.SMTP_URL) {
+      start('mail', async () => {
+        // On loopback: pods send no mails.
+        const mail = await startMail({ httpPort: options.inboxPort });
+        closers.push(() => mail.close());
+        environment.SMTP_URL = mail.smtpUrl;
+        inboxUrl = mail.inboxUrl;
+      });
+    }
     // Wait for every start, so that after a failure no other part keeps running.
     const outcomes = await Promise.allSettled(starts);
     const failed = outcomes.find((outcome) => outcome.status === 'rejected');
     if (failed) throw failed.reason;
-    return { environment, embedded, close };
+    return { environment, embedded, inboxUrl, close };
   } catch (error) {
     await close();
     throw error;

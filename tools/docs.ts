@@ -97,9 +97,11 @@ ${settingsTable(ScannerConfiguration as unknown as Settings)}
 
 ## \`make run\`
 
-Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\` and \`S3_ENDPOINT\`: if one is set, the service at that address is used
-instead of the embedded one. \`PORT\` is the API's port (default 8080, or any free one). \`ALLOW_TARGETS\` defaults to
-loopback. Writes \`.curbcut/env\`, shell lines with \`CURBCUT_URL\`, \`CURBCUT_API_KEY\` and \`KUBECONFIG\`.
+Reads \`KUBECONFIG\`, \`MONGODB_URL\`, \`NATS_URL\`, \`S3_ENDPOINT\` and \`SMTP_URL\`: if one is set, the service at that
+address is used instead of the embedded one. \`PORT\` is the API's port (default 8080, or any free one). \`ALLOW_TARGETS\`
+defaults to loopback. Writes \`.curbcut/env\`, shell lines with \`CURBCUT_URL\`, \`CURBCUT_API_KEY\`, \`KUBECONFIG\`,
+\`CURBCUT_DASHBOARD_URL\` and, with the embedded mail catcher, \`CURBCUT_INBOX_URL\`. The password of \`demo@example.com\`
+is in \`.curbcut/demo-password\`.
 `,
     'metrics.md': `# Metrics
 

@@ -2,6 +2,7 @@
 import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
 import {
   argument,
+  CommandRefused,
   findOrganisation,
   issueKey,
   option,
@@ -12,6 +13,7 @@ import {
   type AdminContext,
   type Command,
 } from './command.ts';
+import { EMAIL } from './user.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
@@ -30,18 +32,32 @@ async function ensureOrganisation(
   return added.ok ? added.organisation : findOrganisation(context, id);
 }
 
-/** Returns the key on standard input if it is live and belongs to the organisation, else a new one. */
-async function ensureKey(context: AdminContext, organisation: string, name: string, readInput: boolean): Promise<string> {
+/** Returns the current key if it is live and belongs to the organisation, else a new one. */
+async function ensureKey(context: AdminContext, organisation: string, name: string, current: string): Promise<string> {
   const { keys } = context.stores;
-  const current = readInput ? (await context.readInput()).trim() : '';
   if (current !== '' && (await keys.recognise(current))?.organisation.id === organisation) return current;
   return (await issueKey(context, { organisation, name, expiresAt: null })).secret;
 }
 
+/** Adds an owner unless the user exists. @returns whether the user has this password */
+async function ensureOwner(context: AdminContext, organisation: string, email: string, password: string): Promise<boolean> {
+  if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
+  if (password === '') throw new CommandRefused('Standard input contains no password.');
+  const { users } = context.stores;
+  const user = await users.find(email);
+  if (user !== null && user.organisation !== organisation)
+    throw new CommandRefused(`user ${user.email} belongs to organisation ${user.organisation}`);
+  if (user !== null) return (await users.verify(email, password)) !== null;
+  const added = await users.add({ email, organisation, password });
+  if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
+  await record(context, organisation, 'user.add', added.user.email);
+  return true;
+}
+
 export const ENSURE: Command = {
-  usage: 'ID --credits PAGES --key-name TEXT [--key-stdin] [--name TEXT] [--plan TEXT] [--namespaces A,B]',
+  usage: 'ID --credits PAGES --key-name TEXT [--key-stdin] [--owner EMAIL] [--name TEXT] [--plan TEXT] [--namespaces A,B]',
   summary:
-    'creates an organisation, its first credits and a key if they do not exist; --key-stdin keeps a key that is still live. A manifest that manages the organisation grants its credits instead',
+    'creates an organisation, its first credits, a key and an owner if they do not exist. Standard input has a line for each: with --key-stdin a key, which is kept if it is still live; with --owner the password of the owner. A manifest that manages the organisation grants its credits instead',
   options: {
     name: { type: 'string' },
     plan: { type: 'string' },
@@ -49,6 +65,7 @@ export const ENSURE: Command = {
     credits: { type: 'string' },
     'key-name': { type: 'string' },
     'key-stdin': { type: 'boolean' },
+    owner: { type: 'string' },
   },
   async run(given, context) {
     const { stores } = context;
@@ -65,7 +82,17 @@ export const ENSURE: Command = {
     // A manifest also grants the credits of its organisation.
     if (organisation.managedBy === 'admin' && (await stores.credits.grant(id, GRANT, pages)))
       await record(context, id, 'organisation.grant', `${GRANT}: ${pages} pages`);
-    const key = await ensureKey(context, id, keyName, given.values['key-stdin'] === true);
-    return { data: { organisation: id, key }, lines: [`Organisation: ${id}`, `Key: ${key}`] };
+    const [readKey, owner] = [given.values['key-stdin'] === true, option(given, 'owner')];
+    const lines = readKey || owner !== undefined ? (await context.readInput()).split(/\r?\n/) : [];
+    const key = await ensureKey(context, id, keyName, readKey ? (lines.shift() ?? '').trim() : '');
+    const hasPassword = owner !== undefined && (await ensureOwner(context, id, owner, lines.shift() ?? ''));
+    return {
+      data: { organisation: id, key, ...(owner !== undefined && { owner: { email: owner, hasPassword } }) },
+      lines: [
+        `Organisation: ${id}`,
+        `Key: ${key}`,
+        ...(owner === undefined ? [] : [`Owner: ${owner}${hasPassword ? '' : ' (with another password)'}`]),
+      ],
+    };
   },
 };

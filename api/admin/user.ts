@@ -12,7 +12,7 @@ import {
   type AdminContext,
 } from './command.ts';
 
-const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+export const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 /** Reads the password from standard input, or generates one. It is never an argument, because all processes can read those. */
 async function passwordFor(given: Arguments, context: AdminContext): Promise<{ password: string; generated: boolean }> {

@@ -18,5 +18,7 @@ export const Environment = Type.Object({
   MESSAGES_PORT: port(4222, 'messages'),
   OBJECTS_PORT: port(9000, 'objects'),
   DEMO_PORT: port(8081, 'the demo site'),
+  SMTP_PORT: port(2525, 'mails'),
+  INBOX_PORT: port(8025, "the mail catcher's inbox"),
   PROBE_PORT: port(8082, 'probes'),
 });

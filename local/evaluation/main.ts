@@ -1,5 +1,5 @@
 /**
- * The evaluation's process: documents, objects, messages and the demo site in one pod, so that the chart installs a whole
+ * The evaluation's process: documents, objects, messages, mails and the demo site in one pod, so that the chart installs a whole
  * product on an empty cluster. The documents have no authentication and the data disappear with their volume.
  */
 import { createServer } from 'node:http';
@@ -10,11 +10,12 @@ import { connectKubernetes } from '../../platform/kubernetes/connection.ts';
 import { ensureDemoOrganisation } from '../demo-organisation.ts';
 import { startDemoSite } from '../demo-site/server.ts';
 import { startDocuments } from '../documents/documents.ts';
+import { startMail } from '../mail/mail.ts';
 import { startMessages } from '../messages/messages.ts';
 import { startObjects } from '../objects/objects.ts';
 import { loadOrCreateSecret } from '../secret.ts';
 import { Environment } from './config.ts';
-import { API_KEY_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './secrets.ts';
+import { API_KEY_FILE, PASSWORD_FILE, changesOf, keepKey, restoreFiles, type SecretData } from './secrets.ts';
 
 const SECRETS = { group: '', version: 'v1', plural: 'secrets' };
 
@@ -61,16 +62,20 @@ try {
     bucket: 'curbcut',
   });
   closers.push(() => objects.close());
+  const mail = await startMail({ host, smtpPort: config.SMTP_PORT, httpPort: config.INBOX_PORT });
+  closers.push(() => mail.close());
   const demo = await startDemoSite({ host, port: config.DEMO_PORT });
   closers.push(() => demo.close());
 
-  const apiKey = await ensureDemoOrganisation({
+  const { key: apiKey, password } = await ensureDemoOrganisation({
     environment: { ...process.env, MONGODB_URL: `mongodb://127.0.0.1:${config.DOCUMENTS_PORT}/?directConnection=true` },
     environmentFile: join(dataDir, API_KEY_FILE),
+    passwordFile: join(dataDir, PASSWORD_FILE),
     namespace: config.CURBCUT_NAMESPACE,
     keyName: 'evaluation',
   });
   keepKey(dataDir, apiKey);
+  if (password === null) logger.info({}, 'the demo user has another password than the Secret');
   const changes = changesOf(dataDir, { apiKey, ...messages }, data);
   if (Object.keys(changes).length > 0) {
     await kubernetes.request('PATCH', secret, { contentType: 'application/merge-patch+json', body: { data: changes } });

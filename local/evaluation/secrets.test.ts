@@ -18,6 +18,7 @@ describe('evaluation secrets', () => {
     mkdirSync(join(folder, 'messages'), { recursive: true });
     writeFileSync(join(folder, 'messages/identity.json'), identity);
     writeFileSync(join(folder, 'objects.secret'), 'a1b2\n');
+    writeFileSync(join(folder, 'demo-password'), 'c3d4\n');
     writeFileSync(join(folder, 'messages/service.creds'), 'credentials');
     keepKey(folder, apiKey);
     return { apiKey, signingSeed: 'SA1', credentialsFile: join(folder, 'messages/service.creds') };
@@ -27,6 +28,7 @@ describe('evaluation secrets', () => {
     expect(changesOf(folder, start('{"a":1}', 'key-1'), {})).to.deep.equal({
       'api-key': base64('key-1'),
       'api-key.env': base64("export CURBCUT_API_KEY='key-1'"),
+      'demo-password': base64('c3d4'),
       'identity.json': base64('{"a":1}'),
       'nats-signing-seed': base64('SA1'),
       's3-secret-access-key': base64('a1b2'),
@@ -50,9 +52,11 @@ describe('evaluation secrets', () => {
   it('restore missing files and keep existing ones', () => {
     const data = changesOf(folder, start('{"a":1}', 'key-1'), {});
     rmSync(join(folder, 'messages'), { recursive: true });
+    rmSync(join(folder, 'demo-password'));
     writeFileSync(join(folder, 'objects.secret'), 'kept\n');
     restoreFiles(folder, data);
     expect(readFileSync(join(folder, 'messages/identity.json'), 'utf8')).to.equal('{"a":1}');
+    expect(readFileSync(join(folder, 'demo-password'), 'utf8')).to.equal('c3d4');
     expect(readFileSync(join(folder, 'objects.secret'), 'utf8')).to.equal('kept\n');
   });
 });

@@ -8,11 +8,15 @@ export type SecretData = Readonly<Record<string, string>>;
 /** The file below the data folder that keeps the API key. */
 export const API_KEY_FILE = 'api-key.env';
 
+/** The file below the data folder that keeps the password of the demo user. */
+export const PASSWORD_FILE = 'demo-password';
+
 /** The keys of the Secret that are also files below the data folder. */
 const FILES: Readonly<Record<string, string>> = {
   'identity.json': 'messages/identity.json',
   's3-secret-access-key': 'objects.secret',
   'api-key.env': API_KEY_FILE,
+  'demo-password': PASSWORD_FILE,
 };
 
 const encode = (text: string): string => Buffer.from(text).toString('base64');

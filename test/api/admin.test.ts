@@ -194,6 +194,39 @@ describe('curbcut-admin', () => {
     });
   });
 
+  describe('organisation ensure --owner', () => {
+    const EMAIL = 'owner@ensured.example';
+    const ensure = (id: string, ...more: string[]) =>
+      ['organisation', 'ensure', id, '--credits', '50', '--key-name', 'setup', '--owner', EMAIL, ...more]; // prettier-ignore
+
+    it('adds an owner with the password from standard input, only once, and keeps the key', async () => {
+      input = 'a password of the owner\n';
+      const { key, owner } = (await json(...ensure('ensured'))) as { key: string; owner: object };
+      expect(owner).to.deep.equal({ email: EMAIL, hasPassword: true });
+      expect(await stores.users.verify(EMAIL, 'a password of the owner')).to.include({ organisation: 'ensured' });
+      input = `${key}\na password of the owner\n`;
+      expect(await json(...ensure('ensured', '--key-stdin'))).to.deep.equal({ organisation: 'ensured', key, owner });
+      expect((await actions('ensured')).filter((action) => action.startsWith('user.'))).to.deep.equal([`user.add ${EMAIL}`]);
+    });
+
+    it('reports another password and does not change it', async () => {
+      input = 'another password\n';
+      const { owner } = (await json(...ensure('ensured'))) as { owner: object };
+      expect(owner).to.deep.equal({ email: EMAIL, hasPassword: false });
+      expect((await admin(...ensure('ensured'))).out).to.contain(`Owner: ${EMAIL} (with another password)`);
+      expect(await stores.users.verify(EMAIL, 'a password of the owner')).to.not.equal(null);
+    });
+
+    it('rejects a user of another organisation, a missing password and a wrong address', async () => {
+      input = 'a password of the owner\n';
+      expect((await admin(...ensure('elsewhere'))).err).to.contain(`user ${EMAIL} belongs to organisation ensured`);
+      input = '\n';
+      expect((await admin(...ensure('ensured', '--key-stdin'))).err).to.contain('Standard input contains no password');
+      input = 'a password of the owner\n';
+      expect((await admin(...ensure('ensured').slice(0, -1), 'nobody')).err).to.contain('nobody is not an email address');
+    });
+  });
+
   describe('user', () => {
     before(async () => {
       await admin('organisation', 'add', 'people');

@@ -36,6 +36,10 @@ export interface WholeProduct {
   /** The address of this machine as pods reach it. */
   host: string;
   processes: Product;
+  /** The address of the mail catcher's inbox. */
+  inboxUrl: string | null;
+  /** The password of the user DEMO_EMAIL. */
+  password: string;
   /** Issues a new API key for the following requests, because each key has its own rate limit. */
   changeKey(): Promise<void>;
   /** Sends a request with the API key. */
@@ -95,7 +99,14 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       await kubectl(['label', 'namespace', namespace, 'pod-security.kubernetes.io/enforce=restricted']);
     }
     const issued: string[] = [];
-    let key = await ensureDemoOrganisation({ environment, environmentFile: join(dir, 'env'), namespace, keyName: 'journey' });
+    const { key: firstKey, password } = await ensureDemoOrganisation({
+      environment,
+      environmentFile: join(dir, 'env'),
+      passwordFile: join(dir, 'demo-password'),
+      namespace,
+      keyName: 'journey',
+    });
+    let key = firstKey;
     const mongo = connectMongo({ url: environment.MONGODB_URL!, logger });
     issued.push(key);
     const { keys } = openStores(mongo.db);
@@ -109,6 +120,8 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       namespace,
       host,
       processes,
+      inboxUrl: stack.inboxUrl,
+      password: password!,
       request: (path, init = {}) =>
         fetch(`${url}${path}`, {
           ...init,
@@ -126,7 +139,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
         key = (await issueKey(keys, 'demo')).secret;
         issued.push(key);
       },
-      secrets: async () => [...issued, ...(await secretsOf(environment))],
+      secrets: async () => [...issued, password!, ...(await secretsOf(environment))],
       kubectl,
       close,
     };
