@@ -14,6 +14,7 @@ export const SUITES: Readonly<Record<string, { files: readonly string[]; except?
     files: ['test/operator/**/*.test.ts', 'operator/**/*.test.ts'],
     except: ['operator/runtime/**', 'test/operator/cluster.test.ts'],
   },
+  web: { files: ['test/web/**/*.test.ts'] },
   journey: { files: ['test/journey/**/*.test.ts'] },
   api: { files: ['test/api/**/*.test.ts', 'api/**/*.test.ts'] },
   kube: { files: ['local/**/kube/**/*.test.ts'] },

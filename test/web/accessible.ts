@@ -1,0 +1,86 @@
+/** Tests a page with the scanner's own axe-core: WCAG 2.2 AA and best practices, wide and narrow, light and dark. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { CDPSession, Page } from 'playwright-core';
+import { axeOptions, axeSource } from '../../scanner-image/axe/source.ts';
+import type { AxeResults } from '../../scanner-image/axe/results.ts';
+import { problemsOf } from './problems.ts';
+import { DESKTOP } from './web.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+/** Where screenshots are kept, for people to look at. */
+const SCREENSHOTS = process.env.SCREENSHOTS_FOLDER ?? join(ROOT, '.curbcut', 'screenshots');
+
+/** A phone, and 1280 px at 400 % zoom. */
+const NARROW = { width: 320, height: 640 };
+const HTML_MAX = 100_000;
+
+const VIEWS = [
+  { suffix: '', size: DESKTOP, colorScheme: 'light' },
+  { suffix: '-dark', size: DESKTOP, colorScheme: 'dark' },
+  { suffix: '-narrow', size: NARROW, colorScheme: 'light' },
+  { suffix: '-narrow-dark', size: NARROW, colorScheme: 'dark' },
+] as const;
+
+/** The elements that end beyond the window, for the message. */
+const WIDEST = `[...document.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > innerWidth && one.closest('.table-frame') === null)
+  .map((one) => one.tagName.toLowerCase() + '.' + one.className).slice(0, 8).join(', ')`;
+
+let source: Promise<string> | null = null;
+
+/** Fails unless the page is accessible in each view. Keeps a screenshot of each: `NAME.png`, `NAME-dark.png`, `NAME-narrow.png`. */
+export async function expectAccessible(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  const found: string[] = [];
+  for (const { suffix, size, colorScheme } of VIEWS) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    found.push(...(await findings(page)).map((finding) => `${name}${suffix}: ${finding}`));
+    const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+    if (wider > 0) found.push(`${name}${suffix}: scrolls sideways by ${wider} px: ${await page.evaluate<string>(WIDEST)}`);
+    if (suffix !== '-narrow-dark') await page.screenshot({ path: join(SCREENSHOTS, `${name}${suffix}.png`), fullPage: true });
+  }
+  await page.setViewportSize(DESKTOP);
+  await page.emulateMedia({ colorScheme: 'light' });
+  expect([...found, ...problemsOf(page)]).to.deep.equal([]);
+}
+
+/** Runs axe-core in a world of its own, as the scanner does: it can neither be seen nor be stopped by the page. */
+async function findings(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    const options = axeOptions('AA', '2.2');
+    options.runOnly.values.push('best-practice');
+    source ??= axeSource('en');
+    const world = await isolatedWorld(session);
+    await evaluate(session, world, await source);
+    const text = await evaluate(session, world, `curbcut.run(${JSON.stringify(options)}, ${HTML_MAX})`);
+    const results = JSON.parse(text) as AxeResults;
+    return results.violations.flatMap(({ id, help, nodes }) =>
+      nodes.map(
+        ({ target, html, failureSummary = '' }) =>
+          `${id} (${help}) at ${target.join(' ')}: ${html.slice(0, 200)} ${failureSummary.replace(/\s+/g, ' ')}`,
+      ),
+    );
+  } finally {
+    await session.detach();
+  }
+}
+
+async function isolatedWorld(session: CDPSession): Promise<number> {
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const { executionContextId } = await session.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id, worldName: 'test' });
+  return executionContextId;
+}
+
+async function evaluate(session: CDPSession, contextId: number, expression: string): Promise<string> {
+  const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
+    expression,
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  });
+  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+  return result.value as string;
+}
