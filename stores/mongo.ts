@@ -130,6 +130,10 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1 }, {}],
   ['users', { organisation: 1 }, {}],
+  // Sparse, because users who never signed in at an identity provider do not have the field.
+  ['users', { identity: 1 }, { unique: true, sparse: true }],
+  ['sessions', { email: 1, lastSeenAt: -1 }, {}],
+  ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['limits', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   // For the next due mail: of many mails, few wait.

@@ -13,6 +13,7 @@ import { createPublicScans, type PublicScans } from './public-scans/public-scans
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
+import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
 export interface AllStores {
@@ -23,6 +24,7 @@ export interface AllStores {
   keys: Keys;
   organisations: Organisations;
   users: Users;
+  sessions: Sessions;
   idempotency: Idempotency;
   queueStates: QueueStates;
   outbox: Outbox;
@@ -48,6 +50,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     keys: createKeys(db),
     organisations: createOrganisations(db),
     users: createUsers(db),
+    sessions: createSessions(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),

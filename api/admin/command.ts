@@ -49,7 +49,7 @@ export interface Command {
 }
 
 /** The actor of audit log entries. */
-const ACTOR = 'curbcut-admin';
+export const ACTOR = 'curbcut-admin';
 
 /**
  * Writes an entry of the audit log about a change that was made. A failure is only reported: the result of the command may be

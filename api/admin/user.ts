@@ -1,9 +1,12 @@
 /** `curbcut-admin user …`: the users of an organisation, who can sign in. */
+import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
 import {
+  ACTOR,
   CommandRefused,
   argument,
   columns,
   findOrganisation,
+  option,
   record,
   requiredOption,
   rejectExtra,
@@ -22,40 +25,50 @@ async function passwordFor(given: Arguments, context: AdminContext): Promise<{ p
   return { password, generated: false };
 }
 
+/** @throws CommandRefused if there is no such role */
+function roleOf(text: string): Role {
+  const role = ROLES.find((one) => one === text);
+  if (role === undefined) throw new CommandRefused(`--role must be ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}, not ${text}.`, true);
+  return role;
+}
+
+const noUser = (email: string): CommandRefused => new CommandRefused(`No user has the address ${email}.`);
+
 const passwordLines = ({ password, generated }: { password: string; generated: boolean }): string[] =>
   generated ? [`Password: ${password}`, 'Save the password now: it is not shown again.'] : [];
 
 export const USER: Record<string, Command> = {
   add: {
-    usage: 'EMAIL --organisation ID [--password-stdin]',
-    summary: 'adds a user; without --password-stdin, generates a password and shows it once',
-    options: { organisation: { type: 'string' }, 'password-stdin': { type: 'boolean' } },
+    usage: `EMAIL --organisation ID [--role ${ROLES.join('|')}] [--password-stdin]`,
+    summary: `adds a user, by default with the role ${DEFAULT_ROLE}; without --password-stdin, generates a password and shows it once`,
+    options: { organisation: { type: 'string' }, role: { type: 'string' }, 'password-stdin': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
       if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
+      const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const secret = await passwordFor(given, context);
-      const added = await context.stores.users.add({ email, organisation: id, password: secret.password });
+      const added = await context.stores.users.add({ email, organisation: id, password: secret.password, role, createdBy: ACTOR });
       if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
       const { user } = added;
       await record(context, id, 'user.add', user.email);
       return {
         data: { ...user, ...(secret.generated && { password: secret.password }) },
-        lines: [`Added ${user.email} to ${id}.`, ...passwordLines(secret)],
+        lines: [`Added ${user.email} to ${id} as ${role}.`, ...passwordLines(secret)],
       };
     },
   },
 
   'reset-password': {
     usage: 'EMAIL [--password-stdin]',
-    summary: 'sets a new password',
+    summary: 'sets a new password and ends all sessions of the user',
     options: { 'password-stdin': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
       const user = await context.stores.users.find(email);
-      if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
+      if (user === null) throw noUser(email);
       const secret = await passwordFor(given, context);
       await context.stores.users.resetPassword(user.email, secret.password);
       await record(context, user.organisation, 'user.reset-password', user.email);
@@ -67,15 +80,36 @@ export const USER: Record<string, Command> = {
   },
 
   remove: {
-    usage: 'EMAIL',
-    summary: 'removes a user',
+    usage: 'EMAIL [--last-owner]',
+    summary: 'removes a user and ends all sessions of the user; --last-owner permits to remove the only owner of an organisation',
+    options: { 'last-owner': { type: 'boolean' } },
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
-      const user = await context.stores.users.remove(email);
-      if (user === null) throw new CommandRefused(`No user has the address ${email}.`);
+      const removed = await context.stores.users.remove(email, { lastOwner: given.values['last-owner'] === true });
+      if (!removed.ok && removed.reason === 'not_found') throw noUser(email);
+      if (!removed.ok) throw new CommandRefused(`${email} is the only owner; add another owner first, or repeat the command with --last-owner.`);
+      const { user } = removed;
       await record(context, user.organisation, 'user.remove', user.email);
       return { data: user, lines: [`Removed ${user.email} from ${user.organisation}.`] };
+    },
+  },
+
+  role: {
+    usage: `EMAIL --role ${ROLES.join('|')}`,
+    summary: 'changes the role of a user',
+    options: { role: { type: 'string' } },
+    async run(given, context) {
+      const email = argument(given, 0, 'The EMAIL');
+      rejectExtra(given, 1);
+      const role = roleOf(requiredOption(given, 'role'));
+      const user = await context.stores.users.find(email);
+      if (user === null) throw noUser(email);
+      const changed = await context.stores.users.setRole(user.organisation, user.email, role);
+      if (!changed.ok && changed.reason === 'not_found') throw noUser(email);
+      if (!changed.ok) throw new CommandRefused(`${user.email} is the only owner; make another user an owner first.`);
+      await record(context, user.organisation, 'user.role', `${user.email}: ${role}`);
+      return { data: changed.user, lines: [`${user.email} is now ${role} of ${user.organisation}.`] };
     },
   },
 
@@ -87,8 +121,8 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const users = await context.stores.users.list(id);
-      const rows = users.map((user) => [user.email, user.createdAt.toISOString()]);
-      return { data: users, lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'CREATED'], ...rows]) };
+      const rows = users.map((user) => [user.email, user.role, user.createdAt.toISOString(), user.lastSignInAt?.toISOString() ?? 'never']);
+      return { data: users, lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'ROLE', 'CREATED', 'LAST SIGN-IN'], ...rows]) };
     },
   },
 };

@@ -1,37 +1,44 @@
 /** Passwords as scrypt hashes. Each hash contains its parameters, so that they can be raised without invalidating old hashes. */
 import { randomBytes, scrypt, timingSafeEqual, type ScryptOptions } from 'node:crypto';
 import { promisify } from 'node:util';
+import { PASSWORD_MAX_CHARACTERS } from '../../core/passwords.ts';
+import { createGate } from './gate.ts';
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt);
 
 /** OWASP's scrypt parameters that need 32 MB instead of 128 MB: N = 2^15, r = 8, p = 3. */
 const COST = { N: 2 ** 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
-/** The minimum length of NIST 800-63B. */
-const MIN_CHARACTERS = 8;
-/** Bounds the cost of hashing. */
-const MAX_CHARACTERS = 1024;
+
+/** As many at once as Node has threads for them, which is 128 MB; the others wait, but not longer than a request may take. */
+const gate = createGate({ atOnce: 4, waiting: 64 });
 
 const stretch = (password: string, salt: Buffer, bytes: number, { N, r, p }: { N: number; r: number; p: number }): Promise<Buffer> =>
   // Normalised, because keyboards produce composed or decomposed characters. scrypt needs a little more than 128·N·r bytes.
-  derive(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 256 * N * r });
+  gate.run(() => derive(password.normalize('NFKC'), salt, bytes, { N, r, p, maxmem: 256 * N * r }));
+
+const stored = (salt: Buffer, hash: Buffer): string =>
+  ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
 
 /**
+ * Hashes a password. `passwordProblem` in `core/passwords.ts` decides which are accepted.
  * @returns `scrypt$N$r$p$salt$hash`, with salt and hash in base64
- * @throws RangeError if the password has fewer than 8 or more than 1,024 characters
+ * @throws RangeError if the password is too long; TooBusy if too many passwords are being hashed
  */
 export async function hashPassword(password: string): Promise<string> {
-  if (password.length < MIN_CHARACTERS || password.length > MAX_CHARACTERS)
-    throw new RangeError(`a password must have ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters`);
+  if (password.length > PASSWORD_MAX_CHARACTERS)
+    throw new RangeError(`a password must have at most ${PASSWORD_MAX_CHARACTERS} characters`);
   const salt = randomBytes(16);
-  const hash = await stretch(password, salt, HASH_BYTES, COST);
-  return ['scrypt', COST.N, COST.r, COST.p, salt.toString('base64'), hash.toString('base64')].join('$');
+  return stored(salt, await stretch(password, salt, HASH_BYTES, COST));
 }
 
-/** Returns whether the password matches the hash. Compares in constant time. */
-export async function matchesPassword(password: string, stored: string): Promise<boolean> {
-  const [scheme, N, r, p, salt, hash] = stored.split('$');
-  if (scheme !== 'scrypt' || salt === undefined || hash === undefined || password.length > MAX_CHARACTERS) return false;
+/** A hash that no password matches. Checking it takes as long as checking that of a user. */
+export const UNMATCHABLE = stored(randomBytes(16), randomBytes(HASH_BYTES));
+
+/** Returns whether the password matches the hash. Compares in constant time. @throws TooBusy if too many passwords are being hashed */
+export async function matchesPassword(password: string, hashed: string): Promise<boolean> {
+  const [scheme, N, r, p, salt, hash] = hashed.split('$');
+  if (scheme !== 'scrypt' || salt === undefined || hash === undefined || password.length > PASSWORD_MAX_CHARACTERS) return false;
   const expected = Buffer.from(hash, 'base64');
   const cost = { N: Number(N), r: Number(r), p: Number(p) };
   return timingSafeEqual(await stretch(password, Buffer.from(salt, 'base64'), expected.length, cost), expected);

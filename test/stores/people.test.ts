@@ -258,8 +258,9 @@ describe('organisations, keys and users', () => {
       expect(await users().verify(email, 'first password')).to.equal(null);
       expect((await users().verify(email, 'second password'))?.email).to.equal(email);
       expect((await users().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
-      expect((await users().remove(email))?.email).to.equal(email);
-      expect(await users().remove(email)).to.equal(null);
+      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'last_owner' });
+      expect((await users().remove(email, { lastOwner: true })).ok).to.equal(true);
+      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'not_found' });
       expect(await users().resetPassword(email, 'third password')).to.equal(false);
     });
   });

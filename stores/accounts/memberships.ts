@@ -1,0 +1,90 @@
+/**
+ * Who belongs to an organisation, and with which role: one document per organisation. Because each change is one guarded
+ * update of it, an organisation with owners always keeps one, also if two owners demote each other at the same time.
+ */
+import type { Db, Filter } from 'mongodb';
+import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
+import { isDuplicate, retryRace } from '../mongo-retry.ts';
+
+/** The e-mail addresses with each role. An address has at most one. */
+export type MembershipDocument = { _id: string } & Partial<Record<Role, string[]>>;
+
+export const MEMBERSHIPS = 'memberships';
+
+export type MembershipChange = { ok: true } | { ok: false; reason: 'not_found' | 'last_owner' };
+
+export interface Memberships {
+  /** The role of each address of an organisation. */
+  rolesOf(organisation: string): Promise<Map<string, Role>>;
+  /** Gives an address a role in an organisation that it may not belong to yet. */
+  add(organisation: string, email: string, role: Role): Promise<void>;
+  change(organisation: string, email: string, role: Role): Promise<MembershipChange>;
+  /** @param lastOwner whether the last owner may be removed too */
+  remove(organisation: string, email: string, options: { lastOwner: boolean }): Promise<MembershipChange>;
+}
+
+/** Returns the role of an address; null if it does not belong to the organisation. */
+export function roleIn(document: Partial<Record<Role, string[]>> | null | undefined, email: string): Role | null {
+  return ROLES.find((role) => document?.[role]?.includes(email)) ?? null;
+}
+
+export function createMemberships(db: Db): Memberships {
+  const memberships = db.collection<MembershipDocument>(MEMBERSHIPS);
+
+  /** Creates the document of an organisation whose users are older than roles. */
+  async function prepare(organisation: string): Promise<void> {
+    if ((await memberships.countDocuments({ _id: organisation }, { limit: 1 })) > 0) return;
+    const users = db.collection<{ _id: string; organisation: string }>('users');
+    const earlier = await users.find({ organisation }, { projection: { _id: 1 } }).toArray();
+    try {
+      await memberships.insertOne({ _id: organisation, [DEFAULT_ROLE]: earlier.map(({ _id }) => _id) } as MembershipDocument);
+    } catch (error) {
+      if (!isDuplicate(error)) throw error;
+    }
+  }
+
+  const anyRole = (email: string): Filter<MembershipDocument> => ({ $or: ROLES.map((role) => ({ [role]: email })) }) as never;
+  const without = (email: string, roles: readonly Role[]) => Object.fromEntries(roles.map((role) => [role, email])) as never;
+  const others = (role: Role): Role[] => ROLES.filter((other) => other !== role);
+  /** Not the only owner. */
+  const replaceable = (email: string): Filter<MembershipDocument> => ({ owner: { $ne: [email] } }) as never;
+
+  async function refusal(organisation: string, email: string): Promise<MembershipChange> {
+    const role = roleIn(await memberships.findOne({ _id: organisation }), email);
+    return { ok: false, reason: role === null ? 'not_found' : 'last_owner' };
+  }
+
+  return {
+    async rolesOf(organisation) {
+      await prepare(organisation);
+      const document = await memberships.findOne({ _id: organisation });
+      return new Map(ROLES.flatMap((role) => (document?.[role] ?? []).map((email) => [email, role] as const)));
+    },
+
+    async add(organisation, email, role) {
+      await prepare(organisation);
+      await retryRace(() =>
+        memberships.updateOne(
+          { _id: organisation },
+          { $addToSet: { [role]: email }, $pull: without(email, others(role)) } as never,
+          { upsert: true },
+        ),
+      );
+    },
+
+    async change(organisation, email, role) {
+      await prepare(organisation);
+      const guards = role === 'owner' ? [anyRole(email)] : [anyRole(email), replaceable(email)];
+      const update = { $addToSet: { [role]: email }, $pull: without(email, others(role)) };
+      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, update as never);
+      return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
+    },
+
+    async remove(organisation, email, { lastOwner }) {
+      await prepare(organisation);
+      const guards = lastOwner ? [anyRole(email)] : [anyRole(email), replaceable(email)];
+      const { matchedCount } = await memberships.updateOne({ _id: organisation, $and: guards }, { $pull: without(email, ROLES) });
+      return matchedCount === 1 ? { ok: true } : refusal(organisation, email);
+    },
+  };
+}
