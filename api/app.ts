@@ -11,6 +11,7 @@ import Fastify, {
 } from 'fastify';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
+import { dashboardRoutes } from './dashboard/dashboard.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
 import { detectStoreOutages } from './dependency-outages.ts';
 import { createEventStreams, credentialCheck, type EventStreams } from './event-streams.ts';
@@ -37,6 +38,7 @@ import { CompleteEvent, ProgressEvent, scanEventRoutes } from './routes/scan-eve
 import { ListedScan, ScanList, scanListRoutes } from './routes/scan-list.ts';
 import { acceptedAnswer, ScanAccepted, ScanResult, scanRoutes } from './routes/scans.ts';
 import { serviceRoutes } from './routes/service.ts';
+import sessions from './sessions/plugin.ts';
 import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createQueueGate } from './submission/queue-gate.ts';
 import { createSubmissions } from './submission/submit.ts';
@@ -70,30 +72,34 @@ const COMPONENTS = [
 
 /** Builds the app. `app.ready()` or `app.listen()` starts it; `app.close()` ends event streams and waits for other requests. */
 export async function buildApp(deps: AppDeps, options: AppOptions): Promise<FastifyInstance> {
-  const { logger, metrics, tracer = NO_TRACER } = deps;
+  const { clock, logger, metrics, tracer = NO_TRACER } = deps;
+  const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
+  const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
   const app = Fastify(serverOptions(logger, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS));
   await app.register(requestLog, { logger });
   await app.register(requestMetrics, { metrics });
   await app.register(tracing, { tracer });
   await app.register(jsonBodies);
   await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: options.dashboard ?? true });
+  app.decorate('allStores', stores);
+  await app.register(sessions, { sessions: stores.sessions, publicBaseUrl: options.publicBaseUrl });
   await app.register(errors);
   await app.register(gracefulClose);
   await app.register(methodNotAllowed);
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
   await app.register(serviceRoutes);
-  await app.register((scope) => authenticatedRoutes(scope, deps, options));
+  await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
+  if (options.dashboard ?? true)
+    await app.register((scope) => dashboardRoutes(scope, { stores, clock, logger, signIn: { provider: null, local: true } }));
   await app.register(designPage);
   app.refuseOtherMethods();
   return app;
 }
 
 /** Every route that requires an API key. */
-async function authenticatedRoutes(scope: FastifyInstance, deps: AppDeps, options: AppOptions): Promise<void> {
+async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, deps: AppDeps, options: AppOptions): Promise<void> {
   const { clock, logger, metrics } = deps;
-  const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
-  const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });

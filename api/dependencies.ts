@@ -7,6 +7,8 @@ import type { Credits } from '../stores/credits/credits.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
 import type { RateLimits } from '../stores/rate-limits/sliding-window.ts';
+import type { Sessions } from '../stores/accounts/sessions.ts';
+import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
 import type { Reports } from '../stores/reports.ts';
@@ -19,6 +21,23 @@ import type { Metrics } from './metrics.ts';
 /** The methods of each store that requests need. */
 export interface ApiStores {
   organisations: Pick<Organisations, 'record'>;
+  users: Pick<
+    Users,
+    | 'verify'
+    | 'find'
+    | 'resetPassword'
+    | 'rename'
+    | 'endSessions'
+    | 'knowsNetwork'
+    | 'recordSignIn'
+    | 'setRole'
+    | 'remove'
+    | 'list'
+    | 'add'
+    | 'findByIdentity'
+    | 'link'
+  >;
+  sessions: Sessions;
   keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'countLive'>;

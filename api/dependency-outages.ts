@@ -51,6 +51,8 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
 /** The server behind each store. */
 const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDependency>> = {
   organisations: 'mongodb',
+  users: 'mongodb',
+  sessions: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',
   scans: 'mongodb',

@@ -16,6 +16,12 @@ interface ErrorEntry {
 export const ERRORS = {
   invalid_api_key: { status: 401, message: 'Send a live API key in the X-API-Key header.' },
   account_blocked: { status: 403, message: 'This account is blocked; ask the operator of this service to unblock it.' },
+  session_required: { status: 401, message: 'The session has ended; sign in again.' },
+  permission_denied: { status: 403, message: 'The key or the user lacks the permission for this; ask an owner of the organisation.' },
+  invalid_csrf_token: {
+    status: 403,
+    message: 'Send the token of the current session in the X-CSRF-Token header; load the page again to get it.',
+  },
   insufficient_credits: {
     status: 402,
     message: 'There are not enough credits for the requested pages; request fewer pages, add credits, or set fail_on_truncation to false.',

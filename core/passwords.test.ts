@@ -33,7 +33,13 @@ describe('passwordProblem', () => {
       expect(passwordProblem(password, { known })).to.equal(problem);
     });
 
-  for (const accepted of ['seven blue bicycles', 'æøå ßüß ąęł 你好 mixed', 'nine-tin-kettles-hum', '🦊🦊🐙🐙🌵🌵🍉🍉🚲🚲🎻🎻🧭🧭🪁', 'x7Qk2vLm9RtYp4W'])
+  for (const accepted of [
+    'seven blue bicycles',
+    'æøå ßüß ąęł 你好 mixed',
+    'nine-tin-kettles-hum',
+    '🦊🦊🐙🐙🌵🌵🍉🍉🚲🚲🎻🎻🧭🧭🪁',
+    'x7Qk2vLm9RtYp4W',
+  ])
     it(`accepts ${accepted}`, () => {
       expect(passwordProblem(accepted, { known })).to.equal(null);
     });
@@ -50,6 +56,12 @@ describe('passwordProblem', () => {
   });
 
   it('never throws', () => {
-    fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 1100 }), fc.array(fc.string()), (password, values) => void passwordProblem(password, { known: values })));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', maxLength: 1100 }),
+        fc.array(fc.string()),
+        (password, values) => void passwordProblem(password, { known: values }),
+      ),
+    );
   });
 });

@@ -11,7 +11,13 @@ export const PASSWORD_MAX_CHARACTERS = 1024;
 const SERVICE = 'curbcut';
 /** A password of one repeated part of at most this length, or of one sequence, is as easy to guess as that part. */
 const REPEATED_MAX = 8;
-const SEQUENCES = ['abcdefghijklmnopqrstuvwxyz', '01234567890123456789', 'qwertyuiopasdfghjklzxcvbnm', 'qwertzuiopasdfghjklyxcvbnm', 'azertyuiopqsdfghjklmwxcvbn'];
+const SEQUENCES = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890123456789',
+  'qwertyuiopasdfghjklzxcvbnm',
+  'qwertzuiopasdfghjklyxcvbnm',
+  'azertyuiopqsdfghjklmwxcvbn',
+];
 
 export type PasswordProblem = 'too_short' | 'too_long' | 'expected';
 

@@ -88,7 +88,8 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 1);
       const removed = await context.stores.users.remove(email, { lastOwner: given.values['last-owner'] === true });
       if (!removed.ok && removed.reason === 'not_found') throw noUser(email);
-      if (!removed.ok) throw new CommandRefused(`${email} is the only owner; add another owner first, or repeat the command with --last-owner.`);
+      if (!removed.ok)
+        throw new CommandRefused(`${email} is the only owner; add another owner first, or repeat the command with --last-owner.`);
       const { user } = removed;
       await record(context, user.organisation, 'user.remove', user.email);
       return { data: user, lines: [`Removed ${user.email} from ${user.organisation}.`] };
@@ -122,7 +123,10 @@ export const USER: Record<string, Command> = {
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const users = await context.stores.users.list(id);
       const rows = users.map((user) => [user.email, user.role, user.createdAt.toISOString(), user.lastSignInAt?.toISOString() ?? 'never']);
-      return { data: users, lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'ROLE', 'CREATED', 'LAST SIGN-IN'], ...rows]) };
+      return {
+        data: users,
+        lines: users.length === 0 ? [`${id} has no users.`] : columns([['EMAIL', 'ROLE', 'CREATED', 'LAST SIGN-IN'], ...rows]),
+      };
     },
   },
 };

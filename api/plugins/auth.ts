@@ -8,13 +8,6 @@ import { createKeyCheck } from '../key-check.ts';
 import { rateLimited } from './denials.ts';
 import { annotate } from './request-log.ts';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The authenticated caller; null in scopes without this plugin. */
-    caller: Caller | null;
-  }
-}
-
 /** Returns the caller of a request. @throws TypeError outside the authenticated scope */
 export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
   if (request.caller === null) throw new TypeError('callerOf was called outside the authenticated scope');
@@ -29,7 +22,6 @@ export function keyIdOf({ actor }: Caller): string {
 
 const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }) => {
   const { check } = createKeyCheck({ keys });
-  scope.decorateRequest('caller', null);
   // Looked up on every request, so that a revocation takes effect immediately.
   scope.addHook('onRequest', async (request, reply) => {
     const secret = request.headers['x-api-key'];
@@ -44,4 +36,4 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }
   });
 };
 
-export default fp(auth, { name: 'auth', dependencies: ['request-log'] });
+export default fp(auth, { name: 'auth', dependencies: ['request-log', 'sessions'] });

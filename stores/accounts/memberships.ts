@@ -64,11 +64,9 @@ export function createMemberships(db: Db): Memberships {
     async add(organisation, email, role) {
       await prepare(organisation);
       await retryRace(() =>
-        memberships.updateOne(
-          { _id: organisation },
-          { $addToSet: { [role]: email }, $pull: without(email, others(role)) } as never,
-          { upsert: true },
-        ),
+        memberships.updateOne({ _id: organisation }, { $addToSet: { [role]: email }, $pull: without(email, others(role)) } as never, {
+          upsert: true,
+        }),
       );
     },
 

@@ -26,8 +26,7 @@ const stored = (salt: Buffer, hash: Buffer): string =>
  * @throws RangeError if the password is too long; TooBusy if too many passwords are being hashed
  */
 export async function hashPassword(password: string): Promise<string> {
-  if (password.length > PASSWORD_MAX_CHARACTERS)
-    throw new RangeError(`a password must have at most ${PASSWORD_MAX_CHARACTERS} characters`);
+  if (password.length > PASSWORD_MAX_CHARACTERS) throw new RangeError(`a password must have at most ${PASSWORD_MAX_CHARACTERS} characters`);
   const salt = randomBytes(16);
   return stored(salt, await stretch(password, salt, HASH_BYTES, COST));
 }

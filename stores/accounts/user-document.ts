@@ -30,6 +30,8 @@ export type UserDocument = Pick<User, 'organisation' | 'createdAt'> & {
   password?: string;
   /** Sessions of another generation have ended. */
   generation?: string;
+  /** The networks of the last sign-ins. */
+  networks?: string[];
   /** The issuer and the subject of the linked account. */
   identity?: string;
 };

@@ -38,13 +38,19 @@ export interface Users {
   rename(email: string, name: string | null): Promise<boolean>;
   /** Ends all sessions of a user at once. */
   endSessions(email: string): Promise<boolean>;
-  recordSignIn(email: string): Promise<void>;
+  /** Returns whether the user signed in from a network lately. An unknown address takes the same time. */
+  knowsNetwork(email: string, network: string): Promise<boolean>;
+  /** Records a sign-in and its network. */
+  recordSignIn(email: string, network: string): Promise<void>;
   setRole(organisation: string, email: string, role: Role): Promise<ChangedUser>;
   /** Removes a user and ends the sessions. @param options.lastOwner whether the last owner may be removed too */
   remove(email: string, options?: { organisation?: string; lastOwner?: boolean }): Promise<ChangedUser>;
   /** Returns the users of an organisation by e-mail address. */
   list(organisation: string): Promise<User[]>;
 }
+
+/** Networks that are remembered per user. */
+const NETWORKS_MAX = 5;
 
 /** User accounts in MongoDB. */
 export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Users {
@@ -117,15 +123,21 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
       }
     },
 
-    resetPassword: async (email, password) =>
-      update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
+    resetPassword: async (email, password) => update(email, { $set: { password: await hashPassword(password), generation: randomUUID() } }),
 
     rename: (email, name) => update(email, name === null ? { $unset: { name: '' } } : { $set: { name } }),
 
     endSessions: (email) => update(email, { $set: { generation: randomUUID() } }),
 
-    async recordSignIn(email) {
-      await update(email, { $set: { lastSignInAt: now() } });
+    async knowsNetwork(email, network) {
+      const document = await users.findOne({ _id: userIdOf(email) }, { projection: { networks: 1 } });
+      return document?.networks?.includes(network) ?? false;
+    },
+
+    async recordSignIn(email, network) {
+      const document = await users.findOne({ _id: userIdOf(email) });
+      const networks = [network, ...(document?.networks ?? []).filter((one) => one !== network)].slice(0, NETWORKS_MAX);
+      await update(email, { $set: { lastSignInAt: now(), networks } });
     },
 
     async setRole(organisation, email, role) {

@@ -113,6 +113,8 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
   const metrics = createMetrics();
   const names = [
     'organisations',
+    'users',
+    'sessions',
     'keys',
     'credits',
     'scans',

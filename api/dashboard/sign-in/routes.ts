@@ -1,0 +1,120 @@
+/** Sign-in with a password, and sign-out. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
+import type { User } from '../../../stores/accounts/users.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../key-check.ts';
+import { annotate } from '../../plugins/request-log.ts';
+import { ownPath } from '../../sessions/own-path.ts';
+import { checkCsrf, clearSession, csrfToken, setSession } from '../../sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
+import { notice, type FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { signInPage } from './page.ts';
+
+export interface SignInDeps {
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations'>;
+  /** The text of the button that leads to the identity provider; null if there is none. */
+  provider: string | null;
+  /** Whether passwords are accepted. */
+  local: boolean;
+  limits?: Partial<typeof SIGN_IN_LIMITS>;
+}
+
+/** The same for an unknown address, a wrong password, and an account without a password. */
+const WRONG = 'The e-mail address or the password is not correct.';
+const EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Enter the password again.';
+const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
+const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
+
+interface Shown {
+  next: string;
+  email?: string;
+  errors?: readonly FormError[];
+  status?: number;
+}
+
+export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) => {
+  const { stores, provider, local } = deps;
+  const sizes = { ...SIGN_IN_LIMITS, ...deps.limits };
+
+  function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
+    const { usable } = scope.sessionCookies;
+    const token = csrfToken(request, reply);
+    const { signedOut } = request.query as { signedOut?: string };
+    const message = signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
+    return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, usable }), { status });
+  }
+
+  scope.get('/dashboard/sign-in', async (request, reply) => {
+    const next = ownPath((request.query as { next?: string }).next);
+    if ((await scope.readSession(request)) !== null) return reply.redirect(next, 303);
+    return show(request, reply, { next });
+  });
+
+  scope.post('/dashboard/sign-in', async (request, reply) => {
+    await scope.readSession(request);
+    const form = formOf(request.body);
+    const typed = { next: ownPath(form.text('next')), email: form.text('email') };
+    const refuse = (errors: FormError[], status = 422) => show(request, reply, { ...typed, errors, status });
+    if (!local) return refuse([{ field: null, text: PASSWORDS_OFF }], 403);
+    try {
+      checkCsrf(request);
+    } catch {
+      // Nothing was changed: the person enters the password again.
+      return refuse([{ field: 'password', text: EXPIRED }], 403);
+    }
+    const password = form.exact('password');
+    const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);
+    if (missing.length > 0) return refuse(missing.map((field) => ({ field, text: MISSING[field as keyof typeof MISSING] })));
+    const network = networkOf(request.ip);
+    const email = typed.email.toLowerCase();
+    const known = await stores.users.knowsNetwork(email, network);
+    const decision = await stores.rateLimits.admit(signInRules({ network, email, known }, sizes));
+    if (!decision.ok) {
+      reply.header('Retry-After', decision.retryAfterSeconds);
+      return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
+    }
+    const user = await stores.users.verify(email, password);
+    if (user === null) return refuse([{ field: 'password', text: WRONG }]);
+    if (!(await startSession({ request, reply, stores }, user, 'password'))) return refuse([{ field: 'password', text: WRONG }]);
+    return reply.redirect(typed.next, 303);
+  });
+
+  scope.post('/dashboard/sign-out', async (request, reply) => {
+    const signedIn = await scope.readSession(request);
+    if (signedIn !== null) {
+      checkCsrf(request);
+      await stores.sessions.end(signedIn.user.email, signedIn.session.id);
+    }
+    clearSession(reply);
+    return reply.redirect('/dashboard/sign-in?signedOut', 303);
+  });
+};
+
+/** How long to wait, in minutes if it is long. */
+export function waitText(seconds: number): string {
+  const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
+  return `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.`;
+}
+
+interface StartOptions {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  stores: Pick<ApiStores, 'users' | 'sessions'>;
+}
+
+/**
+ * Starts a session of a user, with a new secret, and ends the one that the browser had.
+ * @returns false if the user was removed meanwhile
+ */
+export async function startSession({ request, reply, stores }: StartOptions, user: User, method: SignInMethod): Promise<boolean> {
+  const before = await request.server.readSession(request);
+  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '' });
+  if (started === null) return false;
+  if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
+  await stores.users.recordSignIn(user.email, networkOf(request.ip));
+  setSession(reply, started.secret);
+  annotate(request, { organisation: user.organisation, user: user.email });
+  return true;
+}

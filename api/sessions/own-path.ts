@@ -1,0 +1,21 @@
+/** Addresses to return to after sign-in. */
+
+const HOST = 'http://own.invalid';
+const HOME = '/dashboard';
+/** Addresses that only lead to a sign-in. */
+const SIGN_IN_PATH = /^\/dashboard\/(?:sign-in|sign-out)(?:\/|$)/;
+const MAX_CHARACTERS = 2_000;
+
+/** Returns the address if it is a page of the dashboard, else that of the first page. Another site can never be the result. */
+export function ownPath(address: string | null | undefined): string {
+  if (address == null || address.length > MAX_CHARACTERS || !URL.canParse(address, HOST)) return HOME;
+  const { origin, pathname, search } = new URL(address, HOST);
+  if (origin !== HOST || SIGN_IN_PATH.test(pathname) || !(pathname === HOME || pathname.startsWith(`${HOME}/`))) return HOME;
+  return pathname + search;
+}
+
+/** The sign-in page that leads to an address afterwards. */
+export function signInPath(address: string): string {
+  const path = ownPath(address);
+  return path === HOME ? '/dashboard/sign-in' : `/dashboard/sign-in?next=${encodeURIComponent(path)}`;
+}

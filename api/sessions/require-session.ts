@@ -1,0 +1,51 @@
+/** Requires a signed-in user of an organisation that is not blocked, for every page of the scope that registers it. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { permissionsOf } from '../../core/accounts.ts';
+import type { SignedIn } from '../../stores/accounts/sessions.ts';
+import { ApiError } from '../errors.ts';
+import { annotate } from '../plugins/request-log.ts';
+import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
+import { signInPath } from './own-path.ts';
+
+const requireSession: FastifyPluginAsync = async (scope) => {
+  scope.addHook('onRequest', async (request, reply) => {
+    const signedIn = await scope.readSession(request);
+    if (signedIn === null) {
+      // A script cannot show the sign-in page.
+      if (!isNavigation(request)) throw new ApiError('session_required');
+      return reply.redirect(signInPath(returnAddress(request)), 303);
+    }
+    actAs(request, reply, signedIn);
+    if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+  });
+  // After the body is parsed, because the token is a field of the form.
+  scope.addHook('preValidation', async (request) => checkCsrf(request));
+};
+
+/** Sets the caller of a request, and what pages show of the user. */
+export function actAs(request: FastifyRequest, reply: FastifyReply, { session, user, organisation }: SignedIn): void {
+  request.caller = { organisation, actor: { kind: 'user', email: user.email, role: user.role, sessionId: session.id } };
+  request.viewer = {
+    email: user.email,
+    organisation: organisation.id,
+    organisationName: organisation.displayName,
+    permissions: permissionsOf(user.role),
+    csrfToken: csrfToken(request, reply),
+  };
+  annotate(request, { organisation: organisation.id, user: user.email });
+}
+
+/** Browsers say whether they will show the response as a page. */
+const isNavigation = ({ headers }: FastifyRequest): boolean => (headers['sec-fetch-mode'] ?? 'navigate') === 'navigate';
+
+/** The page on which the user was: a form returns to the page that it is on. */
+function returnAddress(request: FastifyRequest): string {
+  if (isSafe(request)) return request.url;
+  const { referer } = request.headers;
+  if (referer === undefined || !URL.canParse(referer)) return request.url;
+  const { host, pathname, search } = new URL(referer);
+  return host === request.host ? pathname + search : request.url;
+}
+
+export default fp(requireSession, { name: 'require-session', dependencies: ['sessions'] });

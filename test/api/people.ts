@@ -1,0 +1,28 @@
+/** Users for tests of the dashboard. */
+import { randomUUID } from 'node:crypto';
+import type { Role } from '../../core/accounts.ts';
+import type { ApiContext } from './context.ts';
+import { createClient, type Client } from './client.ts';
+
+export const PASSWORD = 'seven blue bicycles';
+
+export interface Person {
+  email: string;
+  organisation: string;
+  client: Client;
+}
+
+/** Adds a user without signing in. */
+export async function addPerson(context: ApiContext, organisation: string, role: Role = 'owner'): Promise<Person> {
+  const email = `${role}-${randomUUID().slice(0, 8)}@people.example`;
+  await context.stores.users.add({ email, organisation, password: PASSWORD, role });
+  return { email, organisation, client: createClient(context.url) };
+}
+
+/** Adds a user and signs in. @param organisation default: a new one */
+export async function signedIn(context: ApiContext, options: { organisation?: string; role?: Role } = {}): Promise<Person> {
+  const organisation = options.organisation ?? (await context.organisation()).id;
+  const person = await addPerson(context, organisation, options.role);
+  await person.client.signIn(person.email, PASSWORD);
+  return person;
+}

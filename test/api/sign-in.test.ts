@@ -1,0 +1,140 @@
+/** Sign-in with a password, sessions and sign-out. */
+import { expect } from 'chai';
+import { createClient, tokenIn } from './client.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
+
+const SESSION = '__Host-curbcut_session';
+
+describe('sign-in', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  it('starts a session, and returns to the page that was asked for', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    const asked = await client.get('/dashboard/sign-in?next=%2Fdashboard%2Fcredits%3Fcursor%3Dx');
+    const answer = await client.post('/dashboard/sign-in', {
+      _csrf: tokenIn(asked.text),
+      next: '/dashboard/credits?cursor=x',
+      email: email.toUpperCase(),
+      password: PASSWORD,
+    });
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/dashboard/credits?cursor=x']);
+    const cookie = answer.headers.getSetCookie().find((line) => line.startsWith(SESSION))!;
+    expect(cookie).to.match(/^__Host-curbcut_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    expect((await client.get('/dashboard/sign-in?next=/dashboard/credits')).headers.get('location')).to.equal('/dashboard/credits');
+  });
+
+  it('gives the same answer to an unknown address, a wrong password and an account without a password', async () => {
+    const { id } = await context.organisation();
+    const { email } = await addPerson(context, id);
+    const other = `sso-${email}`;
+    await context.stores.users.add({ email: other, organisation: id, password: null });
+    const answers = [];
+    for (const [address, password] of [
+      [email, 'a wrong password'],
+      [`nobody-${email}`, PASSWORD],
+      [other, PASSWORD],
+    ] as const) {
+      const { status, text } = await createClient(context.url).submit('/dashboard/sign-in', { email: address, password });
+      answers.push([
+        status,
+        text
+          .replaceAll(address, 'ADDRESS')
+          .replace(/value="[\w-]{20,}"/g, 'value="TOKEN"')
+          .replace(/[0-9a-f-]{36}/g, 'ID'),
+      ]);
+    }
+    expect(answers[0]![0]).to.equal(422);
+    expect(answers[0]![1]).to.include('The e-mail address or the password is not correct.').and.include('value="ADDRESS"');
+    expect(answers[1]).to.deep.equal(answers[0]);
+    expect(answers[2]).to.deep.equal(answers[0]);
+  });
+
+  it('says which field is empty, and keeps the address', async () => {
+    const client = createClient(context.url);
+    const { status, text } = await client.submit('/dashboard/sign-in', { email: 'ann@example.com', password: '' });
+    expect(status).to.equal(422);
+    expect(text).to.include('Enter your password.').and.include('value="ann@example.com"').and.not.include('Enter your e-mail');
+  });
+
+  it('gives a new session ID, and ends the session that the browser had', async () => {
+    const first = await signedIn(context);
+    const before = first.client.cookies.get(SESSION)!;
+    const second = await addPerson(context, first.organisation);
+    const token = tokenIn((await createClient(context.url).get('/dashboard/sign-in')).text);
+    expect(token).to.not.equal('');
+    const page = await first.client.request('GET', '/dashboard/sign-in', { headers: { Cookie: '' } });
+    expect(page.status).to.equal(200);
+    first.client.cookies.set('__Host-curbcut_form', page.headers.getSetCookie()[0]!.split(/[=;]/)[1]!);
+    first.client.cookies.delete(SESSION);
+    await first.client.post('/dashboard/sign-in', { _csrf: tokenIn(page.text), email: second.email, password: PASSWORD });
+    expect(first.client.cookies.get(SESSION)).to.be.a('string').and.not.equal(before);
+  });
+
+  it('does not accept a session ID of the browser', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    const chosen = 'A'.repeat(43);
+    client.cookies.set(SESSION, chosen);
+    await client.signIn(email, PASSWORD);
+    expect(client.cookies.get(SESSION)).to.not.equal(chosen);
+  });
+
+  it('needs the CSRF token of the same browser, and keeps the address', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    const foreign = tokenIn((await createClient(context.url).get('/dashboard/sign-in')).text);
+    await client.get('/dashboard/sign-in');
+    for (const _csrf of ['', 'x', foreign]) {
+      const { status, text } = await client.post('/dashboard/sign-in', { _csrf, email, password: PASSWORD });
+      expect(status).to.equal(403);
+      expect(text).to.include(`value="${email}"`).and.not.include(PASSWORD);
+    }
+    expect(client.cookies.has(SESSION)).to.equal(false);
+  });
+
+  it('limits the attempts per address and account, and says how long to wait', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    const { text } = await client.get('/dashboard/sign-in');
+    const attempt = (address: string) => client.post('/dashboard/sign-in', { _csrf: tokenIn(text), email: address, password: 'wrong' });
+    for (let count = 0; count < 10; count += 1) expect((await attempt(email)).status).to.equal(422);
+    const limited = await attempt(email);
+    expect(limited.status).to.equal(429);
+    expect(Number(limited.headers.get('retry-after'))).to.be.within(1, 900);
+    expect(limited.text).to.match(/Try again in \d+ minutes\./);
+    // Other accounts are not limited by it.
+    expect((await attempt(`other-${email}`)).status).to.equal(422);
+  });
+});
+
+describe('a session', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  it('is required by pages, which lead to the sign-in page and back', async () => {
+    const client = createClient(context.url);
+    const answer = await client.get('/dashboard/account?x=1');
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, '/dashboard/sign-in?next=%2Fdashboard%2Faccount%3Fx%3D1']);
+    const script = await client.get('/dashboard/account', { Accept: 'application/json', 'Sec-Fetch-Mode': 'cors' });
+    expect([script.status, JSON.parse(script.text).detail]).to.deep.equal([401, 'session_required']);
+  });
+
+  it('ends at sign-out', async () => {
+    const { client } = await signedIn(context);
+    const secret = client.cookies.get(SESSION)!;
+    const answer = await client.submit('/dashboard/sign-out', {}, '/dashboard/account');
+    expect(answer.headers.get('location')).to.equal('/dashboard/sign-in?signedOut');
+    expect(client.cookies.has(SESSION)).to.equal(false);
+    client.cookies.set(SESSION, secret);
+    expect((await client.get('/dashboard/account')).status).to.equal(303);
+  });
+});
