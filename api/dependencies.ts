@@ -40,11 +40,11 @@ export interface ApiStores {
   sessions: Sessions;
   keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
-  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'countLive'>;
+  scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
-  reports: Pick<Reports, 'downloadLink' | 'size'>;
+  reports: Pick<Reports, 'downloadLink' | 'size' | 'readView'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

@@ -118,6 +118,10 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // For lists, and for lists of one phase: of many ended scans, few are live.
   ['scans', { organisation: 1, createdAt: -1, _id: -1 }, {}],
   ['scans', { organisation: 1, phase: 1, createdAt: -1, _id: -1 }, {}],
+  ['scans', { organisation: 1, site: 1, createdAt: -1, _id: -1 }, {}],
+  ['scans', { organisation: 1, passed: 1, createdAt: -1, _id: -1 }, {}],
+  // For the trend of a page, and for the scan before a scan.
+  ['scans', { organisation: 1, 'options.url': 1, phase: 1, createdAt: -1, _id: -1 }, {}],
   ['schedules', { organisation: 1, namespace: 1, name: 1 }, {}],
   // For operations that are not in the ledger yet.
   ['accounts', { 'ops.relayed': 1 }, {}],

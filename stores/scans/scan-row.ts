@@ -21,6 +21,8 @@ export interface ScanRow {
   /** Whether the scan will run. Decided once, from `pending`, by `Scans.accept` or `Scans.abandon`. */
   submission: Submission;
   options: ScanOptions;
+  /** The host of its URL, as `siteOf` returns it. Rows of earlier versions have none. */
+  site?: string;
   pagesRequested: number;
   /** Credits reserved for it; 0 until it is accepted. */
   pagesReserved: number;

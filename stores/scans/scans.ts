@@ -1,8 +1,11 @@
 /** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
 import type { Collection, Db, Filter } from 'mongodb';
+import { siteOf } from '../../core/scan/site.ts';
 import { LIVE_PHASES, TERMINAL_PHASES, type Phase } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
+import { toRow, type ScanDocument } from './scan-document.ts';
+import { afterPosition, previousDoneOf, searchScans, trendOf, type FoundScans, type ScanPosition, type ScanSearch } from './scan-search.ts';
 
 export type { ScanChange, ScanRow } from './scan-row.ts';
 
@@ -20,13 +23,13 @@ export interface ScanPage {
   /** Default: scans in every phase. */
   phase?: Phase;
   /** Only scans after this one in the list. */
-  after?: { at: Date; id: string } | null;
+  after?: ScanPosition | null;
   limit: number;
 }
 
 export interface Scans {
-  /** Stores a new row (version 1). Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
-  create(row: Omit<ScanRow, 'version' | 'updatedAt'>): Promise<ScanRow>;
+  /** Stores a new row (version 1) with its site. Storing the same id again changes nothing and returns the stored row. @throws RowRemoved */
+  create(row: Omit<ScanRow, 'version' | 'updatedAt' | 'site'>): Promise<ScanRow>;
   /**
    * Decides that a pending scan runs, and stores its reserved pages. With `abandon`, this is the only way out of `pending`:
    * both are compare-and-set, so that of several processes exactly one decides.
@@ -45,6 +48,15 @@ export interface Scans {
   findMany(ids: readonly string[]): Promise<ScanRow[]>;
   /** Returns accepted scans of an organisation, newest first. */
   list(organisation: string, page: ScanPage): Promise<ScanRow[]>;
+  /** Returns accepted scans of an organisation that meet every filter, newest first. */
+  search(organisation: string, search: ScanSearch): Promise<FoundScans>;
+  /** Returns the last `limit` scans of an organisation that are done and have exactly this URL, newest first. */
+  trend(organisation: string, url: string, limit: number): Promise<ScanRow[]>;
+  /**
+   * Returns the last scan of the same organisation and URL that is done, has the same options (except thresholds and language)
+   * and was created before a scan; null if there is none among the last 20.
+   */
+  previousDone(row: ScanRow): Promise<ScanRow | null>;
   /**
    * Applies a change in one guarded operation. A row in a terminal phase never changes, a phase never moves backwards
    * (core/scan/phases.ts), and page counts never decrease. A change without effect does not raise the version.
@@ -76,15 +88,8 @@ export class RowRemoved extends Error {
   }
 }
 
-/** A row as it is stored, with its id as the document's id. */
-type ScanDocument = Omit<ScanRow, 'id'> & { _id: string; reportsRemoved?: true };
-
 /** How often a change is tried while other processes change the same row. There are at most two or three. */
 const MAX_CONFLICTS = 50;
-
-function toRow({ _id, reportsRemoved: _removed, ...rest }: ScanDocument): ScanRow {
-  return { id: _id, ...rest };
-}
 
 /** The read model in MongoDB. */
 export function createScans(db: Db): Scans {
@@ -104,7 +109,7 @@ export function createScans(db: Db): Scans {
 
   return {
     async create({ id, ...row }) {
-      const document: ScanDocument = { _id: id, ...row, version: 1, updatedAt: row.createdAt };
+      const document: ScanDocument = { _id: id, ...row, site: siteOf(row.options.url), version: 1, updatedAt: row.createdAt };
       try {
         await scans.insertOne(document);
         return toRow(document);
@@ -148,11 +153,16 @@ export function createScans(db: Db): Scans {
         organisation,
         submission: 'accepted',
         ...(phase !== undefined && { phase }),
-        // `_id` orders scans of the same millisecond.
-        ...(after && { $or: [{ createdAt: { $lt: after.at } }, { createdAt: after.at, _id: { $lt: after.id } }] }),
+        ...(after && afterPosition(after)),
       };
       return (await scans.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toRow);
     },
+
+    search: (organisation, search) => searchScans(scans, organisation, search),
+
+    trend: (organisation, url, limit) => trendOf(scans, organisation, url, limit),
+
+    previousDone: (row) => previousDoneOf(scans, row),
 
     mirror: (id, change, known) => mirrorChange(scans, id, change, known),
 

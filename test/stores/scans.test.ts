@@ -20,7 +20,7 @@ describe('read model of scans', () => {
   it('stores a row once, and returns it unchanged', async () => {
     const row = scanRow();
     const stored = await scans.create(row);
-    expect(stored).to.deep.equal({ ...row, version: 1, updatedAt: row.createdAt });
+    expect(stored).to.deep.equal({ ...row, site: 'example.com', version: 1, updatedAt: row.createdAt });
     expect(await scans.create({ ...row, organisation: 'other' })).to.deep.equal(stored);
     expect(await scans.find(row.id)).to.deep.equal(stored);
   });

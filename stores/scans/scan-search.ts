@@ -1,0 +1,145 @@
+/**
+ * Searches the scans of an organisation. The combination of filters decides which index is used; filters that it does not
+ * cover are applied to a limited number of rows per query, so that no query reads all scans of a large organisation.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { Collection, Filter } from 'mongodb';
+import { LIVE_PHASES, type Phase } from '../../core/scan/phases.ts';
+import type { ScanRow } from './scan-row.ts';
+import { toRow, type ScanDocument } from './scan-document.ts';
+
+export const PHASE_GROUPS = ['live', 'done', 'failed', 'canceled'] as const;
+/** Phases as people filter them. `live`: the scan has not ended. */
+export type PhaseGroup = (typeof PHASE_GROUPS)[number];
+
+export const VERDICTS = ['passed', 'missed', 'none'] as const;
+/** `missed`: a threshold is not met, or the scan has thresholds and no result. `none`: the scan is done and has no thresholds. */
+export type VerdictFilter = (typeof VERDICTS)[number];
+
+/** A position in a list of scans. */
+export interface ScanPosition {
+  at: Date;
+  id: string;
+}
+
+export interface ScanSearch {
+  group?: PhaseGroup;
+  verdict?: VerdictFilter;
+  /** The exact host, as `siteOf` returns it. Rows of earlier versions have no site and are not found by it. */
+  site?: string;
+  /** A part of the URL, in any case. Longer texts than `SEARCH_TEXT_MAX` are cut. */
+  text?: string;
+  origin?: ScanRow['origin'];
+  /** Only scans after this one in the list. */
+  after?: ScanPosition | null;
+  limit: number;
+}
+
+/**
+ * `next` is the position to continue from; null at the end. A search that found fewer than `limit` scans may still have a
+ * `next`: it has then looked at as many scans as one query may.
+ */
+export interface FoundScans {
+  rows: ScanRow[];
+  next: ScanPosition | null;
+}
+
+/** In characters. */
+export const SEARCH_TEXT_MAX = 200;
+
+/** The maximum number of rows that one search looks at, if no index covers its filters. */
+export const EXAMINED_MAX = 5_000;
+
+/** Newest first. `_id` orders scans of the same millisecond. */
+const NEWEST_FIRST = { createdAt: -1, _id: -1 } as const;
+
+type ScanFilter = Filter<ScanDocument>;
+
+/** The filter for scans that come after a position in the list. */
+export const afterPosition = ({ at, id }: ScanPosition): ScanFilter => ({
+  createdAt: { $lte: at },
+  $or: [{ createdAt: { $lt: at } }, { createdAt: at, _id: { $lt: id } }],
+});
+
+const upTo = ({ at, id }: ScanPosition): ScanFilter => ({
+  createdAt: { $gte: at },
+  $or: [{ createdAt: { $gt: at } }, { createdAt: at, _id: { $gte: id } }],
+});
+
+const phasesOf = (group: PhaseGroup): readonly Phase[] => (group === 'live' ? LIVE_PHASES : [group]);
+const anyOf = (phases: readonly Phase[]): ScanFilter => ({ phase: phases.length === 1 ? phases[0] : { $in: phases } });
+
+/** The filters that are set, each with whether an index of organisation, its field and time exists. The first one is the most selective. */
+function filtersOf({ site, verdict, group, origin, text }: ScanSearch): { filter: ScanFilter; indexed: boolean }[] {
+  const part = text?.trim().slice(0, SEARCH_TEXT_MAX) ?? '';
+  return [
+    ...(site === undefined ? [] : [{ filter: { site }, indexed: true }]),
+    ...(verdict === undefined || verdict === 'none' ? [] : [{ filter: { passed: verdict === 'passed' }, indexed: true }]),
+    ...(group === undefined ? [] : [{ filter: anyOf(phasesOf(group)), indexed: true }]),
+    // Twice the phase if `group` is set: both must be met.
+    ...(verdict === 'none'
+      ? [
+          { filter: anyOf(['done']), indexed: true },
+          { filter: { passed: null }, indexed: false },
+        ]
+      : []),
+    ...(origin === undefined ? [] : [{ filter: { origin }, indexed: false }]),
+    ...(part === '' ? [] : [{ filter: { 'options.url': { $regex: escaped(part), $options: 'i' } } as ScanFilter, indexed: false }]),
+  ];
+}
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
+const positionOf = ({ createdAt, _id }: Pick<ScanDocument, 'createdAt' | '_id'>): ScanPosition => ({ at: createdAt, id: _id });
+
+/** Returns the accepted scans of an organisation that meet every filter, newest first. @param examinedMax for tests */
+export async function searchScans(
+  scans: Collection<ScanDocument>,
+  organisation: string,
+  search: ScanSearch,
+  examinedMax = EXAMINED_MAX,
+): Promise<FoundScans> {
+  const { after, limit } = search;
+  const own: ScanFilter[] = [{ organisation }, ...(after ? [afterPosition(after)] : [])];
+  const [first, ...others] = filtersOf(search);
+  const isCovered = first === undefined || (first.indexed && others.length === 0);
+  const driving = first?.indexed ? [...own, first.filter] : own;
+  const boundary = isCovered
+    ? null
+    : await scans.findOne({ $and: driving }, { sort: NEWEST_FIRST, skip: examinedMax - 1, projection: { createdAt: 1 } });
+  const filters = [first, ...others].flatMap((one) => (one === undefined ? [] : [one.filter]));
+  const all: ScanFilter[] = [...own, { submission: 'accepted' }, ...filters, ...(boundary === null ? [] : [upTo(positionOf(boundary))])];
+  const found = await scans
+    .find({ $and: all })
+    .sort(NEWEST_FIRST)
+    .limit(limit + 1)
+    .toArray();
+  const rows = found.slice(0, limit);
+  const next = found.length > limit ? positionOf(rows.at(-1)!) : boundary && positionOf(boundary);
+  return { rows: rows.map(toRow), next };
+}
+
+/** Returns the last scans of a URL that are done, newest first. */
+export async function trendOf(scans: Collection<ScanDocument>, organisation: string, url: string, limit: number): Promise<ScanRow[]> {
+  const done: ScanFilter = { organisation, 'options.url': url, phase: 'done', submission: 'accepted' };
+  return (await scans.find(done).sort(NEWEST_FIRST).limit(limit).toArray()).map(toRow);
+}
+
+/** The number of earlier scans among which a comparable one is searched. */
+const COMPARABLE_AMONG = 20;
+
+/** Returns the last scan of the same URL that was done with comparable options and was submitted before a scan. */
+export async function previousDoneOf(scans: Collection<ScanDocument>, row: ScanRow): Promise<ScanRow | null> {
+  const { organisation, id, createdAt, options } = row;
+  const done: ScanFilter = { organisation, 'options.url': options.url, phase: 'done', submission: 'accepted' };
+  const earlier = scans
+    .find({ $and: [done, afterPosition({ at: createdAt, id })] })
+    .sort(NEWEST_FIRST)
+    .limit(COMPARABLE_AMONG);
+  return (await earlier.toArray()).map(toRow).find((one) => areComparable(one.options, options)) ?? null;
+}
+
+/** Whether a difference between two scans comes from the site: the same rules, and the same choice of pages. */
+export function areComparable(a: ScanRow['options'], b: ScanRow['options']): boolean {
+  const choice = ({ wcagLevel, wcagVersion, maxPages, crawl }: ScanRow['options']) => ({ wcagLevel, wcagVersion, maxPages, crawl });
+  return isDeepStrictEqual(choice(a), choice(b));
+}
