@@ -22,6 +22,7 @@ import gracefulClose from './plugins/graceful-close.ts';
 import jsonBodies from './plugins/json-bodies.ts';
 import methodNotAllowed from './plugins/method-not-allowed.ts';
 import openApi from './plugins/openapi.ts';
+import permissions from './plugins/permissions.ts';
 import rateLimits from './plugins/rate-limits.ts';
 import requestLog, { logRequest, requestIdOf } from './plugins/request-log.ts';
 import requestMetrics from './plugins/request-metrics.ts';
@@ -106,6 +107,7 @@ async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, de
   await scope.register(denials);
   await scope.register(auth, stores);
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
+  await scope.register(permissions);
 
   const submissions = submissionsOver(stores, deps, options);
   const positions = createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS });

@@ -31,6 +31,7 @@ const key = {
   id: '0d6d0a52-6a0b-4a43-9d7e-0e6a1f4f2b11',
   name: 'Pipeline',
   last4: 'XXXX',
+  scopes: ['scans:read', 'scans:write'],
   created_at: '2026-03-02T10:00:00.000Z',
   expires_at: null,
 };

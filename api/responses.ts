@@ -1,5 +1,6 @@
 /** Parts of the OpenAPI document that routes share: responses, errors and headers. */
 import { Type, type Static, type TSchema } from 'typebox';
+import { PERMISSIONS, type KeyScope } from '../core/accounts.ts';
 import { oneOf } from '../core/schemas.ts';
 import {
   ApiError,
@@ -94,6 +95,7 @@ export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
+    permission: Type.Optional(growing(PERMISSIONS, { description: 'The missing permission. The scopes of API keys have these names.' })),
     limit: Type.Optional(growing(LIMIT_OWNERS, { description: 'Whose live scans or event streams have reached their limit.' })),
   },
   { $id: 'Error', description: 'An error.' },
@@ -162,6 +164,7 @@ function errorSchema(codes: readonly ErrorCode[]): TSchema {
 function errorExamples(codes: readonly ErrorCode[]): Examples {
   const fields: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     insufficient_credits: EXAMPLES.insufficientCredits,
+    permission_denied: { permission: 'scans:write' },
     queue_full: { limit: 'organisation' },
     too_many_streams: { limit: 'key' },
     streams_full: { limit: 'replica' },
@@ -173,7 +176,11 @@ function errorExamples(codes: readonly ErrorCode[]): Examples {
 export const KEYED: readonly ErrorCode[] = [
   'invalid_api_key',
   'account_blocked',
+  'permission_denied',
   'rate_limit_exceeded',
   'service_unavailable',
   'internal_error',
 ];
+
+/** The `security` of a route that requires an API key with this scope. */
+export const keyWith = (scope: KeyScope) => [{ apiKey: [scope] }];

@@ -37,6 +37,13 @@ describe('createValidatorCompiler', () => {
     expect(validate(schema, { 'x-thing': 'ab' }, 'headers')).to.deep.equal([['header', 'x-thing', 'string.max_length']]);
   });
 
+  it('describes errors of lists', () => {
+    const schema = Type.Object({ list: Type.Array(Type.String(), { minItems: 2, uniqueItems: true }) });
+    expect(validate(schema, { list: 'a' })).to.deep.equal([['body', 'list', 'type.array']]);
+    expect(validate(schema, { list: [] })).to.deep.equal([['body', 'list', 'array.min_items']]);
+    expect(validate(schema, { list: ['a', 'a'] })).to.deep.equal([['body', 'list', 'array.unique_items']]);
+  });
+
   it('locates a nested value, with numbers for array indexes', () => {
     const schema = Type.Object({ list: Type.Array(Type.Object({ 'a/b~c': Type.Number() })) });
     expect(validate(schema, { list: [{ 'a/b~c': 1 }, { 'a/b~c': 'x' }] })).to.deep.equal([['body', 'list', 1, 'a/b~c', 'type.number']]);
@@ -65,6 +72,6 @@ describe('createValidatorCompiler', () => {
     });
 
   it('throws for a schema keyword that has no message', () => {
-    expect(() => validate(Type.Array(Type.String(), { minItems: 1 }), [])).to.throw(TypeError, 'minItems');
+    expect(() => validate(Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'])).to.throw(TypeError, 'maxItems');
   });
 });

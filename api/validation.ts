@@ -72,6 +72,7 @@ const TYPES: Readonly<Record<string, [ValidationType, string]>> = {
   number: ['type.number', 'a number'],
   integer: ['type.integer', 'an integer'],
   boolean: ['type.boolean', 'true or false'],
+  array: ['type.array', 'a list'],
 };
 
 function describe(part: string, error: ErrorObject): ValidationItem {
@@ -95,6 +96,10 @@ function describe(part: string, error: ErrorObject): ValidationItem {
       return item('number.minimum', `must be at least ${String(params.limit)}`);
     case 'maximum':
       return item('number.maximum', `must be at most ${String(params.limit)}`);
+    case 'minItems':
+      return item('array.min_items', `must have at least ${String(params.limit)} ${params.limit === 1 ? 'item' : 'items'}`);
+    case 'uniqueItems':
+      return item('array.unique_items', 'must not have the same item twice');
     case 'minLength':
       return item('string.min_length', `must have at least ${characters(params.limit)}`);
     case 'maxLength':

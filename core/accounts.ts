@@ -14,6 +14,14 @@ export type Permission = (typeof PERMISSIONS)[number];
 export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/** What requests with each scope can do, for people. */
+export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
+  'scans:read': 'List scans, follow their progress and download their reports.',
+  'scans:write': 'Submit and cancel scans. Each tested page costs one credit.',
+  'credits:read': 'Read the credit balance and its ledger.',
+  'keys:write': 'Create, list and revoke API keys.',
+};
+
 /** The permissions of each role. Each role has those of the role after it. */
 const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
   owner: PERMISSIONS,

@@ -1,4 +1,5 @@
 /** Generates docs/reference.md and the option tables of docs/cli.md from core's tables. */
+import { SCOPE_MEANINGS } from '../core/accounts.ts';
 import { RESOURCE_OPTION_HELP, SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
 import { HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
@@ -58,7 +59,7 @@ function optionRows(): string[][] {
   );
 }
 
-export const referencePage = (): string => `# Reference: scan options and phases
+export const referencePage = (): string => `# Reference: scan options, phases and scopes
 
 \`make docs\` generates this page from the code; a test checks that it is up to date.
 
@@ -78,6 +79,16 @@ A scan goes through the phases in this order. It may skip a phase, and never mov
 ${table(
   ['phase', 'meaning'],
   Object.entries(PHASE_TABLE).map(([phase, { meaning }]) => [`\`${phase}\``, meaning]),
+)}
+
+## Scopes of API keys
+
+A key has the scopes that it was created with; by default all of them. \`curbcut scan\` needs \`scans:read\` and \`scans:write\`.
+A request without the required scope gets 403 \`permission_denied\`, and the message names the scope.
+
+${table(
+  ['scope', 'what the key may do'],
+  Object.entries(SCOPE_MEANINGS).map(([scope, meaning]) => [`\`${scope}\``, meaning]),
 )}
 `;
 

@@ -1,7 +1,7 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
 import { errorMessage } from '../../platform/errors.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
-import type { ApiKey } from '../../stores/accounts/keys.ts';
+import type { ApiKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';
 
@@ -96,10 +96,7 @@ export async function findOrganisation(context: AdminContext, id: string) {
 }
 
 /** Issues a key and records it. @throws CommandRefused if the organisation has too many live keys */
-export async function issueKey(
-  context: AdminContext,
-  request: { organisation: string; name: string; expiresAt: Date | null },
-): Promise<{ key: ApiKey; secret: string }> {
+export async function issueKey(context: AdminContext, request: Omit<KeyRequest, 'id'>): Promise<{ key: ApiKey; secret: string }> {
   const { organisation } = request;
   const issued = await context.stores.keys.issue(request);
   if (!issued.ok)

@@ -1,5 +1,7 @@
 /** `curbcut-admin key …`: issues, lists and revokes API keys. */
+import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
+import { KEY_NAME_MAX } from '../key-management.ts';
 import {
   CommandRefused,
   argument,
@@ -14,8 +16,6 @@ import {
   type Command,
 } from './command.ts';
 
-const NAME_MAX = 100;
-
 /** Parses a date, or a date and time with a time zone. @throws CommandRefused if it is invalid or in the past */
 function expiryOf(text: string | undefined, now: Date): Date | null {
   if (text === undefined) return null;
@@ -25,24 +25,45 @@ function expiryOf(text: string | undefined, now: Date): Date | null {
   return date;
 }
 
+/** Parses a comma-separated list of scopes. @throws CommandRefused if one is unknown or repeated, or there is none */
+function scopesOf(text: string | undefined): readonly KeyScope[] {
+  if (text === undefined) return KEY_SCOPES;
+  const names = text.split(',').map((name) => name.trim());
+  const known: readonly string[] = KEY_SCOPES;
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new CommandRefused(`"${unknown}" is not a scope; use some of ${KEY_SCOPES.join(',')}.`);
+  if (new Set(names).size < names.length) throw new CommandRefused('--scopes names a scope twice.');
+  return names as KeyScope[];
+}
+
 export const KEY: Record<string, Command> = {
   issue: {
-    usage: '--organisation ID --name TEXT [--expires DATE]',
+    usage: '--organisation ID --name TEXT [--expires DATE] [--scopes LIST]',
     summary: 'issues an API key and shows it once',
-    options: { organisation: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' } },
+    options: { organisation: { type: 'string' }, name: { type: 'string' }, expires: { type: 'string' }, scopes: { type: 'string' } },
     async run(given, context) {
       rejectExtra(given, 0);
       const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const name = requiredOption(given, 'name');
-      if (name.length > NAME_MAX) throw new CommandRefused(`The name has more than ${NAME_MAX} characters.`);
+      if (name.length > KEY_NAME_MAX) throw new CommandRefused(`The name has more than ${KEY_NAME_MAX} characters.`);
       const expiresAt = expiryOf(option(given, 'expires'), context.now());
-      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt });
+      const scopes = scopesOf(option(given, 'scopes'));
+      const { key, secret } = await issueKey(context, { organisation: id, name, expiresAt, scopes });
       return {
-        data: { id: key.id, name: key.name, key: secret, last4: key.last4, createdAt: key.createdAt, expiresAt: key.expiresAt },
+        data: {
+          id: key.id,
+          name: key.name,
+          key: secret,
+          last4: key.last4,
+          scopes: key.scopes,
+          createdAt: key.createdAt,
+          expiresAt: key.expiresAt,
+        },
         lines: [
           `Key: ${secret}`,
           'Save the key now: it is not shown again.',
           `ID: ${key.id}`,
+          `Scopes: ${key.scopes.join(',')}`,
           `Expires: ${key.expiresAt?.toISOString() ?? 'never'}`,
         ],
       };
@@ -61,6 +82,7 @@ export const KEY: Record<string, Command> = {
         key.id,
         key.name,
         `…${key.last4}`,
+        key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
         key.expiresAt?.toISOString() ?? 'never',
         key.lastUsedAt?.toISOString() ?? 'never',
@@ -68,7 +90,9 @@ export const KEY: Record<string, Command> = {
       return {
         data: keys,
         lines:
-          keys.length === 0 ? [`${id} has no live keys.`] : columns([['ID', 'NAME', 'KEY', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
+          keys.length === 0
+            ? [`${id} has no live keys.`]
+            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
   },

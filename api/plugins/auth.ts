@@ -1,7 +1,7 @@
 /** Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { KEY_SCOPES, type Caller } from '../../core/accounts.ts';
+import type { Caller } from '../../core/accounts.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { createKeyCheck } from '../key-check.ts';
@@ -29,7 +29,7 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }
     const checked = await check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    request.caller = { organisation, actor: { kind: 'key', keyId: key.id, scopes: KEY_SCOPES } };
+    request.caller = { organisation, actor: { kind: 'key', keyId: key.id, scopes: key.scopes } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
     keys.touch(key.id);

@@ -1,7 +1,7 @@
 /** Refuses callers without the permission of a route. Register it after the plugin that authenticates the caller. */
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
-import { mayCall, type Permission } from '../../core/accounts.ts';
+import { mayCall, type Caller, type Permission } from '../../core/accounts.ts';
 import { ApiError } from '../errors.ts';
 import { callerOf } from './auth.ts';
 
@@ -12,6 +12,16 @@ declare module 'fastify' {
   }
 }
 
+/** @throws ApiError `permission_denied`, whose message names the permission, if the caller lacks it */
+export function requirePermission(caller: Pick<Caller, 'actor'>, permission: Permission): void {
+  if (mayCall(caller, permission)) return;
+  const message =
+    caller.actor.kind === 'key'
+      ? `The API key lacks the scope ${permission}; use a key that has it.`
+      : `The role ${caller.actor.role} lacks the permission ${permission}; ask an owner of the organisation.`;
+  throw new ApiError('permission_denied', { fields: { message, permission } });
+}
+
 const permissions: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRoute', ({ url, method, config }) => {
     // A route without a stated permission would be open to every role by mistake.
@@ -19,7 +29,7 @@ const permissions: FastifyPluginAsync = async (scope) => {
   });
   scope.addHook('onRequest', async (request) => {
     const { permission } = request.routeOptions.config;
-    if (permission != null && !mayCall(callerOf(request), permission)) throw new ApiError('permission_denied');
+    if (permission != null) requirePermission(callerOf(request), permission);
   });
 };
 

@@ -1,31 +1,42 @@
 /** Routes that issue, list and revoke API keys. */
 import { Type, type Static } from 'typebox';
-import type { Logger } from '../../platform/logger.ts';
+import { KEY_SCOPES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey, type Keys } from '../../stores/accounts/keys.ts';
-import type { Organisations } from '../../stores/accounts/organisations.ts';
-import { auditName } from '../../core/accounts.ts';
 import { callerOf } from '../plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
-import { ApiError, ValidationFailure } from '../errors.ts';
+import { ApiError } from '../errors.ts';
+import { createKeyManagement, KEY_NAME_MAX, type KeyManagementDeps } from '../key-management.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
-import { answer, emptyAnswer, growing, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, emptyAnswer, growing, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 
 const NewKey = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'The purpose of the key.' }),
+    name: Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S', description: 'The purpose of the key.' }),
     expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
+    scopes: Type.Optional(
+      Type.Array(oneOf(KEY_SCOPES), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'What requests with the key may do. Absent: all. A key cannot create a key with a scope that it lacks.',
+      }),
+    ),
   },
-  { title: 'NewKey', additionalProperties: false, examples: [{ name: 'Pipeline', expires_at: '2030-01-31T12:00:00Z' }] },
+  {
+    title: 'NewKey',
+    additionalProperties: false,
+    examples: [{ name: 'Pipeline', expires_at: '2030-01-31T12:00:00Z', scopes: ['scans:read', 'scans:write'] }],
+  },
 );
 
 const shared = {
   id: Type.String({ format: 'uuid' }),
   name: Type.String(),
   last4: Type.String({ description: 'The last four characters of the key.' }),
+  scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
   created_at: Type.String({ format: 'date-time' }),
   expires_at: nullable(Type.String({ format: 'date-time' })),
 };
@@ -56,7 +67,7 @@ const ISSUE_KEY = {
   description:
     'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
     `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
-  security: [{ apiKey: [] }],
+  security: keyWith('keys:write'),
   body: NewKey,
   response: {
     201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
@@ -71,7 +82,7 @@ const LIST_KEYS = {
   operationId: 'listKeys',
   tags: ['Account'],
   summary: 'List the API keys',
-  security: [{ apiKey: [] }],
+  security: keyWith('keys:write'),
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
     200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
@@ -84,7 +95,7 @@ const REVOKE_KEY = {
   tags: ['Account'],
   summary: 'Revoke an API key',
   description: 'Takes effect immediately on every replica. A key may revoke itself.',
-  security: [{ apiKey: [] }],
+  security: keyWith('keys:write'),
   params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
@@ -92,34 +103,25 @@ const REVOKE_KEY = {
   },
 };
 
-export interface KeyRouteDeps {
+export interface KeyRouteDeps extends KeyManagementDeps {
   keys: Pick<Keys, 'issue' | 'list' | 'revoke'>;
-  organisations: Pick<Organisations, 'record'>;
-  clock: () => Date;
-  logger: Logger;
 }
 
-export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, { keys, organisations, clock, logger }) => {
-  /** Writes the audit log. A failure is only logged: it must not hide a new key from its creator, who cannot read it again. */
-  const record = async (request: string, caller: ReturnType<typeof callerOf>, action: string, subject: string): Promise<void> => {
-    const entry = { organisation: caller.organisation.id, actor: auditName(caller.actor), action, subject };
-    await organisations.record(entry).catch((error: unknown) => logger.error({ request, ...entry, err: error }, 'audit entry lost'));
-  };
+export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, deps) => {
+  const { keys, clock } = deps;
+  const management = createKeyManagement(deps);
 
   scope.post(
     '/v1/api-keys',
     {
-      config: { limit: 'key-creations' },
+      config: { permission: 'keys:write', limit: 'key-creations' },
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const expiresAt = request.body.expires_at == null ? null : readDateTime(request.body.expires_at);
-      if (expiresAt !== null && expiresAt <= clock())
-        throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
-      const issued = await keys.issue({ organisation: caller.organisation.id, name: request.body.name.trim(), expiresAt });
-      if (!issued.ok) throw new ApiError(issued.reason);
-      await record(request.id, caller, 'key.issue', issued.key.id);
+      const { name, expires_at: expires, scopes = KEY_SCOPES } = request.body;
+      const expiresAt = expires == null ? null : readDateTime(expires);
+      const issued = await management.issue(callerOf(request), request.id, { name, expiresAt, scopes });
+      if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
   );
@@ -127,6 +129,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
   scope.get(
     '/v1/api-keys',
     {
+      config: { permission: 'keys:write' },
       schema: LIST_KEYS,
     },
     async (request) => {
@@ -140,13 +143,11 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
   scope.delete(
     '/v1/api-keys/:key_id',
     {
+      config: { permission: 'keys:write' },
       schema: REVOKE_KEY,
     },
     async (request, reply) => {
-      const caller = callerOf(request);
-      const id = request.params.key_id.toLowerCase();
-      if (!(await keys.revoke(caller.organisation.id, id))) throw new ApiError('key_not_found');
-      await record(request.id, caller, 'key.revoke', id);
+      await management.revoke(callerOf(request), request.id, request.params.key_id);
       return reply.code(204).send();
     },
   );
@@ -156,6 +157,7 @@ const toShared = (key: ApiKey) => ({
   id: key.id,
   name: key.name,
   last4: key.last4,
+  scopes: [...key.scopes],
   created_at: key.createdAt.toISOString(),
   expires_at: key.expiresAt?.toISOString() ?? null,
 });

@@ -4,7 +4,7 @@ import type { Credits } from '../../stores/credits/credits.ts';
 import { callerOf } from '../plugins/auth.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { EXAMPLES } from '../examples.ts';
-import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 
 export const CreditBalance = Type.Object(
   {
@@ -19,11 +19,12 @@ export const billingRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, '
   scope.get(
     '/v1/billing/credits',
     {
+      config: { permission: 'credits:read' },
       schema: {
         operationId: 'getCredits',
         tags: ['Account'],
         summary: 'Get the credit balance',
-        security: [{ apiKey: [] }],
+        security: keyWith('credits:read'),
         response: {
           200: answer('The balance.', reference(CreditBalance), LIMITED, { balance: EXAMPLES.credits }),
           ...refusals(KEYED, { limited: true }),

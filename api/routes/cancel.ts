@@ -6,7 +6,7 @@ import { ApiError, type ErrorCode } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
-import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 import { POLL_AGAIN_SECONDS, ScanPath, ScanResult, toResult } from './scans.ts';
 
 const REFUSALS: readonly ErrorCode[] = [
@@ -27,7 +27,7 @@ const CANCEL_SCAN = {
     'Stops the scan within seconds. The pages tested until then are charged, and the other reserved credits are released. ' +
     'The status changes to `canceled` afterwards: poll the scan, or follow its events. A repeated request has no further effect. ' +
     'A scan that a Kubernetes manifest created is canceled in the cluster.',
-  security: [{ apiKey: [] }],
+  security: keyWith('scans:write'),
   params: ScanPath,
   response: {
     202: answer('The scan is being canceled. The body is its current state.', reference(ScanResult), [...LIMITED, 'Retry-After'], {
@@ -42,7 +42,7 @@ export interface CancelRouteDeps extends CancellationDeps {
 }
 
 export const cancelRoutes: FastifyPluginAsyncTypebox<CancelRouteDeps> = async (scope, { scans, scanResources, metrics }) => {
-  scope.post('/v1/ci/scans/:scan_id/cancel', { schema: CANCEL_SCAN }, async (request, reply) => {
+  scope.post('/v1/ci/scans/:scan_id/cancel', { config: { permission: 'scans:write' }, schema: CANCEL_SCAN }, async (request, reply) => {
     const { scan_id } = request.params;
     annotate(request, { scan: scan_id });
     const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);

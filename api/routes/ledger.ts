@@ -7,7 +7,7 @@ import { ValidationFailure } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
 import { decodeCursor, INVALID_CURSOR, NEXT_CURSOR, pageOf, pageQuery, type Position } from '../pagination.ts';
 import { callerOf } from '../plugins/auth.ts';
-import { answer, growing, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, growing, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 
 export const LedgerItem = Type.Object(
   {
@@ -35,7 +35,7 @@ const GET_LEDGER = {
   description:
     'Returns every movement since the first grant, newest first. The end of a scan is one `settle` for its tested pages and one ' +
     '`refund` for the others.',
-  security: [{ apiKey: [] }],
+  security: keyWith('credits:read'),
   querystring: pageQuery({}),
   response: {
     200: answer('The movements.', reference(Ledger), LIMITED, { ledger: EXAMPLES.ledger }),
@@ -50,7 +50,7 @@ interface Part {
 }
 
 export const ledgerRoutes: FastifyPluginAsyncTypebox<{ credits: Pick<Credits, 'ledger'> }> = async (scope, { credits }) => {
-  scope.get('/v1/billing/ledger', { schema: GET_LEDGER }, async (request) => {
+  scope.get('/v1/billing/ledger', { config: { permission: 'credits:read' }, schema: GET_LEDGER }, async (request) => {
     const { limit, cursor } = request.query;
     const after = placeOf(decodeCursor(cursor));
     // Reads the entry of the last item again, because its second part may be the next item.

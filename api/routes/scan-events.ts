@@ -9,7 +9,7 @@ import { STREAMS_PER_KEY } from '../errors.ts';
 import { keyCredential, type EventStreams } from '../event-streams.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { EXAMPLES } from '../examples.ts';
-import { growing, KEYED, LIMITED, reference, refusals, textAnswer } from '../responses.ts';
+import { growing, KEYED, keyWith, LIMITED, reference, refusals, textAnswer } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
 export const ProgressEvent = Type.Object(
@@ -54,7 +54,7 @@ const FOLLOW_SCAN = {
     'A `: keepalive` comment is sent every 15 seconds. A slow client gets the newest state and misses those before it. ' +
     'The stream ends within seconds when its key is revoked or expires, or its organisation is blocked. ' +
     `A key can have ${STREAMS_PER_KEY} streams on each replica, an organisation a quarter of all.`,
-  security: [{ apiKey: [] }],
+  security: keyWith('scans:read'),
   params: ScanPath,
   headers: Type.Object({
     'Last-Event-ID': Type.Optional(Type.String({ description: 'The `id` of the last event that the client received.' })),
@@ -75,6 +75,7 @@ export const scanEventRoutes: FastifyPluginAsyncTypebox<ScanEventRouteDeps> = as
     {
       // The response to HEAD would be a stream that never ends.
       exposeHeadRoute: false,
+      config: { permission: 'scans:read' },
       schema: FOLLOW_SCAN,
     },
     async (request, reply) => {

@@ -7,7 +7,7 @@ import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { EXAMPLES } from '../examples.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { callerOf } from '../plugins/auth.ts';
-import { answer, KEYED, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanResult, toResult } from './scans.ts';
 
 const { queue: _, ...resultFields } = ScanResult.properties;
@@ -32,7 +32,7 @@ const LIST_SCANS = {
   description:
     'Returns the scans of the organisation, newest first, regardless of who submitted them. Scans that start between two requests do not ' +
     'move the following pages.',
-  security: [{ apiKey: [] }],
+  security: keyWith('scans:read'),
   querystring: pageQuery({ status: Type.Optional(oneOf(PHASES, { description: 'Only scans with this status.' })) }),
   response: {
     200: answer('The scans.', reference(ScanList), LIMITED, { scans: EXAMPLES.scans }),
@@ -41,7 +41,7 @@ const LIST_SCANS = {
 };
 
 export const scanListRoutes: FastifyPluginAsyncTypebox<{ scans: Pick<Scans, 'list'> }> = async (scope, { scans }) => {
-  scope.get('/v1/ci/scans', { schema: LIST_SCANS }, async (request) => {
+  scope.get('/v1/ci/scans', { config: { permission: 'scans:read' }, schema: LIST_SCANS }, async (request) => {
     const { limit, cursor, status } = request.query;
     const page = { phase: status, after: decodeCursor(cursor), limit: limit + 1 };
     const found = await scans.list(callerOf(request).organisation.id, page);

@@ -13,7 +13,7 @@ import { findings } from '../scan-stream.ts';
 import type { Metrics } from '../metrics.ts';
 import { EXAMPLES } from '../examples.ts';
 import type { QueuePosition, QueuePositions } from '../queue-positions.ts';
-import { answer, growing, KEYED, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
+import { answer, growing, KEYED, keyWith, LIMITED, reference, refusals, ValidationError } from '../responses.ts';
 import { errorOf } from '../submission/refusals.ts';
 import { fingerprintOf } from '../submission/fingerprint.ts';
 import type { AcceptedAnswer, Submissions } from '../submission/submission.ts';
@@ -146,7 +146,7 @@ const submitScanSchema = (maxPagesLimit: number) => ({
   tags: ['Scans'],
   summary: 'Submit a scan',
   description: 'Reserves one credit per page and queues the scan. Poll `status_url`, or follow the events.',
-  security: [{ apiKey: [] }],
+  security: keyWith('scans:write'),
   headers: Type.Object({
     'Idempotency-Key': Type.Optional(
       Type.String({
@@ -173,7 +173,7 @@ const GET_SCAN = {
   summary: 'Poll a scan',
   description:
     'Returns 202 while the scan is in progress, 422 if it missed a threshold (a verdict, not an error), and 200 otherwise. Each has the scan result as its body.',
-  security: [{ apiKey: [] }],
+  security: keyWith('scans:read'),
   params: ScanPath,
   response: {
     ...refusals([...KEYED, 'scan_not_found'], { limited: true }),
@@ -203,7 +203,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   scope.post(
     '/v1/ci/scans',
     {
-      config: { limit: 'submissions' },
+      config: { permission: 'scans:write', limit: 'submissions' },
       schema: submitScanSchema(deps.maxPagesLimit),
       // Before the validation, which adds the server's defaults to the body.
       preValidation: async (request) => {
@@ -235,6 +235,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRouteDeps> = async (scope
   scope.get(
     '/v1/ci/scans/:scan_id',
     {
+      config: { permission: 'scans:read' },
       schema: GET_SCAN,
     },
     async (request, reply) => {

@@ -75,6 +75,8 @@ export function refusal(answer: Answer, baseUrl: string): CliError {
       );
     }
     case 403:
+      if (known?.code === 'permission_denied')
+        return new CliError(`${printable(said)} (403)`, 'Set CURBCUT_API_KEY to a key that has the scope, or create one.');
       return new CliError('The account is blocked (403).', 'Ask the operator of the service to unblock it.');
     case 404:
       return known === null

@@ -1,6 +1,7 @@
 /** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';
+import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
@@ -12,6 +13,8 @@ export interface ApiKey {
   id: string;
   organisation: string;
   name: string;
+  /** What requests with the key may do. */
+  scopes: readonly KeyScope[];
   last4: string;
   createdAt: Date;
   expiresAt: Date | null;
@@ -31,7 +34,19 @@ export type IssuedKey =
   /** The stored key and its secret, which cannot be retrieved later. */
   | { ok: true; key: ApiKey; secret: string }
   /** The organisation has `LIVE_KEYS_MAX` live keys. */
-  | { ok: false; reason: 'too_many_keys' };
+  | { ok: false; reason: 'too_many_keys' }
+  /** A key with the requested ID exists. Its secret cannot be retrieved. */
+  | { ok: false; reason: 'already_issued' };
+
+export interface KeyRequest {
+  organisation: string;
+  name: string;
+  expiresAt: Date | null;
+  /** Default: all. */
+  scopes?: readonly KeyScope[];
+  /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
+  id?: string;
+}
 
 /** A part of the keys of an organisation, newest first. */
 export interface KeyPage {
@@ -52,7 +67,7 @@ export interface Keys extends KeyUses {
   /** Returns those of the keys that may be used now: live, and of an organisation that is not blocked. One command. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Issues a key, if the organisation has fewer than `LIVE_KEYS_MAX` live ones. */
-  issue(request: { organisation: string; name: string; expiresAt: Date | null }): Promise<IssuedKey>;
+  issue(request: KeyRequest): Promise<IssuedKey>;
   /**
    * Returns the live key of a secret with its organisation, in one command, or null if the key is malformed (checked without
    * a command), unknown, expired or revoked.
@@ -66,12 +81,15 @@ export interface Keys extends KeyUses {
   revoke(organisation: string, id: string): Promise<boolean>;
 }
 
-/** `slot` is absent in a revoked key, and in an expired one that had to give it up. */
-type KeyDocument = Omit<ApiKey, 'id'> & { _id: string; hash: string; slot?: string };
+/**
+ * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` is absent in a key that is older
+ * than scopes.
+ */
+type KeyDocument = Omit<ApiKey, 'id' | 'scopes'> & { _id: string; hash: string; scopes?: readonly KeyScope[]; slot?: string };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey({ _id, organisation, name, last4, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyDocument): ApiKey {
-  return { id: _id, organisation, name, last4, createdAt, expiresAt, revokedAt, lastUsedAt };
+function toKey({ _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyDocument): ApiKey {
+  return { id: _id, organisation, name, scopes, last4, createdAt, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -104,13 +122,14 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt }) {
+    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID() }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
       const secret = makeKey(randomBytes);
       const document: KeyDocument = {
-        _id: randomUUID(),
+        _id: id,
         organisation,
         name,
+        scopes: KEY_SCOPES.filter((scope) => scopes.includes(scope)),
         last4: secret.slice(-4),
         hash: hashOf(secret),
         createdAt: now(),
@@ -118,8 +137,8 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
         revokedAt: null,
         lastUsedAt: null,
       };
-      const stored = await insertIntoSlot(keys, document);
-      return stored ? { ok: true, key: toKey(document), secret } : { ok: false, reason: 'too_many_keys' };
+      const refusal = await insertIntoSlot(keys, document);
+      return refusal === null ? { ok: true, key: toKey(document), secret } : { ok: false, reason: refusal };
     },
 
     recogniseAll,
@@ -158,25 +177,29 @@ function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
   return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
 }
 
-/** Stores a new key in a free slot of its organisation. @returns false if all slots are taken */
-async function insertIntoSlot(keys: Collection<KeyDocument>, document: KeyDocument): Promise<boolean> {
+/** Stores a new key in a free slot of its organisation. @returns why it is not stored, or null */
+async function insertIntoSlot(
+  keys: Collection<KeyDocument>,
+  document: KeyDocument,
+): Promise<Extract<IssuedKey, { ok: false }>['reason'] | null> {
   const { organisation, createdAt } = document;
   // Each conflict means that one slot fewer is free.
   for (let attempt = 0; attempt <= LIVE_KEYS_MAX; attempt += 1) {
     const holders = await keys
       .find<SlotHolder>({ organisation, slot: { $exists: true } }, { projection: { slot: 1, expiresAt: 1 } })
       .toArray();
-    // The answer to an insert that succeeded was lost, and the driver repeated it.
-    if (holders.some(({ _id }) => _id === document._id)) return true;
     const choice = chooseSlot(organisation, holders, createdAt);
-    if (choice === null) return false;
+    if (choice === null) return 'too_many_keys';
     if (choice.expired.length > 0) await keys.updateMany({ _id: { $in: choice.expired } }, { $unset: { slot: '' } });
     try {
       await keys.insertOne({ ...document, slot: choice.slot });
-      return true;
+      return null;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
+      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver repeated it.
+      const existing = await keys.findOne({ _id: document._id }, { projection: { hash: 1 } });
+      if (existing !== null) return existing.hash === document.hash ? null : 'already_issued';
     }
   }
-  return false;
+  return 'too_many_keys';
 }

@@ -156,6 +156,9 @@ describe('curbcut-admin', () => {
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', 'soon'], 1, 'soon is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2027-02-30'], 1, '2027-02-30 is not a date'],
       [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--expires', '2026-02-28'], 1, '2026-02-28 is in the past'],
+      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:all'], 1, '"scans:all" is not a scope'],
+      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', ''], 1, 'is not a scope'],
+      [['key', 'issue', '--organisation', 'taken', '--name', 'x', '--scopes', 'scans:read,scans:read'], 1, 'names a scope twice'],
       [['key', 'revoke', 'k', '--organisation', 'taken'], 1, 'taken has no live key k'],
     ];
     for (const [args, code, text] of rejected)
@@ -275,6 +278,8 @@ describe('curbcut-admin', () => {
         'CI',
         '--expires',
         '2126-01-31',
+        '--scopes',
+        'scans:read,scans:write',
       );
       expect((await stores.keys.recognise(issued.key))?.key).to.include({ id: issued.id, organisation: 'keyed' });
       const listed = (await admin('key', 'list', '--organisation', 'keyed')).out;
@@ -282,7 +287,9 @@ describe('curbcut-admin', () => {
         .to.include(issued.id)
         .and.to.include(`…${issued.key.slice(-4)}`)
         .and.to.include('2126-01-31')
+        .and.to.include('scans:read,scans:write')
         .and.not.include(issued.key);
+      expect((await stores.keys.recognise(issued.key))?.key.scopes).to.deep.equal(['scans:read', 'scans:write']);
       expect((await admin('key', 'revoke', issued.id, '--organisation', 'keyed')).code).to.equal(0);
       expect(await stores.keys.recognise(issued.key)).to.equal(null);
       expect(await actions('keyed')).to.deep.equal(['organisation.add keyed', `key.issue ${issued.id}`, `key.revoke ${issued.id}`]);

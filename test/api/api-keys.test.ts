@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { issueKey } from '../support/issue-key.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { KEY_SCOPES } from '../../core/accounts.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 
 describe('/v1/api-keys', () => {
   let context: ApiContext;
@@ -55,7 +56,10 @@ describe('/v1/api-keys', () => {
     ['an offset without minutes', { name: 'x', expires_at: '2030-01-01T00:00:00+05' }, 'expires_at', 'string.date_time'],
     ['a day that does not exist', { name: 'x', expires_at: '2030-02-30T00:00:00Z' }, 'expires_at', 'string.date_time'],
     ['an expiry in the past', { name: 'x', expires_at: '2020-01-01T00:00:00Z' }, 'expires_at', 'date.past'],
-    ['an unknown field', { name: 'x', scopes: [] }, 'scopes', 'unexpected_field'],
+    ['an unknown field', { name: 'x', role: 'owner' }, 'role', 'unexpected_field'],
+    ['no scope', { name: 'x', scopes: [] }, 'scopes', 'array.min_items'],
+    ['a scope twice', { name: 'x', scopes: ['scans:read', 'scans:read'] }, 'scopes', 'array.unique_items'],
+    ['scopes as text', { name: 'x', scopes: 'scans:read' }, 'scopes', 'type.array'],
   ] as const)
     it(`rejects ${what}`, async () => {
       const { key } = await context.organisation();
@@ -65,6 +69,46 @@ describe('/v1/api-keys', () => {
       const { body: list } = await context.request('GET', '/v1/api-keys', { key });
       expect(list.data, 'nothing was written').to.have.lengthOf(1);
     });
+
+  it('rejects an unknown scope, and those that only people can have', async () => {
+    const { key } = await context.organisation();
+    for (const scope of ['members:write', 'audit:read', 'scans:*']) {
+      const { status, body } = await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', scopes: ['scans:read', scope] } });
+      expect([status, body.detail[0].loc, body.detail[0].type]).to.deep.equal([422, ['body', 'scopes', 1], 'enum']);
+    }
+  });
+
+  it('issues and lists keys with all scopes or with some, in one order', async () => {
+    const { key } = await context.organisation();
+    const issue = async (scopes?: string[]) => (await context.request('POST', '/v1/api-keys', { key, body: { name: 'x', scopes } })).body;
+    expect((await issue()).scopes).to.deep.equal(KEY_SCOPES);
+    expect((await issue(['keys:write', 'scans:read'])).scopes).to.deep.equal(['scans:read', 'keys:write']);
+    const { data } = (await context.request('GET', '/v1/api-keys', { key })).body;
+    expect(data.map(({ scopes }: { scopes: string[] }) => scopes.length)).to.have.members([2, 4, 4]);
+  });
+
+  it('counts a key that was stored before there were scopes as one with all of them', async () => {
+    const { key, keyId } = await context.organisation({ credits: 1 });
+    await context.db.collection<{ _id: string }>('keys').updateOne({ _id: keyId }, { $unset: { scopes: '' } });
+    expect((await context.request('GET', '/v1/api-keys', { key })).body.data[0].scopes).to.deep.equal(KEY_SCOPES);
+    expect((await context.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, max_pages: 1 } })).status).to.equal(202);
+  });
+
+  it('does not let a key create one with a scope that it lacks', async () => {
+    const { id } = await context.organisation();
+    const { secret } = await issueKey(context.stores.keys, id, { scopes: ['keys:write', 'scans:read'] });
+    const create = (scopes?: string[]) => context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'x', scopes } });
+    expect((await create(['scans:read'])).status).to.equal(201);
+    for (const [scopes, missing] of [
+      [undefined, 'scans:write'],
+      [['scans:read', 'credits:read'], 'credits:read'],
+    ] as const) {
+      const { status, body } = await create(scopes && [...scopes]);
+      expect([status, body.detail, body.permission]).to.deep.equal([403, 'permission_denied', missing]);
+      expect(body.message).to.include(missing);
+    }
+    expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(3);
+  });
 
   it('lists keys of every status in pages, newest first', async () => {
     const { id, key, keyId } = await context.organisation();

@@ -106,6 +106,12 @@ describe('curbcut scan: submission', () => {
       { detail: 'insufficient_credits', message: 'Fewer.', balance: 3, pages_requested: 5 },
       ['5 pages were requested, 3 credits are available', '--partial'],
     ],
+    [
+      'a key without the scope',
+      403,
+      { detail: 'permission_denied', message: 'The API key lacks the scope scans:write; use a key that has it.' },
+      ['lacks the scope scans:write', '(403)', 'CURBCUT_API_KEY'],
+    ],
     ['a blocked account', 403, { detail: 'account_blocked', message: 'Blocked.' }, ['blocked (403)']],
     [
       'an invalid field',

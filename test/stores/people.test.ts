@@ -114,6 +114,18 @@ describe('organisations, keys and users', () => {
       expect(await live()).to.have.length(LIVE_KEYS_MAX);
     });
 
+    it('issues one key for an ID, whatever the number of requests', async () => {
+      const organisation = named('org');
+      const id = randomUUID();
+      const request = { organisation, name: 'once', expiresAt: null, id };
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => keys().issue(request)));
+      expect(outcomes.filter(({ ok }) => ok)).to.have.lengthOf(1);
+      for (const outcome of outcomes) if (!outcome.ok) expect(outcome.reason).to.equal('already_issued');
+      await keys().revoke(organisation, id);
+      expect(await keys().issue(request)).to.deep.equal({ ok: false, reason: 'already_issued' });
+      expect(await keys().list(organisation, { limit: 10 })).to.have.lengthOf(1);
+    });
+
     it('rejects a key whose organisation does not exist', async () => {
       const orphan = await issueKey(keys(), named('nobody'));
       expect(await keys().recognise(orphan.secret)).to.equal(null);

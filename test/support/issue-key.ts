@@ -1,12 +1,12 @@
-import type { ApiKey, Keys } from '../../stores/accounts/keys.ts';
+import type { ApiKey, KeyRequest, Keys } from '../../stores/accounts/keys.ts';
 
 /** Issues a key. @throws if the organisation has too many */
 export async function issueKey(
   keys: Pick<Keys, 'issue'>,
   organisation: string,
-  { name = 'test', expiresAt = null }: { name?: string; expiresAt?: Date | null } = {},
+  { name = 'test', ...rest }: Partial<Omit<KeyRequest, 'organisation'>> = {},
 ): Promise<{ key: ApiKey; secret: string }> {
-  const issued = await keys.issue({ organisation, name, expiresAt });
+  const issued = await keys.issue({ expiresAt: null, ...rest, organisation, name });
   if (!issued.ok) throw new Error(issued.reason);
   return issued;
 }

@@ -1,0 +1,82 @@
+/** Every REST route with every scope of API keys. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
+import { issueKey } from '../support/issue-key.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+
+/** The scope that each route requires, and the status if the key has it. */
+const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
+  'POST /v1/ci/scans': ['scans:write', 202],
+  'GET /v1/ci/scans': ['scans:read', 200],
+  'GET /v1/ci/scans/{scan_id}': ['scans:read', 404],
+  'GET /v1/ci/scans/{scan_id}/events': ['scans:read', 404],
+  'POST /v1/ci/scans/{scan_id}/cancel': ['scans:write', 404],
+  'GET /v1/scans/{scan_id}/report': ['scans:read', 404],
+  'GET /v1/scans/{scan_id}/report/json': ['scans:read', 404],
+  'GET /v1/billing/credits': ['credits:read', 200],
+  'GET /v1/billing/ledger': ['credits:read', 200],
+  'POST /v1/api-keys': ['keys:write', 403],
+  'GET /v1/api-keys': ['keys:write', 200],
+  'DELETE /v1/api-keys/{key_id}': ['keys:write', 404],
+};
+
+const BODIES: Readonly<Record<string, object>> = {
+  'POST /v1/ci/scans': { ...SUBMISSION, max_pages: 1 },
+  // A key with one scope cannot give all four.
+  'POST /v1/api-keys': { name: 'x' },
+};
+
+describe('scopes of API keys', () => {
+  let context: ApiContext;
+  before(async () => {
+    const limit = { limit: 1000, windowSeconds: 60 };
+    context = await startContext({ limits: { key: limit, 'key-creations': limit, submissions: limit } });
+  });
+  after(() => context?.close());
+
+  interface Operation {
+    security?: { apiKey?: string[] }[];
+  }
+
+  it('are those that the OpenAPI document names, on every route that requires a key', () => {
+    const paths = context.document.paths as unknown as Record<string, Record<string, Operation>>;
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { security = [] }]) => {
+        const scopes = security.flatMap(({ apiKey = [] }) => apiKey);
+        return scopes.length === 0 ? [] : [[`${method.toUpperCase()} ${path}`, scopes] as const];
+      }),
+    );
+    const expected = Object.entries(ROUTES).map(([route, [scope]]) => [route, [scope]]);
+    expect(documented).to.have.deep.members(expected);
+  });
+
+  for (const scope of KEY_SCOPES)
+    it(`${scope} opens its routes and no other`, async () => {
+      const { id } = await context.organisation({ credits: 1 });
+      const { secret: key } = await issueKey(context.stores.keys, id, { scopes: [scope] });
+      for (const [route, [needed, permitted]] of Object.entries(ROUTES)) {
+        const [method, path] = route.split(' ') as [string, string];
+        const answer = await context.request(method, path.replace(/\{\w+\}/, randomUUID()), { key, body: BODIES[route] });
+        if (scope === needed) expect(answer.status, route).to.equal(permitted);
+        else {
+          expect([answer.status, answer.body.detail, answer.body.permission], route).to.deep.equal([403, 'permission_denied', needed]);
+          expect(answer.body.message, route).to.include(needed);
+        }
+      }
+    });
+
+  it('are checked before the request is read', async () => {
+    const { id } = await context.organisation();
+    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read'] });
+    const { status, body } = await context.request('POST', '/v1/ci/scans', { key, raw: '{' });
+    expect([status, body.detail]).to.deep.equal([403, 'permission_denied']);
+  });
+
+  it('are also required for HEAD', async () => {
+    const { id } = await context.organisation();
+    const { secret: key } = await issueKey(context.stores.keys, id, { scopes: ['scans:read'] });
+    expect((await context.request('HEAD', '/v1/billing/credits', { key })).status).to.equal(403);
+    expect((await context.request('HEAD', '/v1/ci/scans', { key })).status).to.equal(200);
+  });
+});
