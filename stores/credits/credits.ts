@@ -3,9 +3,13 @@
  * `{granted, available, spent, held: {scanId: n}, ops}` with `available + Σheld + spent = granted`. Every operation is one
  * guarded atomic update, recorded by its id and copied to an append-only ledger. There are no transactions, so MongoDB
  * needs no replica set.
+ *
+ * The organisation of public scans needs no credits: its reserves succeed up to `maxLive`, and its settles charge nothing.
  */
 import type { Db, Document } from 'mongodb';
 import type { Logger } from '../../platform/logger.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { anonymousReserveStep, anonymousSettleStep } from './anonymous-steps.ts';
 import { checkPages, checkScanId, emptyAccount, FARTHEST_DEADLINE_MS, grantStep, reserveStep, settleStep } from './credit-steps.ts';
 import type { Account } from './credit-steps.ts';
 import { createLedger, type LedgerEntry, type LedgerPage } from './ledger.ts';
@@ -122,6 +126,25 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     return accounts.find({ _id: { $in: [...organisations] } }, { projection, batchSize: organisations.length + 1 }).toArray();
   }
 
+  async function reserveAnonymous({ scanId, pages, maxLive = Number.MAX_SAFE_INTEGER }: ReservationRequest): Promise<Reservation> {
+    const account = await retryRace(() =>
+      accounts.findOneAndUpdate({ _id: ANONYMOUS }, anonymousReserveStep(scanId, pages, maxLive), {
+        upsert: true,
+        returnDocument: 'after',
+        projection: { answer: 1 },
+      }),
+    );
+    const { outcome, pages: reserved } = account!.answer!;
+    return outcome === 'too_many' ? { ok: false, reason: 'too_many_live' } : { ok: true, reserved, balance: 0 };
+  }
+
+  async function settleAnonymous(scanId: string, pages: number): Promise<Settlement> {
+    const answer = (await step(ANONYMOUS, anonymousSettleStep(scanId, pages)))?.answer;
+    if (answer?.outcome === 'done') return { ok: true, spent: answer.pages, released: answer.released ?? 0 };
+    // Without a ledger an earlier settle is not remembered, and there is nothing to charge.
+    return { ok: false, reason: 'already_settled', spent: pages };
+  }
+
   return {
     open,
     relay: ledger.relay,
@@ -151,9 +174,11 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
       return account?.answer?.outcome === 'done';
     },
 
-    async reserve({ organisation, scanId, pages, partial, deadline, maxLive = Number.MAX_SAFE_INTEGER, fresh = false }) {
+    async reserve(request) {
+      const { organisation, scanId, pages, partial, deadline, maxLive = Number.MAX_SAFE_INTEGER, fresh = false } = request;
       checkScanId(scanId);
       checkPages(pages, 1);
+      if (organisation === ANONYMOUS) return reserveAnonymous(request);
       const latest = new Date(Math.min(deadline.getTime(), Date.now() + FARTHEST_DEADLINE_MS));
       // Old settles are only in the ledger. The account remembers a settle that follows this read until after the deadline.
       if (!fresh && (await ledger.settledPages(organisation, scanId)) !== null) return { ok: false, reason: 'deadline_passed' };
@@ -171,6 +196,7 @@ export function createCredits(db: Db, { relayDelayMs = 1_000, logger, onMove }: 
     async settle(organisation, scanId, pages) {
       checkScanId(scanId);
       checkPages(pages, 0);
+      if (organisation === ANONYMOUS) return settleAnonymous(scanId, pages);
       const account = await step(organisation, settleStep(scanId, pages));
       const { outcome = 'unknown', pages: spent = 0, released = 0 } = account?.answer ?? {};
       if (outcome === 'settled') return { ok: false, reason: 'already_settled', spent };
