@@ -22,6 +22,7 @@ import {
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../core/report/large-exports.ts';
 import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
+import { PublicQueueSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
 import { RETRIES_MAX } from './scan/policy/pod-identity.ts';
@@ -104,6 +105,7 @@ export const Environment = Type.Object({
   PAGE_BUDGET_SECONDS: integer(1, 600, 30, 'the maximum seconds per page'),
   SCAN_WORKERS: integer(1, 256, 32, 'the number of scans that the operator reconciles concurrently'),
   MAX_RUNNING_SCANS: integer(1, 10_000, 10, 'the maximum number of running scans if the ScanQueue does not set it'),
+  ...PublicQueueSettings,
   ...ScanLimitSettings,
   MAX_ENDED_SCANS_PER_ORGANISATION: integer(
     0,
@@ -146,6 +148,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
     leaseSeconds: config.LEASE_SECONDS,
     scanWorkers: config.SCAN_WORKERS,
     maxRunning: config.MAX_RUNNING_SCANS,
+    maxRunningPublic: config.MAX_RUNNING_PUBLIC_SCANS,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxEndedPerOrganisation: config.MAX_ENDED_SCANS_PER_ORGANISATION,
     maxLiveScansPerOrganisation: liveScansPerOrganisation(config),

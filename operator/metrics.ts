@@ -28,6 +28,7 @@ const REPAIRS: Readonly<Record<keyof SweepResult, true>> = {
   orphaned: true,
   expired: true,
   forgotten: true,
+  tokens: true,
   removed: true,
   uploads: true,
   failed: true,
@@ -104,7 +105,7 @@ export function createOperatorMetrics(): OperatorMetrics {
     ['outcome'],
   );
   const podMessages = counter('pod_messages_total', 'Messages from scanner pods on the message bus, by result.', ['result']);
-  const live = gauge('scans_live', 'Number of scans that have not ended.');
+  const live = gauge('scans_live', 'Number of scans that have not ended, without public scans, as MAX_LIVE_SCANS limits them.');
   const ofQueue = (name: string, help: string) =>
     gauge(name, `${help} \`(other)\`: the queues beyond the first 50, and missing ones.`, ['queue']);
   const queues = createQueueGauges({

@@ -30,7 +30,7 @@ import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<AllStores, 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules'>;
+  stores: Pick<AllStores, 'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules'>;
   reports: Reports;
   bus: MessageBus;
   resolver: Resolver;
@@ -129,7 +129,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const enqueueScan = manager.add(scans);
   const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
   manager.add(
-    createQueueController({ ...queueDeps, gate, organisations: organisations.readability, defaultMaxRunning: settings.maxRunning }),
+    createQueueController({ ...queueDeps, gate, organisations: organisations.readability, defaultMaxRunning: settings.maxRunning, publicMaxRunning: settings.maxRunningPublic }),
   );
   manager.add(createStateController(queueDeps));
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });

@@ -19,6 +19,8 @@ export interface OperatorSettings {
   scanWorkers: number;
   /** The maximum number of running scans if the ScanQueue does not set it. */
   maxRunning: number;
+  /** The same for the public queue. */
+  maxRunningPublic: number;
   maxPagesLimit: number;
   /** The maximum number of ended resources of one organisation that the API created. */
   maxEndedPerOrganisation: number;

@@ -18,6 +18,16 @@ export const ScanLimitSettings = {
   ),
 };
 
+/** The places of public scans, which API and operator read. */
+export const PublicQueueSettings = {
+  MAX_RUNNING_PUBLIC_SCANS: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 2,
+    description: 'the maximum number of running public scans if the ScanQueue public does not set it, from 1 to 10000',
+  }),
+};
+
 /** The share of one organisation in the live scans. */
 export function liveScansPerOrganisation(config: { MAX_LIVE_SCANS: number; MAX_LIVE_SCANS_PER_ORGANISATION?: number }): number {
   return config.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(config.MAX_LIVE_SCANS / 4);

@@ -28,8 +28,17 @@ export const ORGANISATION_LABEL = 'curbcut.dev/organisation';
 export const SETTLE_FINALIZER = 'curbcut.dev/settle';
 /** The operator class of scans that name none. The default of `spec.class` in the custom resource definition. */
 export const DEFAULT_CLASS = 'curbcut';
-/** The queue of scans that name none, and of all scans that the API creates. The default of `spec.queue`. */
+/** The queue of scans that name none, and of all scans that organisations submit over HTTP. The default of `spec.queue`. */
 export const DEFAULT_QUEUE = 'default';
+/** The queue of public scans. Its places are its own, so that public scans and those of organisations never wait for each other. */
+export const PUBLIC_QUEUE = 'public';
+/** The queues that the operator creates if they are missing. */
+export const BUILT_IN_QUEUES = [DEFAULT_QUEUE, PUBLIC_QUEUE] as const;
+export type BuiltInQueue = (typeof BUILT_IN_QUEUES)[number];
+
+export function isBuiltInQueue(name: string): name is BuiltInQueue {
+  return BUILT_IN_QUEUES.some((queue) => queue === name);
+}
 /** The priority of scans that name none. The default of `spec.priority`. */
 export const DEFAULT_PRIORITY = 0;
 

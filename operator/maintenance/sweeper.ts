@@ -5,10 +5,12 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
+import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
 import { KEY_KEPT_MS } from '../../stores/submissions/idempotency.ts';
 import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
+import { removeTokens } from './tokens.ts';
 import { removeUploads } from './uploads.ts';
 import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
@@ -20,6 +22,7 @@ export interface SweeperDeps {
   scanClient: Pick<ScanClient, 'get'>;
   scans: Scans;
   credits: Credits;
+  publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
   reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
   mirror: Pick<Mirror, 'change'>;
   /** Reconciles a scan again and rewrites its row. */
@@ -47,6 +50,8 @@ export interface SweepResult extends Swept {
   forgotten: number;
   /** Abandoned rows that were removed. */
   removed: number;
+  /** Tokens of public scans that were removed, with their e-mail addresses. */
+  tokens: number;
   /** Scans whose needless uploads were removed. */
   uploads: number;
   /** Repairs that failed. The next sweep retries them. */
@@ -76,12 +81,12 @@ export function createSweeper(deps: SweeperDeps): (signal: AbortSignal) => Promi
   return async (signal) => {
     const isolation = createIsolation(deps.logger, signal);
     const run: Run = {
-      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0, uploads: 0 },
+      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0, tokens: 0, uploads: 0 },
       isolation,
       signal,
     };
     const errors: unknown[] = [];
-    for (const part of [leftovers, orphans, expire, uploads]) {
+    for (const part of [leftovers, orphans, expire, tokens, uploads]) {
       signal.throwIfAborted();
       await part(deps, run).catch((error: unknown) => errors.push(error));
     }
@@ -142,6 +147,10 @@ async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<vo
   }
   result.forgotten = await scans.forget(daysAgo(deps.verdictDays));
   result.removed = await scans.removeAbandoned(new Date(now().getTime() - ABANDONED_KEPT_MS));
+}
+
+async function tokens(deps: SweeperDeps, { result, isolation }: Run): Promise<void> {
+  result.tokens = await removeTokens(deps, isolation);
 }
 
 async function uploads(deps: SweeperDeps, { result, isolation, signal }: Run): Promise<void> {

@@ -1,5 +1,5 @@
 /** The ScanQueue controller: admits the scans of each queue, states why others wait, and mirrors their order for the API. */
-import { DEFAULT_QUEUE, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { BUILT_IN_QUEUES, DEFAULT_QUEUE, isBuiltInQueue, PUBLIC_QUEUE, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
@@ -25,6 +25,8 @@ export interface QueueControllerDeps {
   organisations: Pick<Readability, 'condition' | 'onChange'>;
   metrics: Pick<OperatorMetrics, 'queue' | 'queueGone'>;
   defaultMaxRunning: number;
+  /** The same for the public queue. */
+  publicMaxRunning: number;
   logger: Logger;
   clock: Clock;
 }
@@ -60,7 +62,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
     async gather(key) {
       const { namespace, name } = fromKey(key);
       const queue = queueClient.get(namespace, name) ?? null;
-      const pausedBefore = queue === null && name === DEFAULT_QUEUE && (await queueClient.pausedBefore());
+      const pausedBefore = queue === null && isBuiltInQueue(name) && (await queueClient.pausedBefore(name));
       return {
         // In the same tick as the list: a scan with a place is in one of the two.
         ...deps.gate.close(name),
@@ -69,7 +71,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
         namespace,
         queue,
         pausedBefore,
-        defaultMaxRunning: deps.defaultMaxRunning,
+        defaultMaxRunning: name === PUBLIC_QUEUE ? deps.publicMaxRunning : deps.defaultMaxRunning,
         unreadable: manager.lanes.unreadable(),
         organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,
         everyMs: EVERY_MS,
@@ -89,7 +91,7 @@ function sourcesOf({ scanClient, queueClient, manager, organisations, refused }:
   return [
     (enqueue) => {
       // A queue that does not exist yet emits no event.
-      enqueue(toQueue(DEFAULT_QUEUE));
+      for (const name of BUILT_IN_QUEUES) enqueue(toQueue(name));
       return () => undefined;
     },
     watch(scanClient, ({ type, object, previous }) => {
@@ -98,7 +100,7 @@ function sourcesOf({ scanClient, queueClient, manager, organisations, refused }:
     }),
     watch(queueClient, ({ object }) => [keyOf(object)]),
     (enqueue) => organisations.onChange(() => enqueue(toQueue(DEFAULT_QUEUE))),
-    (enqueue) => manager.lanes.onChange(() => [toQueue(DEFAULT_QUEUE), ...queueClient.list().map(keyOf)].forEach(enqueue)),
+    (enqueue) => manager.lanes.onChange(() => [...BUILT_IN_QUEUES.map(toQueue), ...queueClient.list().map(keyOf)].forEach(enqueue)),
   ];
 }
 
@@ -152,7 +154,7 @@ function createQueueActions({ scanClient, queueClient, queueStates, gate, metric
         await queueClient.patchStatus(action.queue, action.status, signal);
         return;
       case 'measure':
-        return metrics.queue(name, queue === null && name !== DEFAULT_QUEUE ? 'missing' : 'exists', action.load);
+        return metrics.queue(name, queue === null && !isBuiltInQueue(name) ? 'missing' : 'exists', action.load);
       case 'forget':
         gate.forget(name);
         metrics.queueGone(name);

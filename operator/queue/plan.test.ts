@@ -57,6 +57,16 @@ describe('the plan of the queue', () => {
     expect(done(facts({ scans: line(3), queue: null }))).to.include.members(['create', 'admit']);
   });
 
+  it('creates the public ScanQueue too, and no other', () => {
+    for (const [name, wanted] of [
+      ['public', ['public']],
+      ['nightly', []],
+    ] as const) {
+      const { actions } = planQueue(facts({ name, scans: line(1), queue: null }));
+      expect(actions.flatMap((action) => (action.do === 'create' ? [action.queue.metadata.name] : []))).to.deep.equal(wanted);
+    }
+  });
+
   it('owns no field of the ScanQueue that it creates, so that an author can apply it', () => {
     const plan = planQueue(facts({ queue: null }));
     expect(plan.actions.find((action) => action.do === 'create')?.queue.spec).to.deep.equal({});

@@ -1,6 +1,6 @@
 /** Plans the writes of one queue: a pure function from its scans and its ScanQueue to a list of actions. */
 import { isDeepStrictEqual } from 'node:util';
-import { API_VERSION, DEFAULT_QUEUE, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { API_VERSION, isBuiltInQueue, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
@@ -21,7 +21,7 @@ export interface QueueFacts {
   scans: readonly AccessibilityScan[];
   /** Null if the cache holds no such ScanQueue. */
   queue: ScanQueue | null;
-  /** Whether the default queue was paused when it last existed. Used only while it does not exist. */
+  /** Whether the built-in queue was paused when it last existed. Used only while it does not exist. */
   pausedBefore: boolean;
   /** The limit if the ScanQueue does not set `maxRunning`. */
   defaultMaxRunning: number;
@@ -44,7 +44,7 @@ export interface QueueFacts {
 export type QueueAction =
   /** Let scans that are being vetted take the places that are left. */
   | { do: 'open'; places: Places }
-  /** Create the default ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
+  /** Create a built-in ScanQueue, so that it can be paused. Deleting a paused one does not resume it. */
   | { do: 'create'; queue: ScanQueue }
   | { do: 'admit'; scan: AccessibilityScan }
   /** Write to the scan's status why it waits. */
@@ -69,8 +69,8 @@ const POSITIONS_MAX = 1_000;
 
 export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const { name, queue, now, everyMs, scans } = facts;
-  if (queue === null && name !== DEFAULT_QUEUE && scans.length === 0) return { actions: [{ do: 'forget' }], wakeAfterMs: null };
-  const current = queue ?? (name === DEFAULT_QUEUE ? newQueue(facts) : null);
+  if (queue === null && !isBuiltInQueue(name) && scans.length === 0) return { actions: [{ do: 'forget' }], wakeAfterMs: null };
+  const current = queue ?? (isBuiltInQueue(name) ? newQueue(facts) : null);
   const decision = decideAdmission({ ...facts, scans: scansInReach(scans, facts.unreadable, now), queue: current });
   const actions: QueueAction[] = [{ do: 'open', places: decision.places }];
   const wakes = [everyMs];
@@ -94,10 +94,10 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   return { actions, wakeAfterMs: Math.min(...wakes) };
 }
 
-function newQueue({ namespace, pausedBefore }: QueueFacts): ScanQueue {
+function newQueue({ name, namespace, pausedBefore }: QueueFacts): ScanQueue {
   // No more than that, because the creator owns the fields, and an author's server-side apply of another value would conflict.
   const spec = pausedBefore ? { paused: true } : {};
-  return { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name: DEFAULT_QUEUE, namespace }, spec };
+  return { apiVersion: API_VERSION, kind: 'ScanQueue', metadata: { name, namespace }, spec };
 }
 
 function whyWaiting(queue: ScanQueue | null, { name, namespace }: QueueFacts): WaitReason {

@@ -1,5 +1,5 @@
 /** Reads and writes the ScanQueues of the installation, which are in the API's namespace. */
-import { DEFAULT_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import { isBuiltInQueue, type BuiltInQueue, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { Manager } from '../runtime/manager.ts';
 import type { ResourceClient } from '../runtime/resource-client.ts';
@@ -7,8 +7,8 @@ import { QUEUES } from '../scan/kube-types.ts';
 
 export interface QueueClient extends ResourceClient<ScanQueue> {
   readonly namespace: string;
-  /** Whether the default queue was paused when it last existed. */
-  pausedBefore(): Promise<boolean>;
+  /** Whether a built-in queue was paused when it last existed. */
+  pausedBefore(name: BuiltInQueue): Promise<boolean>;
 }
 
 export interface QueueClientDeps {
@@ -19,14 +19,15 @@ export interface QueueClientDeps {
 
 export function watchQueues({ manager, queueStates, namespace }: QueueClientDeps): QueueClient {
   const queues = manager.watchResource<ScanQueue>({ resource: QUEUES, namespaces: [namespace] });
-  let pausedWhenDeleted: boolean | null = null;
+  const pausedWhenDeleted = new Map<BuiltInQueue, boolean>();
   queues.onChange(({ type, object }) => {
-    if (type === 'deleted' && object.metadata.name === DEFAULT_QUEUE) pausedWhenDeleted = object.spec.paused ?? false;
+    const { name } = object.metadata;
+    if (type === 'deleted' && isBuiltInQueue(name)) pausedWhenDeleted.set(name, object.spec.paused ?? false);
   });
   return {
     ...queues,
     namespace,
     // A queue that was deleted while no operator ran is known only from the last mirrored state.
-    pausedBefore: async () => pausedWhenDeleted ?? (await queueStates.read()).paused,
+    pausedBefore: async (name) => pausedWhenDeleted.get(name) ?? (await queueStates.read(name)).paused,
   };
 }

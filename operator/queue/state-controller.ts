@@ -1,14 +1,14 @@
-/** Mirrors for the API whether the default queue is paused, and the number of live scans of the installation. */
-import { DEFAULT_QUEUE } from '../../core/protocol/custom-resources.ts';
+/** Mirrors for the API whether the built-in queues are paused, and the number of live scans. */
+import { BUILT_IN_QUEUES, isBuiltInQueue, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import { dueIn, type Clock } from '../runtime/clock.ts';
-import { toKey } from '../runtime/key.ts';
+import { fromKey, toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { QueueClient } from './queue-client.ts';
 import { isLive } from './standing.ts';
-import { COUNT_EVERY_MS, planState, type StateAction, type StateFacts } from './state-plan.ts';
+import { COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';
 
 export interface StateControllerDeps {
   manager: Pick<Manager, 'lanes'>;
@@ -23,12 +23,13 @@ const EVERY_MS = 10_000;
 
 export function createStateController(deps: StateControllerDeps): ControllerDefinition<StateFacts, StateAction> {
   const { manager, scanClient, queueClient, queueStates, metrics, clock } = deps;
-  const key = toKey(queueClient.namespace, DEFAULT_QUEUE);
-  let mirrored: StateFacts['mirrored'] = null;
+  const keyOf = (name: BuiltInQueue) => toKey(queueClient.namespace, name);
+  const keys = BUILT_IN_QUEUES.map(keyOf);
+  const mirrored = new Map<BuiltInQueue, NonNullable<StateFacts['mirrored']>>();
 
-  async function isPaused(): Promise<boolean> {
-    const queue = queueClient.get(queueClient.namespace, DEFAULT_QUEUE);
-    return queue === undefined ? queueClient.pausedBefore() : (queue.spec.paused ?? false);
+  async function isPaused(name: BuiltInQueue): Promise<boolean> {
+    const queue = queueClient.get(queueClient.namespace, name);
+    return queue === undefined ? queueClient.pausedBefore(name) : (queue.spec.paused ?? false);
   }
 
   return {
@@ -37,37 +38,42 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
     maxBackOffMs: 5_000,
     sources: [
       (enqueue) => {
-        enqueue(key);
+        keys.forEach((key) => enqueue(key));
         return () => undefined;
       },
       // Most changes of a scan do not change whether it is live.
       watch(scanClient, ({ type, object, previous }) =>
-        type !== 'modified' || previous === undefined || isLive(object) !== isLive(previous) ? [key] : [],
+        type !== 'modified' || previous === undefined || isLive(object) !== isLive(previous)
+          ? [keyOf(stateOf(object))]
+          : [],
       ),
-      watch(queueClient, ({ object }) => (object.metadata.name === DEFAULT_QUEUE ? [key] : [])),
-      (enqueue) => manager.lanes.onChange(() => enqueue(key)),
+      watch(queueClient, ({ object: { metadata } }) => (isBuiltInQueue(metadata.name) ? [keyOf(metadata.name)] : [])),
+      (enqueue) => manager.lanes.onChange(() => keys.forEach((key) => enqueue(key))),
     ],
     acrossNamespaces: true,
-    async gather() {
-      const paused = await isPaused();
+    async gather(key) {
+      const name = fromKey(key).name as BuiltInQueue;
+      const paused = await isPaused(name);
       const now = new Date(clock.now());
-      const isRecent = mirrored?.state.paused === paused && dueIn(mirrored.at, COUNT_EVERY_MS, now) > 0;
+      const last = mirrored.get(name) ?? null;
+      const isRecent = last?.state.paused === paused && dueIn(last.at, COUNT_EVERY_MS, now) > 0;
       return {
+        name,
         paused,
         scans: isRecent ? null : scanClient.list(),
         unreadable: manager.lanes.unreadable(),
-        mirrored,
+        mirrored: last,
         everyMs: EVERY_MS,
         now,
       };
     },
     plan: planState,
-    async execute({ actions, wakeAfterMs }, { now }) {
+    async execute({ actions, wakeAfterMs }, { name, now }) {
       for (const action of actions) {
         if (action.do === 'measure') metrics.live(action.live);
         else {
-          await queueStates.write(action.state);
-          mirrored = { state: action.state, at: now };
+          await queueStates.write(action.state, name);
+          mirrored.set(name, { state: action.state, at: now });
         }
       }
       return { requeueAfterMs: wakeAfterMs ?? EVERY_MS };

@@ -3,6 +3,7 @@ import { ago, condition, NOW, scanWith, secondsAgo } from '../../test/support/sc
 import { planState, type StateFacts } from './state-plan.ts';
 
 const facts = (more: Partial<StateFacts> = {}): StateFacts => ({
+  name: 'default',
   paused: false,
   scans: [],
   unreadable: new Map(),
@@ -27,6 +28,21 @@ describe('the state for submissions', () => {
       { do: 'mirror', state: { paused: false, live: 3 } },
       { do: 'measure', live: 3 },
     ]);
+  });
+
+  it('counts public scans apart, and by their organisation once it is known', () => {
+    const spec = { queue: 'public' };
+    const scans = [
+      scanWith({ phase: 'queued', organisation: 'anonymous' }, { ...named('public'), spec }),
+      scanWith(undefined, { ...named('fresh public'), spec }),
+      scanWith({ phase: 'done', organisation: 'anonymous' }, { ...named('ended public'), spec }),
+      scanWith({ phase: 'queued', organisation: 'acme' }, { ...named('intruder'), spec }),
+      scanWith({ phase: 'queued', organisation: 'acme' }, named('paying')),
+    ];
+    const counted = (name: StateFacts['name']) => planState(facts({ scans, name })).actions[0];
+    expect(counted('public')).to.deep.equal({ do: 'mirror', state: { paused: false, live: 2 } });
+    expect(counted('default')).to.deep.equal({ do: 'mirror', state: { paused: false, live: 2 } });
+    expect(planState(facts({ scans, name: 'public' })).actions).to.have.length(1);
   });
 
   it('is written if it has changed, else once per interval', () => {

@@ -1,16 +1,18 @@
-/** Plans what the API must know before it accepts a submission: whether the default queue is paused, and how many scans are live. */
+/** Plans what the API must know before it accepts a submission: whether a built-in queue is paused, and how many scans are live. */
 import { isDeepStrictEqual } from 'node:util';
-import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { DEFAULT_QUEUE, PUBLIC_QUEUE, queueOf, type AccessibilityScan, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
-import { isLive } from './standing.ts';
+import { isLive, organisationOf } from './standing.ts';
 
 type State = Omit<QueueState, 'updatedAt'>;
 
 export interface StateFacts {
-  /** Whether the default queue is paused. */
+  name: BuiltInQueue;
+  /** Whether the queue is paused. */
   paused: boolean;
   /** The scans of all queues. Null if the last state is so recent that only a pause is news. */
   scans: readonly AccessibilityScan[] | null;
@@ -27,13 +29,23 @@ export type StateAction = { do: 'mirror'; state: State } | { do: 'measure'; live
 /** The minimum time between two counts of the live scans, however many scans come and go. */
 export const COUNT_EVERY_MS = 1_000;
 
-export function planState({ paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
+/**
+ * Returns the queue whose state counts a scan. Public scans have a limit of their own, so that they take no place of other
+ * scans. An organisation's scan that names the public queue counts as the organisation's.
+ */
+export function stateOf(scan: AccessibilityScan): BuiltInQueue {
+  const isUnvetted = organisationOf(scan) === '';
+  const isPublic = isUnvetted ? queueOf(scan) === PUBLIC_QUEUE : organisationOf(scan) === ANONYMOUS;
+  return isPublic ? PUBLIC_QUEUE : DEFAULT_QUEUE;
+}
+
+export function planState({ name, paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
   const last = mirrored?.at ?? null;
   if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, dueIn(last, COUNT_EVERY_MS, now)) };
-  const live = scansInReach(scans, unreadable, now).filter(isLive).length;
+  const live = scansInReach(scans, unreadable, now).filter((scan) => isLive(scan) && stateOf(scan) === name).length;
   const state = { paused, live };
   const same = isDeepStrictEqual(state, mirrored?.state) && dueIn(last, everyMs, now) > 0;
-  const actions: StateAction[] = [{ do: 'measure', live }];
+  const actions: StateAction[] = name === DEFAULT_QUEUE ? [{ do: 'measure', live }] : [];
   // First, so that the API sees a pause even if the other action fails.
   if (!same) actions.unshift({ do: 'mirror', state });
   return { actions, wakeAfterMs: everyMs };

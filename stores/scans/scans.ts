@@ -1,6 +1,7 @@
 /** The read model of scans: one row per scan, mirrored from the custom resource. GET requests read only these rows. */
 import type { Collection, Db, Filter } from 'mongodb';
 import { siteOf } from '../../core/scan/site.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
 import { LIVE_PHASES, TERMINAL_PHASES, type Phase } from '../../core/scan/phases.ts';
 import { changedFields, type ScanChange, type ScanRow } from './scan-row.ts';
 import { isDuplicate } from '../mongo-retry.ts';
@@ -70,7 +71,7 @@ export interface Scans {
   removeAbandoned(before: Date): Promise<number>;
   /** Returns at most `limit` live, accepted rows that last changed before `before`, to be compared with existing resources. */
   stale(before: Date, limit: number): Promise<ScanRow[]>;
-  /** Counts the live scans that hold credits, up to `limit`. */
+  /** Counts the live scans of organisations that hold credits, up to `limit`. Public scans have a limit of their own. */
   countLive(limit: number): Promise<number>;
   /** Returns at most `limit` terminal rows that finished before `before` and whose reports were not removed yet. */
   expired(before: Date, limit: number): Promise<ScanRow[]>;
@@ -182,7 +183,7 @@ export function createScans(db: Db): Scans {
     },
 
     countLive: (limit) =>
-      scans.countDocuments({ phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 } }, { limit }),
+      scans.countDocuments({ phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } }, { limit }),
 
     async expired(before, limit) {
       const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };

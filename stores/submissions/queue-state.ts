@@ -1,13 +1,13 @@
 /** The state of the queues for the API. The operator mirrors it to MongoDB, so that requests do not query the Kubernetes API. */
 import type { Db } from 'mongodb';
-import { DEFAULT_QUEUE } from '../../core/protocol/custom-resources.ts';
+import { DEFAULT_QUEUE, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import { retryRace } from '../mongo-retry.ts';
 
-/** What a submission depends on. */
+/** What a submission to a built-in queue depends on. */
 export interface QueueState {
-  /** Whether the default queue, which submissions use, is paused. */
+  /** Whether the queue is paused. */
   paused: boolean;
-  /** Scans of all queues that are not terminal. */
+  /** Of the default queue: the live scans of all organisations in all queues. Of the public queue: the live public scans. */
   live: number;
   updatedAt: Date;
 }
@@ -21,27 +21,28 @@ export interface WaitingLine {
 }
 
 export interface QueueStates {
-  /** Returns the last mirrored state. Before the first, the queue counts as open and empty. */
-  read(): Promise<QueueState>;
-  write(state: Omit<QueueState, 'updatedAt'>): Promise<void>;
+  /** Returns the last mirrored state. Before the first, the queue counts as open and empty. @param queue default: the default queue */
+  read(queue?: BuiltInQueue): Promise<QueueState>;
+  /** @param queue default: the default queue */
+  write(state: Omit<QueueState, 'updatedAt'>, queue?: BuiltInQueue): Promise<void>;
   /** Returns the waiting scans of a queue; null if none was mirrored. */
   readLine(queue: string): Promise<WaitingLine | null>;
   /** A queue in which no scan waits needs no space. */
   writeLine(queue: string, line: WaitingLine): Promise<void>;
 }
 
-/** Queue states in MongoDB: one document for submissions, and one for each queue with waiting scans, because polls read those. */
+/** Queue states in MongoDB: one document for each built-in queue, and one for each queue with waiting scans, because polls read those. */
 export function createQueueStates(db: Db): QueueStates {
   const queues = db.collection<QueueState & { _id: string }>('queues');
   const lines = db.collection<WaitingLine & { _id: string }>('queue_lines');
   return {
-    async read() {
-      const state = await queues.findOne({ _id: DEFAULT_QUEUE }, { projection: { _id: 0 } });
+    async read(queue = DEFAULT_QUEUE) {
+      const state = await queues.findOne({ _id: queue }, { projection: { _id: 0 } });
       return state ?? { paused: false, live: 0, updatedAt: new Date(0) };
     },
-    async write({ paused, live }) {
+    async write({ paused, live }, queue = DEFAULT_QUEUE) {
       const change = { $set: { paused, live }, $currentDate: { updatedAt: true } } as const;
-      await retryRace(() => queues.updateOne({ _id: DEFAULT_QUEUE }, change, { upsert: true }));
+      await retryRace(() => queues.updateOne({ _id: queue }, change, { upsert: true }));
     },
     readLine: (queue) => lines.findOne({ _id: queue }, { projection: { _id: 0 } }),
     async writeLine(queue, { waiting, order }) {

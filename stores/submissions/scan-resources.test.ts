@@ -56,6 +56,11 @@ describe('scan resources', () => {
     expect(spec).to.not.have.property('thresholds');
   });
 
+  it('names the queue of the row, if it has one', () => {
+    expect(resourceOf({ ...row, queue: 'public' }).spec).to.have.property('queue', 'public');
+    expect(resourceOf(row).spec).to.not.have.property('queue');
+  });
+
   it('creates the resource with the operator class of the installation', async () => {
     const { connection, asked } = connectionThat(() => ({}));
     await createScanResources(connection, { namespace: 'curbcut', operatorClass: 'staging' }).submit(row);

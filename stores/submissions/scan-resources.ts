@@ -55,7 +55,7 @@ const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
 
 /** Returns the custom resource of a row. */
 export function resourceOf(
-  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'options'>,
+  row: Pick<ScanRow, 'id' | 'organisation' | 'resource' | 'queue' | 'options'>,
   origin: Origin = {},
   operatorClass: string = DEFAULT_CLASS,
 ): AccessibilityScan {
@@ -76,7 +76,13 @@ export function resourceOf(
         ...(origin.traceparent !== undefined && { [TRACEPARENT_ANNOTATION]: origin.traceparent }),
       },
     },
-    spec: { ...options, ...(hasThresholds(thresholds) && { thresholds }), class: operatorClass, ttlSecondsAfterFinished: TTL_SECONDS },
+    spec: {
+      ...options,
+      ...(hasThresholds(thresholds) && { thresholds }),
+      ...(row.queue !== undefined && { queue: row.queue }),
+      class: operatorClass,
+      ttlSecondsAfterFinished: TTL_SECONDS,
+    },
   };
 }
 

@@ -21,6 +21,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     leaseSeconds: 15,
     scanWorkers: 8,
     maxRunning: 50,
+    maxRunningPublic: 2,
     maxPagesLimit: 50,
     maxEndedPerOrganisation: 500,
     maxLiveScansPerOrganisation: 50,

@@ -190,6 +190,7 @@ describe('read model of scans', () => {
     await scans.mirror(ended!.id, { phase: 'failed' });
     // A manifest that waits for credits.
     await scans.create(scanRow({ origin: 'manifest', submission: 'accepted', pagesReserved: 0 }));
+    await scans.create(scanRow({ organisation: 'anonymous', submission: 'accepted', pagesReserved: 1 }));
     expect((await scans.find(pending!.id))?.submission).to.equal('pending');
     expect(await scans.countLive(10)).to.equal(2);
     expect(await scans.countLive(1)).to.equal(1);
