@@ -129,7 +129,13 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const enqueueScan = manager.add(scans);
   const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
   manager.add(
-    createQueueController({ ...queueDeps, gate, organisations: organisations.readability, defaultMaxRunning: settings.maxRunning, publicMaxRunning: settings.maxRunningPublic }),
+    createQueueController({
+      ...queueDeps,
+      gate,
+      organisations: organisations.readability,
+      defaultMaxRunning: settings.maxRunning,
+      publicMaxRunning: settings.maxRunningPublic,
+    }),
   );
   manager.add(createStateController(queueDeps));
   const comparer = deps.comparer ?? createReportComparer({ reports: deps.reports, bounds: settings.ingest, largeExports, logger });

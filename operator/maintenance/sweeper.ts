@@ -81,7 +81,18 @@ export function createSweeper(deps: SweeperDeps): (signal: AbortSignal) => Promi
   return async (signal) => {
     const isolation = createIsolation(deps.logger, signal);
     const run: Run = {
-      result: { accepted: 0, abandoned: 0, settled: 0, relayed: 0, orphaned: 0, expired: 0, forgotten: 0, removed: 0, tokens: 0, uploads: 0 },
+      result: {
+        accepted: 0,
+        abandoned: 0,
+        settled: 0,
+        relayed: 0,
+        orphaned: 0,
+        expired: 0,
+        forgotten: 0,
+        removed: 0,
+        tokens: 0,
+        uploads: 0,
+      },
       isolation,
       signal,
     };

@@ -17,10 +17,14 @@ const ROWS_PER_QUERY = 1_000;
 export async function removeTokens(deps: TokensDeps, isolation: Pick<Isolation, 'each'>): Promise<number> {
   const { publicScans } = deps;
   let removed = await publicScans.removeExpired();
-  await isolation.each(await withoutScan(deps), ({ scanId }) => ({ scan: scanId }), async ({ token }) => {
-    await publicScans.remove(token);
-    removed += 1;
-  });
+  await isolation.each(
+    await withoutScan(deps),
+    ({ scanId }) => ({ scan: scanId }),
+    async ({ token }) => {
+      await publicScans.remove(token);
+      removed += 1;
+    },
+  );
   return removed;
 }
 

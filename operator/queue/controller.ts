@@ -1,5 +1,12 @@
 /** The ScanQueue controller: admits the scans of each queue, states why others wait, and mirrors their order for the API. */
-import { BUILT_IN_QUEUES, DEFAULT_QUEUE, isBuiltInQueue, PUBLIC_QUEUE, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import {
+  BUILT_IN_QUEUES,
+  DEFAULT_QUEUE,
+  isBuiltInQueue,
+  PUBLIC_QUEUE,
+  queueOf,
+  type AccessibilityScan,
+} from '../../core/protocol/custom-resources.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { QueueStates } from '../../stores/submissions/queue-state.ts';

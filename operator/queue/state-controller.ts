@@ -43,9 +43,7 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
       },
       // Most changes of a scan do not change whether it is live.
       watch(scanClient, ({ type, object, previous }) =>
-        type !== 'modified' || previous === undefined || isLive(object) !== isLive(previous)
-          ? [keyOf(stateOf(object))]
-          : [],
+        type !== 'modified' || previous === undefined || isLive(object) !== isLive(previous) ? [keyOf(stateOf(object))] : [],
       ),
       watch(queueClient, ({ object: { metadata } }) => (isBuiltInQueue(metadata.name) ? [keyOf(metadata.name)] : [])),
       (enqueue) => manager.lanes.onChange(() => keys.forEach((key) => enqueue(key))),

@@ -7,7 +7,9 @@ import type { Document } from 'mongodb';
 import { emptyAccount } from './credit-steps.ts';
 
 /** The account is created by its first reserve. */
-const INITIAL = Object.fromEntries(Object.entries(emptyAccount()).map(([field, value]) => [field, { $ifNull: [`$${field}`, { $literal: value }] }]));
+const INITIAL = Object.fromEntries(
+  Object.entries(emptyAccount()).map(([field, value]) => [field, { $ifNull: [`$${field}`, { $literal: value }] }]),
+);
 
 /** Holds `pages` for a scan, unless it holds some or `maxHolds` scans do. */
 export function anonymousReserveStep(scanId: string, pages: number, maxHolds: number): Document[] {

@@ -183,7 +183,10 @@ export function createScans(db: Db): Scans {
     },
 
     countLive: (limit) =>
-      scans.countDocuments({ phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } }, { limit }),
+      scans.countDocuments(
+        { phase: { $in: LIVE_PHASES }, submission: 'accepted', pagesReserved: { $gt: 0 }, organisation: { $ne: ANONYMOUS } },
+        { limit },
+      ),
 
     async expired(before, limit) {
       const due = { phase: { $in: TERMINAL_PHASES }, reportsRemoved: { $ne: true as const }, finishedAt: { $lt: before } };
