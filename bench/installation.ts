@@ -51,7 +51,7 @@ export function quantile(sorted: readonly number[], share: number): number {
 }
 
 /** The environment and Node.js options that the image's start script sets. */
-function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
+export function readStart(): { environment: Record<string, string>; nodeFlags: string[] } {
   const script = readFileSync(join(import.meta.dirname, '..', 'images', 'service', 'start'), 'utf8');
   const [, exported = ''] = /^export (.+)$/m.exec(script) ?? [];
   const [, flags = ''] = /^exec node (.+?) "/m.exec(script) ?? [];

@@ -7,6 +7,7 @@ import { startDemoSite } from '../local/demo-site/server.ts';
 import { axeCli, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
+import { measureHtml } from './html.ts';
 import { measureMemory } from './memory.ts';
 import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
@@ -18,6 +19,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
   --only pages|submissions|polls   one part only (default: all three)
   --only memory              memory of API and operator, without scans and with many live scans
+  --only html                server time of every HTML page with many scans stored, beside a static route; sizes
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
@@ -27,6 +29,8 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --polls N                  number of polls (default 3000)
   --live N                   live scans when memory or deletions are measured (default 1000)
   --scans N, --schedules N   ended scans and schedules when scale is measured (default 5000 and 1000)
+  --stored N                 stored scans when pages are measured (default 10000)
+  --requests N               requests of each page, sequential and with 8 connections (default 200)
 
 Results are also written to bench/results/.`;
 
@@ -39,6 +43,8 @@ const { values } = parseArgs({
     live: { type: 'string', default: '1000' },
     scans: { type: 'string', default: '5000' },
     schedules: { type: 'string', default: '1000' },
+    stored: { type: 'string', default: '10000' },
+    requests: { type: 'string', default: '200' },
     help: { type: 'boolean' },
   },
 });
@@ -151,6 +157,20 @@ async function deletions(): Promise<void> {
   results.deletions = { scans, command, gone, settled, children };
 }
 
+async function html(): Promise<void> {
+  const { scans, peer, pages } = await measureHtml(Number(values.stored), Number(values.requests));
+  const ms = (value: number): string => value.toFixed(1);
+  const kb = (bytes: number): string => (bytes / 1000).toFixed(1);
+  console.log(`\nHTML pages with ${scans} scans stored, ${values.requests} requests each, embedded stack on the same machine\n`);
+  console.log('| page | status | p50 ms | p95 ms | p95 ÷ static route | p50 ms, 8 at once | p95 ms, 8 at once | KB | KB with assets |');
+  console.log('|---|---|---|---|---|---|---|---|---|');
+  for (const page of [{ route: 'static route', ratio: 1, ...peer }, ...pages])
+    console.log(
+      `| ${page.route} | ${page.status} | ${ms(page.sequential.p50)} | ${ms(page.sequential.p95)} | ${page.ratio.toFixed(1)} | ${ms(page.parallel.p50)} | ${ms(page.parallel.p95)} | ${kb(page.bytes)} | ${kb(page.withAssets)} |`,
+    );
+  results.html = { scans, peer, pages };
+}
+
 async function scale(): Promise<void> {
   if (!process.env.KUBECONFIG) throw new Error('KUBECONFIG is not set: scale is measured on the API server of a cluster.');
   const { scans, schedules, rest, bare, late, memoryLive, deletion } = await measureScale(
@@ -192,6 +212,7 @@ if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
 if (values.only === undefined || values.only === 'polls') await polls();
 if (values.only === 'memory') await memory();
+if (values.only === 'html') await html();
 if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();
 if (values.only === 'scale') await scale();

@@ -4,7 +4,7 @@
  */
 import { constants, gzipSync } from 'node:zlib';
 import helmet, { type FastifyHelmetOptions } from '@fastify/helmet';
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import fp from 'fastify-plugin';
 import { loadAssets, type Assets } from './assets.ts';
 import type { Html } from './html.ts';
@@ -22,6 +22,8 @@ export interface Web {
   assets: Assets;
   /** Whether there is a dashboard. */
   dashboard: boolean;
+  /** The addresses of GET requests that are not in the OpenAPI document. All pages are among them. */
+  routes(): string[];
 }
 
 declare module 'fastify' {
@@ -65,7 +67,13 @@ const policy = (trust: string[] = []): FastifyHelmetOptions['contentSecurityPoli
 
 const web: FastifyPluginAsync<WebOptions> = async (app, { publicBaseUrl, dashboard }) => {
   const assets = await loadAssets();
-  app.decorate('web', { publicBaseUrl, assets, dashboard });
+  const gets: { url: string; schema?: FastifySchema }[] = [];
+  app.addHook('onRoute', (route) => {
+    if ([route.method].flat().every((one) => one === 'GET')) gets.push(route);
+  });
+  // Scopes of pages hide their routes after this hook.
+  const hidden = (): string[] => gets.filter(({ url, schema }) => schema?.hide && !url.includes('*')).map(({ url }) => url);
+  app.decorate('web', { publicBaseUrl, assets, dashboard, routes: hidden });
   app.decorateRequest('viewer', null);
   await app.register(helmet, {
     global: false,

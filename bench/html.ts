@@ -1,0 +1,169 @@
+/** Measures the server time of every HTML page with many scans stored, beside a static route in the same run. */
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { buildApp } from '../api/app.ts';
+import { createMetrics } from '../api/metrics.ts';
+import { DEMO_EMAIL, ensureDemoOrganisation } from '../local/demo-organisation.ts';
+import { startDemoSite } from '../local/demo-site/server.ts';
+import { startProduct } from '../local/product.ts';
+import { startStack } from '../local/stack.ts';
+import { connectMongo } from '../stores/mongo.ts';
+import { openStores } from '../stores/stores.ts';
+import { readStart } from './installation.ts';
+import { measurePage, type PageLoad } from './page-load.ts';
+import { signIn } from '../test/support/sign-in.ts';
+
+export interface MeasuredPage extends PageLoad {
+  /** The route, such as /dashboard/scans/:id. */
+  route: string;
+  /** The p95 of sequential requests divided by that of the static route. */
+  ratio: number;
+}
+export interface MeasuredPages {
+  scans: number;
+  peer: PageLoad;
+  pages: MeasuredPage[];
+}
+
+const ORGANISATION = 'demo';
+const BATCH = 500;
+const SCAN_TIMEOUT_MS = 120_000;
+
+/** Measures every page `requests` times with `scans` stored scans of one organisation, on the embedded stack. */
+export async function measureHtml(scans: number, requests: number): Promise<MeasuredPages> {
+  const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
+  const closers: (() => Promise<unknown>)[] = [() => rm(dir, { recursive: true, force: true })];
+  try {
+    const logger = pino({ level: 'silent' });
+    const stack = await startStack({ dataDir: dir, environment: { PATH: process.env.PATH }, logger });
+    closers.push(() => stack.close());
+    const demo = await startDemoSite({});
+    closers.push(() => demo.close());
+    const image = readStart();
+    const environment = { ...process.env, ...stack.environment, ALLOW_TARGETS: '127.0.0.0/8', LOG_LEVEL: 'warn', ...image.environment };
+    const files = { environmentFile: join(dir, 'env'), passwordFile: join(dir, 'demo-password') };
+    const { key, password } = await ensureDemoOrganisation({ environment, ...files, namespace: 'curbcut', keyName: 'bench' });
+    const product = await startProduct({ environment, nodeFlags: image.nodeFlags, logDir: dir });
+    closers.push(() => product.close());
+    const mongo = connectMongo({ url: stack.environment.MONGODB_URL!, logger });
+    closers.push(() => mongo.close());
+
+    // Two real scans, so that the second one has a comparison, and a public one.
+    const ids = [await scan(product.url, key, demo.url), await scan(product.url, key, demo.url)];
+    const routes = await pageRoutes(mongo.db);
+    const token = routes.includes('/scan/:token') ? await publicScan(product.url, demo.url) : 'none';
+    await copyScans(mongo.db, ids[0]!, scans);
+    const { cookie } = await signIn(product.url, { email: DEMO_EMAIL, password: password! });
+    const peer = await startPeer(closers);
+
+    // Signed in, or without a session where a session leads elsewhere.
+    const load = async (origin: string, path: string) =>
+      (await measurePage(origin, path, { count: requests, headers: { cookie } })) ?? (await measurePage(origin, path, { count: requests }));
+    const before = (await load(peer, '/'))!;
+    const pages: MeasuredPage[] = [];
+    for (const route of routes) {
+      const path = route.replace(/:\w+/g, () => (route.startsWith('/dashboard/scans/') ? ids[1]! : token));
+      process.stderr.write(`bench: ${route}\n`);
+      const page = await load(product.url, path);
+      if (page !== null) pages.push({ route, ...page, ratio: page.sequential.p95 / before.sequential.p95 });
+    }
+    return { scans, peer: before, pages };
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+/** The routes of the app that may be pages: those that are not in the OpenAPI document. */
+async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[]> {
+  const logger = pino({ level: 'silent' });
+  // Only its routes are read: it serves no request.
+  const unused = {} as never;
+  const app = await buildApp(
+    {
+      stores: { ...openStores(db, { logger }), reports: unused, scanResources: unused },
+      bus: unused,
+      resolver: unused,
+      clock: () => new Date(),
+      logger,
+      metrics: createMetrics(),
+    },
+    {
+      publicBaseUrl: 'http://127.0.0.1',
+      namespace: 'curbcut',
+      targets: { allow: [], deny: [] } as never,
+      maxPagesLimit: 1,
+      maxLiveScans: 1,
+      maxLiveScansPerOrganisation: 1,
+      maxEventStreams: 1,
+      version: '0',
+    },
+  );
+  try {
+    return app.web.routes().filter((route) => !route.startsWith('/docs'));
+  } finally {
+    await app.close();
+  }
+}
+
+async function answerOf<T>(answer: Response, status: number): Promise<T> {
+  const text = await answer.text();
+  if (answer.status !== status) throw new Error(`${answer.url}: ${answer.status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+async function until<T>(what: string, poll: () => Promise<T | null>): Promise<T> {
+  const end = Date.now() + SCAN_TIMEOUT_MS;
+  while (Date.now() < end) {
+    const value = await poll();
+    if (value !== null) return value;
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+  }
+  throw new Error(`${what}: not within ${SCAN_TIMEOUT_MS / 1000} s`);
+}
+
+/** Runs a scan to its end. @returns its id */
+async function scan(api: string, key: string, url: string): Promise<string> {
+  const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+  const body = JSON.stringify({ url, max_pages: 15 });
+  const { scan_id: id } = await answerOf<{ scan_id: string }>(await fetch(`${api}/v1/ci/scans`, { method: 'POST', headers, body }), 202);
+  await until(`scan ${id}`, async () => ((await fetch(`${api}/v1/ci/scans/${id}`, { headers })).status === 202 ? null : id));
+  return id;
+}
+
+/** Runs a public scan to its end. @returns its token */
+async function publicScan(api: string, url: string): Promise<string> {
+  const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ url, email: DEMO_EMAIL }) };
+  const { token } = await answerOf<{ token: string }>(await fetch(`${api}/v1/public/scan-request`, request), 200);
+  return until('the public scan', async () => {
+    const { status } = await answerOf<{ status: string }>(await fetch(`${api}/v1/public/scan-status/${token}`), 200);
+    return status === 'done' ? token : null;
+  });
+}
+
+/** Stores copies of a finished scan with other ids, a minute apart, on 20 sites. */
+async function copyScans(db: Parameters<typeof openStores>[0], id: string, count: number): Promise<void> {
+  const scans = db.collection<{ _id: string; createdAt: Date; site?: string; organisation: string }>('scans');
+  const original = await scans.findOne({ _id: id, organisation: ORGANISATION });
+  if (original === null) throw new Error(`scan ${id} is not stored`);
+  for (let start = 0; start < count; start += BATCH)
+    await scans.insertMany(
+      Array.from({ length: Math.min(BATCH, count - start) }, (_, index) => {
+        const at = new Date(original.createdAt.getTime() - (start + index + 1) * 60_000);
+        const site = index % 20 === 0 ? original.site : `site-${index % 20}.example`;
+        return { ...original, _id: randomUUID(), createdAt: at, updatedAt: at, finishedAt: at, ...(site !== undefined && { site }) };
+      }),
+    );
+}
+
+/** Starts the static route in a process of its own. @returns its address */
+async function startPeer(closers: (() => Promise<unknown>)[]): Promise<string> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'static-route.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  closers.push(async () => void child.kill());
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  return `http://127.0.0.1:${Number(line.toString())}`;
+}

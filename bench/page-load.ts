@@ -1,0 +1,88 @@
+/** Requests pages over kept connections and measures them: milliseconds until the last byte, and bytes on the wire. */
+import { Pool } from 'undici';
+import { quantile } from './installation.ts';
+
+export interface Times {
+  p50: number;
+  p95: number;
+}
+export interface PageLoad {
+  status: number;
+  type: string;
+  /** The compressed bytes of the page itself. */
+  bytes: number;
+  /** The compressed bytes of the page and of the files that it loads from `/assets/`. */
+  withAssets: number;
+  sequential: Times;
+  /** With `CONNECTIONS` connections at once. */
+  parallel: Times;
+}
+
+export const CONNECTIONS = 8;
+const WARM_UP = 20;
+const ANSWER_TIMEOUT_MS = 10_000;
+const HEADERS = { accept: 'text/html', 'accept-encoding': 'br, gzip' };
+
+interface Answer {
+  status: number;
+  type: string;
+  body: Buffer;
+}
+
+async function get(pool: Pool, path: string, headers: Readonly<Record<string, string>>): Promise<Answer> {
+  const answer = await pool.request({ method: 'GET', path, headers: { ...HEADERS, ...headers }, headersTimeout: ANSWER_TIMEOUT_MS });
+  const type = String(answer.headers['content-type'] ?? '');
+  // A stream of events has no end.
+  if (type.startsWith('text/event-stream')) {
+    answer.body.on('error', () => undefined).destroy();
+    return { status: answer.statusCode, type, body: Buffer.alloc(0) };
+  }
+  return { status: answer.statusCode, type, body: Buffer.from(await answer.body.arrayBuffer()) };
+}
+
+/** The addresses of the files that a page loads. */
+const assetsOf = (html: string): string[] => [...new Set([...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, path]) => path!))];
+
+/** Measures `count` requests of one page, one after the other, and then as many over all connections. Null if it is no page. */
+export async function measurePage(
+  origin: string,
+  path: string,
+  { count, headers = {} }: { count: number; headers?: Readonly<Record<string, string>> },
+): Promise<PageLoad | null> {
+  const pool = new Pool(origin, { connections: CONNECTIONS });
+  const timed = async (): Promise<number> => {
+    const before = performance.now();
+    const { status } = await get(pool, path, headers);
+    if (status === 429 || status >= 500) throw new Error(`${path}: ${status}`);
+    return performance.now() - before;
+  };
+  const times = (all: number[]): Times => {
+    const sorted = all.sort((one, other) => one - other);
+    return { p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95) };
+  };
+  try {
+    const first = await get(pool, path, headers);
+    if (!first.type.startsWith('text/html')) return null;
+    const plain = await get(pool, path, { ...headers, 'accept-encoding': 'identity' });
+    const assets = await Promise.all(assetsOf(plain.body.toString()).map((asset) => get(pool, asset, {})));
+    for (let index = 0; index < WARM_UP; index++) await timed();
+    const sequential: number[] = [];
+    for (let index = 0; index < count; index++) sequential.push(await timed());
+    const parallel: number[] = [];
+    await Promise.all(
+      Array.from({ length: CONNECTIONS }, async () => {
+        for (let index = 0; index < count / CONNECTIONS; index++) parallel.push(await timed());
+      }),
+    );
+    return {
+      status: first.status,
+      type: first.type,
+      bytes: first.body.length,
+      withAssets: first.body.length + assets.reduce((sum, { body }) => sum + body.length, 0),
+      sequential: times(sequential),
+      parallel: times(parallel),
+    };
+  } finally {
+    await pool.destroy();
+  }
+}
