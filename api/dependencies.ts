@@ -3,6 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Tracer } from '../platform/tracing.ts';
 import type { Resolver, TargetRules } from '../core/scan/targets.ts';
 import type { MessageBus } from '../stores/nats.ts';
+import type { ComparisonCache } from '../stores/comparisons/cache.ts';
 import type { Credits } from '../stores/credits/credits.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
@@ -44,7 +45,8 @@ export interface ApiStores {
   idempotency: Idempotency;
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
-  reports: Pick<Reports, 'downloadLink' | 'size' | 'readView'>;
+  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView'>;
+  comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

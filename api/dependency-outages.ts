@@ -58,6 +58,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   scans: 'mongodb',
   idempotency: 'mongodb',
   queueStates: 'mongodb',
+  comparisonCache: 'mongodb',
   reports: 'objects',
   scanResources: 'kubernetes',
 };

@@ -5,6 +5,7 @@
 import type { FastifyRequest } from 'fastify';
 import { auditName, type Caller } from '../core/accounts.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
+import type { ScanRow } from '../stores/scans/scan-row.ts';
 import type { ApiStores } from './dependencies.ts';
 import { callerOf } from './plugins/auth.ts';
 
@@ -24,6 +25,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
       list: (page: Parameters<typeof scans.list>[1]) => scans.list(id, page),
+      search: (search: Parameters<typeof scans.search>[1]) => scans.search(id, search),
+      trend: (url: string, limit: number) => scans.trend(id, url, limit),
+      previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
     },
     keys: {
       issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation'>) => keys.issue({ ...key, organisation: id }),

@@ -30,7 +30,7 @@ import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<AllStores, 'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules'>;
+  stores: Pick<AllStores, 'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules' | 'comparisonCache'>;
   reports: Reports;
   bus: MessageBus;
   resolver: Resolver;

@@ -139,6 +139,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['sessions', { email: 1, lastSeenAt: -1 }, {}],
   ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['limits', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['comparisons', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['comparisons', { scans: 1 }, {}],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   // For the next due mail: of many mails, few wait.
   ['outbox', { state: 1, dueAt: 1 }, {}],

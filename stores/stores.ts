@@ -1,6 +1,7 @@
 /** The stores in MongoDB. */
 import type { Db } from 'mongodb';
 import type { Logger } from '../platform/logger.ts';
+import { createComparisonCache, type ComparisonCache } from './comparisons/cache.ts';
 import { createCredits, type CreditMove, type Credits } from './credits/credits.ts';
 import { createIdempotency, type Idempotency } from './submissions/idempotency.ts';
 import { createKeys, type Keys } from './accounts/keys.ts';
@@ -19,6 +20,7 @@ import { createUsers, type Users } from './accounts/users.ts';
 export interface AllStores {
   scans: Scans;
   schedules: Schedules;
+  comparisonCache: ComparisonCache;
   credits: Credits;
   rateLimits: RateLimits;
   keys: Keys;
@@ -44,6 +46,7 @@ export interface StoreObservers {
 export function openStores(db: Db, options: StoreObservers & { logger?: Logger } = {}): AllStores {
   return {
     scans: createScans(db),
+    comparisonCache: createComparisonCache(db),
     schedules: createSchedules(db),
     credits: createCredits(db, { logger: options.logger, onMove: options.onCredits }),
     rateLimits: createRateLimits(db, { onFallback: options.onLimitFallback }),

@@ -2,6 +2,7 @@
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
 import type { Logger } from '../../platform/logger.ts';
+import type { ComparisonCache } from '../../stores/comparisons/cache.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
@@ -24,6 +25,7 @@ export interface SweeperDeps {
   credits: Credits;
   publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
   reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
+  comparisonCache: Pick<ComparisonCache, 'removeOf'>;
   mirror: Pick<Mirror, 'change'>;
   /** Reconciles a scan again and rewrites its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
@@ -151,6 +153,7 @@ async function expire(deps: SweeperDeps, { result, isolation }: Run): Promise<vo
       await reports.remove(Object.values(reportKeys(row.id)));
       // An upload may have finished after its scan ended.
       await reports.removeAll(incomingPrefix(row.id));
+      await deps.comparisonCache.removeOf(row.id);
       await scans.reportsRemoved(row.id);
       result.expired += 1;
     });

@@ -2,11 +2,11 @@
  * Compares two exports in a worker thread, so that the process can work on other things at the same time. The exports arrive one
  * after the other: the first is reduced before the second is sent. The thread ends after one comparison.
  */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { diffReduced } from '../../core/report/diff.ts';
 import { reduceReport, type ReducedReport } from '../../core/report/diff-reduce.ts';
 import type { Report } from '../../core/report/schema.ts';
-import { summariseDiff, type ComparedReports } from '../../core/report/diff-summary.ts';
+import { comparedCauses, summariseDiff, type ComparedReports } from '../../core/report/diff-summary.ts';
 import { isParseable } from '../../core/report/json-shape.ts';
 
 /** `null`: the thread expects the second export. */
@@ -22,12 +22,25 @@ function reduce(bytes: Uint8Array): ReducedReport | null {
   }
 }
 
+/** What the thread is given at its start. */
+export interface CompareOptions {
+  /** The maximum numbers of new and of fixed root causes to list; 0: they are not listed. */
+  causesMax: number;
+}
+
+const { causesMax } = workerData as CompareOptions;
+
+function answerFor(before: ReducedReport, after: ReducedReport): ComparedReports {
+  const diff = diffReduced(before, after);
+  return { ...summariseDiff(diff), ...(causesMax > 0 && { causes: comparedCauses(diff, causesMax) }) };
+}
+
 let before: ReducedReport | null = null;
 
 parentPort!.on('message', (bytes: Uint8Array) => {
   const reduced = reduce(bytes);
   let answer: CompareMessage = { ok: false, reason: 'not_comparable' };
   if (reduced !== null && before === null) [before, answer] = [reduced, null];
-  else if (reduced !== null && before !== null) answer = summariseDiff(diffReduced(before, reduced));
+  else if (reduced !== null && before !== null) answer = answerFor(before, reduced);
   parentPort!.postMessage(answer);
 });

@@ -5,7 +5,7 @@ import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../core/report/large-expo
 import type { Logger } from '../../platform/logger.ts';
 import { createPlace, type Place } from '../../platform/place.ts';
 import { reportKeys, type Reports } from '../reports.ts';
-import type { CompareMessage } from './compare-worker.ts';
+import type { CompareMessage, CompareOptions } from './compare-worker.ts';
 
 /**
  * `not_found`: a scan has no stored export (any more). `not_comparable`: an export is too large, or of another version.
@@ -23,6 +23,8 @@ export interface ReportComparerDeps {
   /** The limits for verification, which needs more memory than a comparison. */
   bounds: { exportMaxBytes: number; memoryMib: number };
   largeExports: Place;
+  /** The maximum numbers of new and of fixed root causes that a result lists. Default: none. */
+  causesMax?: number;
   logger: Logger;
 }
 
@@ -36,7 +38,7 @@ class StoreUnavailable extends Error {}
 type Refusal = Extract<StoredComparison, { ok: false }>;
 const no = (reason: Refusal['reason']): Refusal => ({ ok: false, reason });
 
-export function createReportComparer({ reports, bounds, largeExports, logger }: ReportComparerDeps): ReportComparer {
+export function createReportComparer({ reports, bounds, largeExports, causesMax = 0, logger }: ReportComparerDeps): ReportComparer {
   const fromStore = <T>(request: Promise<T>, signal: AbortSignal): Promise<T> =>
     request.catch((cause: unknown) => {
       signal.throwIfAborted();
@@ -73,6 +75,7 @@ export function createReportComparer({ reports, bounds, largeExports, logger }: 
     const thread = new Worker(new URL('./compare-worker.ts', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: memoryMib },
       env: {},
+      workerData: { causesMax } satisfies CompareOptions,
     });
     // An error between two messages must not end the process; the next message then fails.
     thread.on('error', () => undefined);

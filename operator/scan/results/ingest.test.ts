@@ -5,6 +5,7 @@ import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
+import { viewOf } from '../../../core/report/view.ts';
 import { verifyExport } from './verify.ts';
 import { createIngestion } from './ingest.ts';
 import { createVerifier } from './verifier.ts';
@@ -31,7 +32,7 @@ const to = reportKeys(SCAN_ID);
 const etagOf = (bytes: Uint8Array) => createHash('md5').update(bytes).digest('hex');
 
 /** An object store with the given objects. @param onCopy called before each copy */
-function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy'> {
+function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<Reports, 'read' | 'copy' | 'writeView'> {
   return {
     async read(key, maxBytes) {
       const bytes = objects[key];
@@ -45,6 +46,9 @@ function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<R
       if (etagOf(bytes) !== etag) return { ok: false, reason: 'changed' };
       objects[target] = bytes;
       return { ok: true };
+    },
+    async writeView(scanId, bytes) {
+      objects[reportKeys(scanId).view] = bytes;
     },
   };
 }
@@ -70,6 +74,7 @@ describe('ingestion', () => {
     });
     expect(objects[to.export]).to.equal(bytes);
     expect(objects[to.pdf]).to.equal(PDF);
+    expect(JSON.parse(Buffer.from(objects[to.view]!).toString())).to.deep.equal(viewOf(report));
   });
 
   it('refuses results that change between verification and copy', async () => {
@@ -78,7 +83,29 @@ describe('ingestion', () => {
     const reports = holding(objects, () => (objects[from.export] = Buffer.from('{}')));
     const ingested = await createIngestion({ reports, bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested).to.deep.equal({ ok: false, reason: 'the results were changed while they were verified.' });
-    expect(objects).not.to.have.any.keys(to.export, to.pdf);
+    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view);
+  });
+
+  it('throws if the view cannot be stored, and stores everything again in the next attempt', async () => {
+    const bytes = bytesOf(reportOf(input));
+    const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
+    const store = holding(objects);
+    let isDown = true;
+    const reports = {
+      ...store,
+      writeView: (...view: Parameters<typeof store.writeView>) =>
+        isDown ? Promise.reject(new Error('unavailable')) : store.writeView(...view),
+    };
+    const visited: number[] = [];
+    const onPages = (visits: readonly unknown[]): void => void visited.push(visits.length);
+    const ingestion = createIngestion({ reports, bounds, verifier, onPages });
+    const error = await ingestion.ingest(stored(bytes), slot, expected).catch((reason: unknown) => reason);
+    expect(error).to.be.an('error').with.property('message', 'unavailable');
+    expect(visited, 'pages are counted once').to.deep.equal([]);
+    isDown = false;
+    expect(await ingestion.ingest(stored(bytes), slot, expected)).to.include({ ok: true });
+    expect(objects).to.include.keys(to.export, to.pdf, to.view);
+    expect(visited).to.deep.equal([2]);
   });
 
   it('does not copy refused results', async () => {
@@ -86,7 +113,7 @@ describe('ingestion', () => {
     const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
     const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(stored(bytes), slot, expected);
     expect(ingested.ok).to.equal(false);
-    expect(objects).not.to.have.any.keys(to.export, to.pdf);
+    expect(objects).not.to.have.any.keys(to.export, to.pdf, to.view);
   });
 
   it('survives an export that exceeds its memory limit', async () => {

@@ -1,4 +1,7 @@
-/** Ingests a pod's results: verifies both objects and copies them to their final keys, which only the operator writes. */
+/**
+ * Ingests a pod's results: verifies both objects, copies them to their final keys, which only the operator writes, and stores
+ * the view of the report beside them.
+ */
 import { createHash } from 'node:crypto';
 import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
 import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
@@ -39,7 +42,7 @@ export interface Ingestion {
 }
 
 export interface IngestionDeps {
-  reports: Pick<Reports, 'read' | 'copy'>;
+  reports: Pick<Reports, 'read' | 'copy' | 'writeView'>;
   bounds: Pick<IngestBounds, 'exportMaxBytes' | 'pdfMaxBytes'>;
   verifier: Pick<Verifier, 'verify'>;
   /** Called with the page visits of each accepted export. */
@@ -79,7 +82,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     if (!pdf.ok) return pdf;
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
     if (!export_.ok) return export_;
-    const { judgement, visits } = await verifier.verify(export_.bytes, expected, signal);
+    const { judgement, visits, view } = await verifier.verify(export_.bytes, expected, signal);
     if (!judgement.ok) return judgement;
 
     signal?.throwIfAborted();
@@ -93,6 +96,8 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
       const copied = await reports.copy(key, target, { etag, contentType, signal });
       if (!copied.ok) return refuse('the results were changed while they were verified.');
     }
+    // Before the scan is done: whoever sees the end of a scan can show its result.
+    if (view !== null) await reports.writeView(stored.scanId, view, signal);
     onPages?.(visits);
     const { outcome, verdict } = judgement;
     return { ok: true, result: { outcome, verdict, export: stored.export, pdf: stored.pdf } };

@@ -14,7 +14,7 @@ const expected: Expectation = {
   pagesRequested: 5,
   announced: { scanned: 2, failed: 0 },
 };
-const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [] };
+const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [], view: null };
 const small = new Uint8Array(10);
 
 /** A thread that verifies what the test says. */

@@ -99,7 +99,7 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
 
 function verifyIn(thread: VerifyThread, bytes: Uint8Array, expected: Expectation, signal?: AbortSignal): Promise<Verified> {
   const { promise, resolve, reject } = Promise.withResolvers<Verified>();
-  const refuse = (reason: string) => resolve({ judgement: { ok: false, reason }, visits: [] });
+  const refuse = (reason: string) => resolve({ judgement: { ok: false, reason }, visits: [], view: null });
   const late = setTimeout(() => refuse('the export takes too long to verify.'), VERIFY_TIMEOUT_MS);
   const abort = () => reject(signal!.reason as Error);
   signal?.addEventListener('abort', abort, { once: true });

@@ -3,16 +3,23 @@
  * ahead and ends after one export, because a hostile export must not be able to influence the judgement of another one.
  */
 import { parentPort } from 'node:worker_threads';
+import { viewOf } from '../../../core/report/view.ts';
 import { verifyExport, type Expectation, type Judgement } from './verify.ts';
 import { pageVisits, type PageVisit } from './page-visits.ts';
 
 export interface Verified {
   judgement: Judgement;
   visits: PageVisit[];
+  /** The view of an accepted export, as JSON; otherwise null. */
+  view: Uint8Array<ArrayBuffer> | null;
 }
 
 parentPort!.once('message', ({ bytes, expected }: { bytes: Uint8Array; expected: Expectation }) => {
   let visits: PageVisit[] = [];
-  const judgement = verifyExport(bytes, expected, (pages) => (visits = pageVisits(pages)));
-  parentPort!.postMessage({ judgement, visits } satisfies Verified);
+  let view: Verified['view'] = null;
+  const judgement = verifyExport(bytes, expected, (report) => {
+    visits = pageVisits(report.pages);
+    view = new TextEncoder().encode(JSON.stringify(viewOf(report)));
+  });
+  parentPort!.postMessage({ judgement, visits, view } satisfies Verified);
 });

@@ -7,7 +7,7 @@ import { countPages } from '../../../core/report/coverage.ts';
 import { isParseable } from '../../../core/report/json-shape.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
-import { Report, type ReportPage, type TestedPage } from '../../../core/report/schema.ts';
+import { Report, type TestedPage } from '../../../core/report/schema.ts';
 import { pageScore } from '../../../core/report/score.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
@@ -35,9 +35,9 @@ const refuse = (reason: string): Judgement => ({ ok: false, reason });
 
 /**
  * Verifies an export's bytes. `reason` is the end of the sentence "The scanner's results were refused: …".
- * @param onPages called with the pages of an accepted export
+ * @param onReport called with an accepted report
  */
-export function verifyExport(bytes: Uint8Array, expected: Expectation, onPages?: (pages: readonly ReportPage[]) => void): Judgement {
+export function verifyExport(bytes: Uint8Array, expected: Expectation, onReport?: (report: Report) => void): Judgement {
   if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
@@ -50,7 +50,7 @@ export function verifyExport(bytes: Uint8Array, expected: Expectation, onPages?:
     return refuse(`the export does not match its schema (${first?.instancePath || '/'} ${first?.message ?? 'does not match'}).`);
   }
   const judgement = mismatch(report, expected) ?? recompute(report, expected);
-  if (judgement.ok) onPages?.(report.pages);
+  if (judgement.ok) onReport?.(report);
   return judgement;
 }
 

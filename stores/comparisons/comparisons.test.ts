@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import type { ComparedReports } from '../../core/report/diff-summary.ts';
+import { silentLogger } from '../../test/support/silent-logger.ts';
+import type { LastingComparison } from './cache.ts';
+import type { StoredComparison } from './compare.ts';
+import { createComparisons, type ComparedScan } from './comparisons.ts';
+
+const SAME: ComparedReports = {
+  ok: true,
+  new: 0,
+  onNewPages: 0,
+  newCauses: 0,
+  fixed: 0,
+  unchanged: 4,
+  notTested: 0,
+  caveats: [],
+  examples: [],
+  causes: { new: [], newTotal: 0, fixed: [], fixedTotal: 0 },
+};
+const object = { key: 'k', bytes: 1, sha256: 'a' };
+const scan = (id: string, over: Partial<ComparedScan> = {}): ComparedScan => ({
+  id,
+  organisation: 'acme',
+  reports: { export: object, pdf: object },
+  ...over,
+});
+
+describe('comparisons', () => {
+  function open(compare: (before: string, after: string) => Promise<StoredComparison>) {
+    const cached = new Map<string, LastingComparison>();
+    const compared: string[] = [];
+    const comparisons = createComparisons({
+      cache: {
+        find: async (organisation, before, after) => cached.get(`${organisation}:${before}:${after}`) ?? null,
+        store: async (organisation, before, after, result) => void cached.set(`${organisation}:${before}:${after}`, result),
+      },
+      comparer: {
+        compareStored(before, after) {
+          compared.push(`${before} ${after}`);
+          return compare(before, after);
+        },
+      },
+      clock: () => new Date(0),
+      logger: silentLogger,
+    });
+    return { comparisons, cached, compared };
+  }
+
+  it('compares a pair once, also for callers at the same time', async () => {
+    const { comparisons, compared } = open(async () => SAME);
+    const both = [comparisons.between(scan('a'), scan('b')), comparisons.between(scan('a'), scan('b'))];
+    expect(await Promise.all(both)).to.deep.equal([SAME, SAME]);
+    expect(await comparisons.between(scan('a'), scan('b'))).to.deep.equal(SAME);
+    expect(await comparisons.known(scan('a'), scan('b'))).to.deep.equal(SAME);
+    expect(compared).to.deep.equal(['a b']);
+    expect(await comparisons.known(scan('b'), scan('a'))).to.equal(null);
+  });
+
+  for (const [what, before] of [
+    ['of another organisation', scan('a', { organisation: 'other' })],
+    ['whose reports were deleted', scan('a', { reports: null })],
+  ] as const)
+    it(`compare no scan ${what}, even if the result is stored`, async () => {
+      const { comparisons, cached, compared } = open(async () => SAME);
+      cached.set('acme:a:b', SAME);
+      expect(await comparisons.between(before, scan('b'))).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await comparisons.known(before, scan('b'))).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(compared).to.deep.equal([]);
+    });
+
+  it('keep a refusal that would be repeated, and no other', async () => {
+    for (const [reason, isKept] of [
+      ['not_comparable', true],
+      ['not_found', false],
+      ['unavailable', false],
+    ] as const) {
+      const { comparisons, cached } = open(async () => ({ ok: false, reason }));
+      expect(await comparisons.between(scan('a'), scan('b'))).to.deep.equal({ ok: false, reason });
+      expect(cached.size, reason).to.equal(isKept ? 1 : 0);
+    }
+  });
+
+  it('answer `unavailable` if the comparison fails, and compare again', async () => {
+    let fails = true;
+    const { comparisons } = open(async () => {
+      if (fails) throw new Error('the thread does not start');
+      return SAME;
+    });
+    expect(await comparisons.between(scan('a'), scan('b'))).to.deep.equal({ ok: false, reason: 'unavailable' });
+    fails = false;
+    expect(await comparisons.between(scan('a'), scan('b'))).to.deep.equal(SAME);
+  });
+
+  it('answer `busy` while four other pairs are compared, and store a result whose caller is gone', async () => {
+    const { promise, resolve } = Promise.withResolvers<StoredComparison>();
+    const { comparisons, cached } = open(() => promise);
+    const gone = new AbortController();
+    const first = comparisons.between(scan('a'), scan('0'), gone.signal).then(
+      () => 'compared',
+      (error: unknown) => error,
+    );
+    const others = ['1', '2', '3'].map((id) => comparisons.between(scan('a'), scan(id)));
+    await new Promise((done) => setImmediate(done));
+    expect(await comparisons.between(scan('a'), scan('4'))).to.deep.equal({ ok: false, reason: 'busy' });
+    gone.abort(new Error('gone'));
+    expect(await first)
+      .to.be.an('error')
+      .with.property('message', 'gone');
+    resolve(SAME);
+    await Promise.all(others);
+    expect([...cached.keys()]).to.have.members(['acme:a:0', 'acme:a:1', 'acme:a:2', 'acme:a:3']);
+    expect(await comparisons.between(scan('a'), scan('4'))).to.deep.equal(SAME);
+  });
+});

@@ -1,0 +1,94 @@
+/** The difference between two scans of an organisation, for pages. Computed once, one at a time per replica, and then kept. */
+import type { ComparedCauses, ComparedReports } from '../../core/report/diff-summary.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ScanRow } from '../scans/scan-row.ts';
+import type { ComparisonCache, LastingComparison } from './cache.ts';
+import type { ReportComparer, StoredComparison } from './compare.ts';
+
+/** `busy`: other comparisons are in progress; the caller may try again. The other reasons are those of `StoredComparison`. */
+export type Comparison =
+  (ComparedReports & { causes: ComparedCauses }) | { ok: false; reason: Extract<StoredComparison, { ok: false }>['reason'] | 'busy' };
+
+/** The fields of a row that identify a comparison. */
+export type ComparedScan = Pick<ScanRow, 'id' | 'organisation' | 'reports'>;
+
+export interface Comparisons {
+  /** Returns a comparison that was computed before, in a few milliseconds; null if there is none. */
+  known(before: ComparedScan, after: ComparedScan): Promise<Comparison | null>;
+  /** Compares two scans of one organisation. Takes up to a minute unless it is known. @throws the signal's reason if it aborts */
+  between(before: ComparedScan, after: ComparedScan, signal?: AbortSignal): Promise<Comparison>;
+}
+
+export interface ComparisonsDeps {
+  cache: Pick<ComparisonCache, 'find' | 'store'>;
+  /** Lists causes: `CAUSES_MAX`. */
+  comparer: ReportComparer;
+  clock: () => Date;
+  logger: Logger;
+}
+
+/** The maximum numbers of new and of fixed root causes that a comparison lists. */
+export const CAUSES_MAX = 100;
+
+/** The time limit of a comparison with its wait for others, in milliseconds. */
+const TIMEOUT_MS = 60_000;
+
+/** Comparisons of this replica that run or wait. More would make callers wait for longer than a page may take. */
+const PENDING_MAX = 4;
+
+const no = (reason: Extract<Comparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
+
+export function createComparisons({ cache, comparer, clock, logger }: ComparisonsDeps): Comparisons {
+  /** By pair, so that several requests for one comparison share it. */
+  const pending = new Map<string, Promise<Comparison>>();
+
+  async function known(before: ComparedScan, after: ComparedScan): Promise<Comparison | null> {
+    if (!mayBeCompared(before, after)) return no('not_found');
+    const result = await cache.find(after.organisation, before.id, after.id);
+    return result as Comparison | null;
+  }
+
+  /** Not ended by the caller's signal: its result is kept for the next caller. */
+  async function compute(before: ComparedScan, after: ComparedScan): Promise<Comparison> {
+    const result = await comparer.compareStored(before.id, after.id, AbortSignal.timeout(TIMEOUT_MS)).catch((error: unknown) => {
+      logger.warn({ scan: after.id, organisation: after.organisation, err: error }, 'reports not compared');
+      return no('unavailable');
+    });
+    if (isLasting(result))
+      await cache.store(after.organisation, before.id, after.id, result, clock()).catch((error: unknown) => {
+        // The result is still right; the next caller compares again.
+        logger.warn({ scan: after.id, organisation: after.organisation, err: error }, 'comparison not stored');
+      });
+    return result as Comparison;
+  }
+
+  return {
+    known,
+    async between(before, after, signal) {
+      const found = await known(before, after);
+      if (found !== null) return found;
+      const pair = `${before.id}:${after.id}`;
+      let computing = pending.get(pair);
+      if (computing === undefined) {
+        if (pending.size >= PENDING_MAX) return no('busy');
+        computing = compute(before, after).finally(() => pending.delete(pair));
+        pending.set(pair, computing);
+      }
+      return signal === undefined ? computing : untilAborted(computing, signal);
+    },
+  };
+}
+
+/** Scans of one organisation whose reports were not deleted. */
+const mayBeCompared = (before: ComparedScan, after: ComparedScan): boolean =>
+  before.organisation === after.organisation && before.reports !== null && after.reports !== null;
+
+const isLasting = (result: StoredComparison | Comparison): result is LastingComparison => result.ok || result.reason === 'not_comparable';
+
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', abort));
+}
