@@ -27,6 +27,7 @@ import rateLimits from './plugins/rate-limits.ts';
 import requestLog, { logRequest, requestIdOf } from './plugins/request-log.ts';
 import requestMetrics from './plugins/request-metrics.ts';
 import tracing from './plugins/tracing.ts';
+import { publicPages } from './public/pages/routes.ts';
 import { createQueuePositions } from './queue-positions.ts';
 import { LIMITS } from './rate-limits.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
@@ -93,6 +94,14 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
   if (options.dashboard ?? true)
     await app.register((scope) => dashboardRoutes(scope, { stores, clock, logger, signIn: { provider: null, local: true } }));
+  await app.register(publicPages, {
+    ...stores,
+    requestPublicScan: null,
+    turnstile: null,
+    positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
+    ruleTexts: () => null,
+    logger,
+  });
   await app.register(designPage);
   app.refuseOtherMethods();
   return app;

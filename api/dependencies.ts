@@ -12,6 +12,7 @@ import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
+import type { PublicScans } from '../stores/public-scans/public-scans.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { Scans } from '../stores/scans/scans.ts';
@@ -47,6 +48,7 @@ export interface ApiStores {
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
+  publicScans: Pick<PublicScans, 'findByToken'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

@@ -59,6 +59,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   idempotency: 'mongodb',
   queueStates: 'mongodb',
   comparisonCache: 'mongodb',
+  publicScans: 'mongodb',
   reports: 'objects',
   scanResources: 'kubernetes',
 };

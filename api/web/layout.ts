@@ -62,6 +62,7 @@ export function publicPage(options: PublicPageOptions): Html {
     body: html`<header class="site-header">
         <div class="site-header-inner">
           <a class="brand" href="${inLanguage(locale, '/')}" aria-label="${texts.home}">${logo}<span>Curbcut</span></a>
+          ${translated && languageSwitch(locale, path)}
           <nav class="site-nav" aria-label="${texts.mainNavigation}">
             <ul>
               <li><a href="/docs" hreflang="en">${texts.apiReference}</a></li>
@@ -73,7 +74,6 @@ export function publicPage(options: PublicPageOptions): Html {
       <main id="main" tabindex="-1">${body}</main>
       <footer class="site-footer">
         <div class="site-footer-inner">
-          ${translated && languageSwitch(locale, path)}
           <p>${texts.footer}</p>
         </div>
       </footer>`,

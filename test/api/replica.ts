@@ -121,6 +121,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'idempotency',
     'rateLimits',
     'queueStates',
+    'publicScans',
     'reports',
     'scanResources',
   ] as const;

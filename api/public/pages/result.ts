@@ -1,0 +1,143 @@
+/** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
+import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
+import * as ui from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { webI18n } from '../../web/i18n.ts';
+import { publicI18n, siteName } from './i18n.ts';
+
+/** What a page says about a rule. */
+export interface RuleText {
+  help: string;
+  why: string;
+  fix: string;
+}
+
+/** The texts of a rule in a language; null for a rule that this version does not know. */
+export type RuleTexts = (rule: string, locale: Locale) => RuleText | null;
+
+export interface ResultOptions {
+  view: ReportView;
+  /** The language of the page; the scan may have had another one. */
+  locale: Locale;
+  ruleTexts: RuleTexts;
+}
+
+export function resultBody(options: ResultOptions): Html {
+  const { view, locale } = options;
+  const { texts, format, count } = publicI18n(locale);
+  const { result } = texts;
+  const { total } = view.counts;
+  const verdict = total === 0 ? result.none : { title: count(result.found, total), text: result.foundText };
+  return html`<h1>${format(result.title, { site: siteName(view.url) })}</h1>
+    <p>${ui.externalLink(view.url, view.url)}<br>${testedOn(view, locale)}</p>
+    <div class="summary">
+      <div class="summary-score">${score(view.score, locale)}</div>
+      <div>
+        <h2>${verdict.title}</h2>
+        <p>${verdict.text}</p>
+        ${ui.severityCounts(view.counts, locale)}
+        <p class="small soft">${result.disclaimer}</p>
+      </div>
+    </div>
+    ${total > 0 && findings(options)}
+    ${view.needs_review.length > 0 && review(options)}`;
+}
+
+function testedOn(view: ReportView, locale: Locale): Html {
+  const { texts } = publicI18n(locale);
+  const [before = '', after = ''] = texts.result.tested.split('{date}');
+  return html`${before}${ui.time(view.tested_at, locale)}${after}`;
+}
+
+/** The score as a figure, and how far up a ramp it is. The drawing repeats the figure, so it has no name. */
+function score(value: number, locale: Locale): Html {
+  const { texts, number } = publicI18n(locale);
+  const x = 2 * value;
+  const y = 46 - 0.2 * x;
+  return html`${ui.figure({ value: number(value), of: texts.result.outOf, label: texts.result.score })}
+    <svg class="ramp" viewBox="0 0 212 54" width="212" height="54" aria-hidden="true" focusable="false">
+      <path class="ramp-track" d="M6 46 206 6V52H6z" />
+      <path class="ramp-fill" d="M6 46 ${6 + x} ${y}V52H6z" />
+      <circle class="ramp-dot" cx="${6 + x}" cy="${y}" r="5.5" />
+    </svg>
+    <p class="small soft">${texts.result.scoreMeaning}</p>`;
+}
+
+function findings(options: ResultOptions): Html {
+  const { view, locale } = options;
+  const { texts, count } = publicI18n(locale);
+  const more = view.groups_total - view.groups.length;
+  return html`<section aria-labelledby="fix">
+    <h2 id="fix">${texts.result.fixTitle}</h2>
+    <p>${texts.result.fixIntro}</p>
+    ${view.groups.map((group, at) => finding(group, `cause-${at + 1}`, options))}
+    ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
+    ${everyElement(options)}
+  </section>`;
+}
+
+function review(options: ResultOptions): Html {
+  const { view, locale } = options;
+  const { texts, count } = publicI18n(locale);
+  const more = view.needs_review_total - view.needs_review.length;
+  return html`<section aria-labelledby="review">
+    <h2 id="review">${texts.result.reviewTitle}</h2>
+    <p>${texts.result.reviewIntro}</p>
+    ${view.needs_review.map((group, at) => finding(group, `review-${at + 1}`, options))}
+    ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
+  </section>`;
+}
+
+/** One root cause. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
+function finding(group: ViewGroup, id: string, { view, locale, ruleTexts }: ResultOptions): Html {
+  const { texts, format, count } = publicI18n(locale);
+  const { result } = texts;
+  const known = ruleTexts(group.rule, locale);
+  const lang = known === null && view.locale !== locale ? view.locale : undefined;
+  const { example } = group;
+  return html`<article class="finding" aria-labelledby="${id}">
+    <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(result.elements, group.elements)}</span></p>
+    <h3${attributes({ id, lang })}>${known?.help ?? group.help}</h3>
+    <div class="finding-text">
+      <div><h4>${result.why}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
+      ${known !== null && html`<div><h4>${result.fix}</h4><p>${known.fix}</p></div>`}
+    </div>
+    <h4>${result.element}</h4>
+    ${ui.code({ id: `${id}-element`, text: example.html, label: result.element, locale })}
+    <h4>${result.selector}</h4>
+    ${ui.code({ id: `${id}-selector`, text: example.selector, label: result.selector, inline: true, locale })}
+    ${example.frame_path.length > 0 && html`<p class="small">${result.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
+    ${example.shadow_path.length > 0 && html`<p class="small">${result.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
+    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${group.wcag.join(', ')}. `}${ui.externalLink(
+      format(result.learnMore, { rule: group.rule }),
+      group.help_url,
+      { hreflang: 'en' },
+    )}</p>
+  </article>`;
+}
+
+/** Every failing element, as a table in a part that is closed at first. */
+function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {
+  const { texts, count, number } = publicI18n(locale);
+  const { issues, issues_total: total } = view;
+  if (issues.length <= view.groups.length) return NOTHING;
+  return html`<details id="all-elements">
+    <summary>${count(texts.result.all, total)}</summary>
+    ${issues.length < total && html`<p>${number(issues.length)} / ${number(total)}</p>`}
+    ${ui.table({
+      id: 'elements',
+      caption: texts.result.fixTitle,
+      captionHidden: true,
+      columns: [{ text: texts.result.fixTitle }, { text: texts.result.selector }],
+      rows: issues.map(({ rule, impact, help, selector }) => {
+        const known = ruleTexts(rule, locale);
+        const lang = known === null && view.locale !== locale ? view.locale : undefined;
+        return [
+          html`${ui.severityIcon(impact)} ${ui.visuallyHidden(webI18n(locale).texts.severities[impact])} <span${attributes({ lang })}>${known?.help ?? help}</span>`,
+          html`<code translate="no">${selector}</code>`,
+        ];
+      }),
+    })}
+  </details>`;
+}

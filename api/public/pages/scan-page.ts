@@ -1,0 +1,144 @@
+/** The page of a public scan: its state while it runs, then its result, at the same address. */
+import type { FastifyRequest } from 'fastify';
+import type { ReportView } from '../../../core/report/view.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
+import { isTerminal, LIVE_PHASES, type LivePhase } from '../../../core/scan/phases.ts';
+import type { PublicScan } from '../../../stores/public-scans/public-scans.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import type { QueuePosition } from '../../queue-positions.ts';
+import * as ui from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { inLanguage } from '../../web/languages.ts';
+import { publicPage } from '../../web/layout.ts';
+import { publicI18n, siteName } from './i18n.ts';
+import { resultBody, type RuleTexts } from './result.ts';
+
+/** How often the page refreshes itself, in seconds. */
+const REFRESH_SECONDS = 3;
+
+export interface ScanPageOptions {
+  request: FastifyRequest;
+  locale: Locale;
+  scan: PublicScan;
+  /** Null if its row was removed. */
+  row: Pick<ScanRow, 'phase' | 'message'> | null;
+  position: QueuePosition | undefined;
+  /** Of a scan that is done; null if it has none. */
+  view: ReportView | null;
+  ruleTexts: RuleTexts;
+}
+
+interface Content {
+  title: string;
+  /** What screen readers say when the page changes to this. */
+  announce: string;
+  body: Html;
+}
+
+export function scanPage(options: ScanPageOptions): Html {
+  const { request, locale, scan, row } = options;
+  const { title, announce, body } = contentOf(options);
+  const live = row !== null && !isTerminal(row.phase);
+  const { waiting } = publicI18n(locale).texts;
+  const address = inLanguage(locale, `/scan/${scan.token}`);
+  return publicPage({
+    request,
+    locale,
+    title,
+    body: ui.live({
+      id: 'scan',
+      url: live ? address : null,
+      seconds: REFRESH_SECONDS,
+      announce,
+      body,
+      // A link and no automatic refresh: a page that reloads itself interrupts screen readers (WCAG technique F41).
+      fallback: html`<p>${waiting.noScripts}</p>${ui.actions(ui.linkButton({ text: waiting.again, href: address }))}`,
+    }),
+  });
+}
+
+function contentOf(options: ScanPageOptions): Content {
+  const { locale, scan, row, view } = options;
+  const { texts, format } = publicI18n(locale);
+  const site = siteName(scan.url);
+  if (row !== null && !isTerminal(row.phase)) return waitingContent(options, row.phase);
+  if (view !== null) {
+    const title = format(texts.result.title, { site });
+    return { title, announce: texts.result.ready, body: html`${resultBody({ ...options, view })}${testAgain(options)}` };
+  }
+  if (row?.phase === 'failed') {
+    const title = format(texts.failed.title, { site });
+    return ended(options, title, texts.failed.text, row.message === null ? null : { label: texts.failed.reason, text: row.message });
+  }
+  if (row?.phase === 'canceled') return ended(options, format(texts.canceled.title, { site }), texts.canceled.text, null);
+  return ended(options, texts.result.missing.title, texts.result.missing.text, null);
+}
+
+function waitingContent({ locale, scan, position }: ScanPageOptions, phase: LivePhase): Content {
+  const { texts, format, count } = publicI18n(locale);
+  const { waiting } = texts;
+  const title = format(waiting.title, { site: siteName(scan.url) });
+  const state = waiting.states[phase];
+  const before = position?.position == null ? null : position.position - 1;
+  const line = before === null ? null : before === 0 ? waiting.next : count(waiting.position, before);
+  const body = html`<div class="narrow">
+    <h1>${title}</h1>
+    <p class="lead">${waiting.mail}</p>
+    ${ui.progress({
+      label: waiting.progress,
+      value: phase === 'queued' ? null : LIVE_PHASES.indexOf(phase),
+      max: LIVE_PHASES.length,
+      text: line === null ? state : `${state}. ${line}`,
+    })}
+    ${stateList(phase, locale)}
+  </div>`;
+  return { title, announce: line === null ? state : `${state}. ${line}`, body };
+}
+
+/** The states in their order; the current one is marked. */
+function stateList(phase: LivePhase, locale: Locale): Html {
+  const { waiting } = publicI18n(locale).texts;
+  const now = LIVE_PHASES.indexOf(phase);
+  return html`<ol class="steps" aria-label="${waiting.state}">${LIVE_PHASES.map((one, at) =>
+    at === now
+      ? html`<li class="step step-now" aria-current="step">${waiting.states[one]}</li>`
+      : html`<li class="${at < now ? 'step step-past' : 'step'}">${waiting.states[one]}</li>`,
+  )}</ol>`;
+}
+
+/** A scan without a result. The reason comes from the scanner, in English. */
+function ended(options: ScanPageOptions, title: string, text: string, reason: { label: string; text: string } | null): Content {
+  const { locale } = options;
+  const body = html`<div class="narrow">
+    <h1>${title}</h1>
+    <p class="lead">${text}</p>
+    ${reason !== null && ui.notice({ kind: 'bad', title: reason.label, body: locale === 'en' ? html`<p>${reason.text}</p>` : html`<p lang="en">${reason.text}</p>` })}
+    ${testAgain(options)}
+  </div>`;
+  return { title, announce: title, body };
+}
+
+function testAgain({ locale, scan }: ScanPageOptions): Html {
+  const { texts } = publicI18n(locale);
+  const home = inLanguage(locale, '/');
+  return ui.actions(
+    ui.linkButton({ text: texts.again, href: `${home}?url=${encodeURIComponent(scan.url)}`, kind: 'primary' }),
+    ui.linkButton({ text: texts.result.another, href: home }),
+  );
+}
+
+/** The page for a token that is unknown or has expired. */
+export function unknownScanPage(request: FastifyRequest, locale: Locale): Html {
+  const { texts } = publicI18n(locale);
+  const { title, text } = texts.unknown;
+  return publicPage({
+    request,
+    locale,
+    title,
+    body: html`<div class="narrow">
+      <h1>${title}</h1>
+      <p class="lead">${text}</p>
+      ${ui.actions(ui.linkButton({ text: texts.home.submit, href: inLanguage(locale, '/'), kind: 'primary' }))}
+    </div>`,
+  });
+}

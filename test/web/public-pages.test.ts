@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { inLanguage } from '../../api/web/languages.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { expectAccessible } from './accessible.ts';
+import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
+import { openWeb, type Web } from './web.ts';
+
+describe('the page of a public scan', () => {
+  let web: Web;
+  before(async () => (web = await openWeb()));
+  after(() => web.close());
+
+  for (const locale of LOCALES) {
+    const texts = PUBLIC_TEXTS[locale];
+    it(`shows a result accessibly in ${locale}`, async () => {
+      const token = await storePublicScan(web, { phase: 'done' }, sampleView());
+      const page = await web.open(inLanguage(locale, `/scan/${token}`));
+      expect(await page.locator('html').getAttribute('lang')).to.equal(locale);
+      expect(await page.locator('h1').innerText()).to.equal(texts.result.title.replace('{site}', 'www.example.org/visit'));
+      expect(await page.locator('.finding').count()).to.equal(4);
+      await expectAccessible(page, `result-${locale}`);
+    });
+
+    it(`shows a waiting scan accessibly in ${locale}`, async () => {
+      const token = await storePublicScan(web, { phase: 'scanning' });
+      const page = await web.open(inLanguage(locale, `/scan/${token}`));
+      expect(await page.locator('[aria-current="step"]').innerText()).to.equal(texts.waiting.states.scanning);
+      await expectAccessible(page, `waiting-${locale}`);
+    });
+
+    it(`shows failed, canceled and unknown scans accessibly in ${locale}`, async () => {
+      const failed = await storePublicScan(web, { phase: 'failed', message: 'The site did not answer.' });
+      const canceled = await storePublicScan(web, { phase: 'canceled' });
+      for (const [name, token] of [
+        ['failed', failed],
+        ['canceled', canceled],
+        ['unknown', 'x'],
+      ] as const) {
+        const page = await web.open(inLanguage(locale, `/scan/${token}`));
+        await expectAccessible(page, `${name}-${locale}`);
+      }
+    });
+  }
+});
+
+describe('the home page', () => {
+  let web: Web;
+  let pages: Awaited<ReturnType<typeof servePublicPages>>;
+  before(async () => {
+    web = await openWeb();
+    pages = await servePublicPages({
+      requestPublicScan: () => Promise.resolve({ ok: false, reason: 'rate_limited', states: [], retryAfterSeconds: 1500 }),
+    });
+  });
+  after(async () => {
+    await pages.app.close();
+    await web.close();
+  });
+
+  for (const locale of LOCALES) {
+    const texts = PUBLIC_TEXTS[locale];
+    it(`is accessible in ${locale}`, async () => {
+      const page = await web.open(pages.url + inLanguage(locale, '/'));
+      expect(await page.locator('h1').innerText()).to.equal(texts.home.title);
+      await expectAccessible(page, `home-${locale}`);
+    });
+
+    it(`says accessibly in ${locale} what is wrong with the form`, async () => {
+      const page = await web.open(pages.url + inLanguage(locale, '/'));
+      await page.getByLabel(texts.home.url).fill('ht tp:/x y');
+      await page.getByRole('button', { name: texts.home.submit }).click();
+      await page.getByRole('alert').waitFor();
+      await expectAccessible(page, `home-errors-${locale}`);
+    });
+  }
+});

@@ -1,0 +1,108 @@
+/** Public scans in any state for tests of the public pages, and the pages over any answer of `requestPublicScan`. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import Fastify, { type FastifyInstance } from 'fastify';
+import errors from '../../api/plugins/errors.ts';
+import jsonBodies from '../../api/plugins/json-bodies.ts';
+import methodNotAllowed from '../../api/plugins/method-not-allowed.ts';
+import requestLog from '../../api/plugins/request-log.ts';
+import { publicPages, type PublicPagesDeps } from '../../api/public/pages/routes.ts';
+import web from '../../api/web/plugin.ts';
+import { viewOf, type ReportView } from '../../core/report/view.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import type { ReportViolation } from '../../core/report/schema.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import { buildReport } from '../../scanner-image/report/build.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { ApiContext } from '../api/context.ts';
+import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+
+export const TESTED_URL = 'https://www.example.org/visit';
+
+/** Violations of four severities; two elements have the same cause. */
+const VIOLATIONS: ReportViolation[] = [
+  sampleViolation('image-alt', 'critical', 'Images must have alternative text', [
+    sampleNode('<img class="card-photo" src="/img/photo.jpg" width="320">', 'li:nth-child(1) > .card-photo'),
+    sampleNode('<img class="card-photo" src="/img/photo.jpg" width="320">', 'li:nth-child(2) > .card-photo'),
+  ]),
+  sampleViolation(
+    'color-contrast',
+    'serious',
+    'Elements must meet minimum color contrast ratio thresholds',
+    [sampleNode('<p class="note">Open on Monday</p>', 'footer > .note')],
+    ['1.4.3'],
+  ),
+  sampleViolation(
+    'meta-viewport',
+    'moderate',
+    'Zooming and scaling must not be disabled',
+    [sampleNode('<meta name="viewport" content="user-scalable=no">', 'meta[name="viewport"]')],
+    ['1.4.4'],
+  ),
+];
+const TO_REVIEW = [
+  sampleViolation(
+    'video-caption',
+    'serious',
+    '<video> elements must have captions',
+    [{ ...sampleNode('<video src="/tour.webm"></video>', 'video'), frame_path: ['#tour'] }],
+    ['1.2.2'],
+  ),
+];
+
+/** The view of a scan of one page. */
+export function sampleView(violations: ReportViolation[] = VIOLATIONS, toReview = TO_REVIEW, locale: Locale = 'en'): ReportView {
+  return viewOf(
+    buildReport({
+      input: sampleInput({}, locale, TESTED_URL),
+      pages: [samplePage(TESTED_URL, 'Plan your visit', violations, toReview)],
+      tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156.0.7411.0' },
+      startedAt: new Date('2026-03-02T09:14:05.000Z'),
+      finishedAt: new Date('2026-03-02T09:15:42.000Z'),
+    }),
+  );
+}
+
+/** Stores a public scan. @returns its token */
+export async function storePublicScan(context: ApiContext, change: Partial<ScanRow> = {}, view: ReportView | null = null): Promise<string> {
+  const token = randomBytes(32).toString('base64url');
+  const row = await context.scan(ANONYMOUS, change);
+  const createdAt = new Date();
+  await context.stores.publicScans.claim({
+    token,
+    scanId: row.id,
+    url: TESTED_URL,
+    email: `${randomUUID()}@example.com`,
+    locale: 'en',
+    createdAt,
+    expiresAt: new Date(createdAt.getTime() + 86_400_000),
+  });
+  if (view !== null) await context.stores.reports.writeView(row.id, Buffer.from(JSON.stringify(view)));
+  return token;
+}
+
+/** Serves only the public pages. */
+export async function servePublicPages(
+  deps: Pick<PublicPagesDeps, 'requestPublicScan'> & Partial<PublicPagesDeps>,
+): Promise<{ url: string; app: FastifyInstance }> {
+  const app = Fastify();
+  await app.register(requestLog, { logger: silentLogger });
+  await app.register(jsonBodies);
+  await app.register(web, { publicBaseUrl: 'https://curbcut.example', dashboard: true });
+  await app.register(errors);
+  await app.register(methodNotAllowed);
+  await app.register(publicPages, {
+    turnstile: null,
+    publicScans: { findByToken: () => Promise.resolve(null) },
+    scans: { find: () => Promise.resolve(null) },
+    reports: { readView: () => Promise.resolve(null) },
+    positions: () => Promise.resolve(undefined),
+    ruleTexts: () => null,
+    logger: silentLogger,
+    ...deps,
+  });
+  app.refuseOtherMethods();
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return { app, url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
+}
