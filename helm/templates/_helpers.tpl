@@ -40,7 +40,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ include "curbcut.name" . }}-demo.{{ .Release.Namespace }}.svc
 {{- end }}
 
-{{/* The Secret with the plain values of mongodb, nats and s3. */}}
+{{/* The Secret with the plain values of mongodb, nats, s3 and smtp. */}}
 {{- define "curbcut.connectionsName" -}}
 {{ include "curbcut.name" . }}-connections
 {{- end }}
@@ -54,6 +54,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- define "curbcut.s3Endpoint" -}}
 {{ if .Values.evaluation.enabled }}http://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:9000{{ else }}{{ .Values.s3.endpoint }}{{ end }}
+{{- end }}
+{{/* The mail server's address; empty without one, or if it is in a Secret. */}}
+{{- define "curbcut.smtpUrl" -}}
+{{ if .Values.evaluation.enabled }}smtp://{{ include "curbcut.evaluationName" . }}.{{ .Release.Namespace }}.svc:2525{{ else if not .Values.smtp.existingSecret.name }}{{ .Values.smtp.url }}{{ end }}
 {{- end }}
 
 {{- define "curbcut.publicBaseUrl" -}}
@@ -114,6 +118,17 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- else }}
 {{ include "curbcut.secretEnv" (dict "name" "S3_ACCESS_KEY_ID" "secret" $own "key" "s3-access-key-id") }}
 {{ include "curbcut.secretEnv" (dict "name" "S3_SECRET_ACCESS_KEY" "secret" $own "key" "s3-secret-access-key") }}
+{{- end }}
+- { name: PUBLIC_BASE_URL, value: {{ include "curbcut.publicBaseUrl" . | quote }} }
+{{- if $evaluation }}
+- { name: SMTP_URL, value: {{ include "curbcut.smtpUrl" . | quote }} }
+{{- else if .Values.smtp.existingSecret.name }}
+{{ include "curbcut.secretEnv" (dict "name" "SMTP_URL" "secret" .Values.smtp.existingSecret.name "key" .Values.smtp.existingSecret.key) }}
+{{- else if .Values.smtp.url }}
+{{ include "curbcut.secretEnv" (dict "name" "SMTP_URL" "secret" $own "key" "smtp-url") }}
+{{- end }}
+{{- with .Values.smtp.from }}
+- { name: MAIL_FROM, value: {{ . | quote }} }
 {{- end }}
 - { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
 - { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
@@ -208,7 +223,15 @@ priorityClassName: {{ . }}
 {{- if not (or (and .Values.s3.accessKeyId .Values.s3.secretAccessKey) .Values.s3.existingSecret.name) }}{{ fail "\n\ns3.accessKeyId and s3.secretAccessKey (or s3.existingSecret.name) are not set" }}{{ end }}
 {{- end }}
 {{- if and .Values.api.ingress.enabled (not .Values.api.ingress.host) }}{{ fail "\n\napi.ingress.host is not set" }}{{ end }}
-{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS and S3: leave theirs unset, or the evaluation off" }}{{ end }}
+{{- if and .Values.evaluation.enabled (or .Values.mongodb.url .Values.mongodb.existingSecret.name .Values.s3.endpoint .Values.nats.url .Values.smtp.url .Values.smtp.existingSecret.name) }}{{ fail "\n\nevaluation.enabled brings its own MongoDB, NATS, S3 and mail server: leave theirs unset, or the evaluation off" }}{{ end }}
+{{- with .Values.oidc }}
+{{- $set := compact (list .issuer .clientId .existingSecret.name) }}
+{{- if and $set (ne (len $set) 3) }}{{ fail "\n\noidc.issuer, oidc.clientId and oidc.existingSecret.name belong together: set all of them, or none" }}{{ end }}
+{{- end }}
+{{- with .Values.turnstile }}
+{{- $set := compact (list .siteKey .existingSecret.name) }}
+{{- if and $set (ne (len $set) 2) }}{{ fail "\n\nturnstile.siteKey and turnstile.existingSecret.name belong together: set both, or none" }}{{ end }}
+{{- end }}
 {{- end }}
 
 {{/* The default PriorityClass of scans. It is cluster-scoped, so its name contains the release. */}}

@@ -118,6 +118,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'keys',
     'credits',
     'scans',
+    'comparisonCache',
     'idempotency',
     'rateLimits',
     'queueStates',

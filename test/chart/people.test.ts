@@ -1,0 +1,161 @@
+/** What people need of the chart: mail, sign-in, public scans and the dashboard, as helm renders them without a cluster. */
+import { expect } from 'chai';
+import { Environment as ApiEnvironment, readApiConfiguration } from '../../api/config.ts';
+import { Environment as OperatorEnvironment, readOperatorConfiguration } from '../../operator/config.ts';
+import { containerOf, environmentOf, EVALUATION, FROM_SECRETS, hasHelm, one, PLAIN, refusalOf, render, type Rendered } from './rendered.ts';
+
+const ANY = [{ ipBlock: { cidr: '0.0.0.0/0' } }];
+const MAIL = { 'smtp.url': 'smtps://user:mail-password@mail.example.com', 'networkPolicy.smtp.to': ANY };
+const SIGN_IN = {
+  'oidc.issuer': 'https://login.example.com/realms/acme',
+  'oidc.clientId': 'curbcut',
+  'oidc.existingSecret.name': 'oidc',
+  'oidc.name': 'Acme',
+  'networkPolicy.oidc.to': ANY,
+};
+const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
+const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE };
+const SECRET_VALUES = {
+  ...FROM_SECRETS,
+  SMTP_URL: MAIL['smtp.url'],
+  OIDC_CLIENT_SECRET: 'client-secret',
+  TURNSTILE_SECRET_KEY: 'turnstile-secret',
+};
+
+const apiOf = (objects: readonly Rendered[]) => environmentOf(containerOf(objects, 'curbcut-api'), SECRET_VALUES);
+const operatorOf = (objects: readonly Rendered[]) => environmentOf(containerOf(objects, 'curbcut-operator'), SECRET_VALUES);
+/** The Secret of a variable, as "name key"; undefined if its value is in the manifest. */
+const secretOf = (objects: readonly Rendered[], container: string, variable: string): string | undefined => {
+  const ref = containerOf(objects, container).env!.find(({ name }) => name === variable)?.valueFrom?.secretKeyRef;
+  return ref && `${ref.name} ${ref.key}`;
+};
+
+describe('mail, sign-in and public pages in the chart', function () {
+  this.timeout(60_000);
+  before(function () {
+    if (hasHelm()) return;
+    console.log('      (skipped: helm is not installed)');
+    this.skip();
+  });
+
+  it('set only known variables, with valid values', () => {
+    const objects = render({ ...PLAIN, ...MAIL });
+    expect(Object.keys(ApiEnvironment.properties)).to.include.members(Object.keys(apiOf(objects)));
+    expect(() => readApiConfiguration(apiOf(objects))).to.not.throw();
+    expect(Object.keys(OperatorEnvironment.properties)).to.include.members(Object.keys(operatorOf(objects)));
+    expect(() => readOperatorConfiguration(operatorOf(objects))).to.not.throw();
+  });
+
+  it('are in the environment of the processes', () => {
+    const objects = render({ ...EVERYTHING, 'smtp.from': 'Acme <a11y@example.com>', 'api.publicBaseUrl': 'https://scan.example.com' });
+    for (const environment of [apiOf(objects), operatorOf(objects)])
+      expect(environment).to.include({
+        SMTP_URL: MAIL['smtp.url'],
+        MAIL_FROM: 'Acme <a11y@example.com>',
+        PUBLIC_BASE_URL: 'https://scan.example.com',
+      });
+    expect(apiOf(objects)).to.include({
+      OIDC_ISSUER: 'https://login.example.com/realms/acme',
+      OIDC_CLIENT_ID: 'curbcut',
+      OIDC_NAME: 'Acme',
+      TURNSTILE_SITE_KEY: '0x4AAA',
+      DASHBOARD: 'true',
+    });
+  });
+
+  it('are off without their values', () => {
+    const names = ['SMTP_URL', 'MAIL_FROM', 'OIDC_ISSUER', 'OIDC_CLIENT_SECRET', 'TURNSTILE_SITE_KEY', 'TURNSTILE_SECRET_KEY', 'TRUSTED_PROXIES']; // prettier-ignore
+    expect(apiOf(render(PLAIN))).to.not.have.any.keys(...names);
+    const off = apiOf(render({ ...PLAIN, 'publicScans.enabled': false, 'dashboard.enabled': false }));
+    expect(off).to.include({ PUBLIC_SCANS: 'false', DASHBOARD: 'false' });
+    expect(operatorOf(render({ ...PLAIN, 'publicScans.maxRunning': 5 }))).to.include({ MAX_RUNNING_PUBLIC_SCANS: '5' });
+  });
+
+  it('keep their secrets in Secrets only', () => {
+    const objects = render(EVERYTHING);
+    expect(secretOf(objects, 'curbcut-api', 'SMTP_URL')).to.equal('curbcut-connections smtp-url');
+    expect(secretOf(objects, 'curbcut-operator', 'SMTP_URL')).to.equal('curbcut-connections smtp-url');
+    expect(secretOf(objects, 'curbcut-api', 'OIDC_CLIENT_SECRET')).to.equal('oidc client-secret');
+    expect(secretOf(objects, 'curbcut-api', 'TURNSTILE_SECRET_KEY')).to.equal('turnstile secret-key');
+    const others = objects.filter(({ kind, metadata }) => kind !== 'Secret' || metadata.name !== 'curbcut-connections');
+    expect(JSON.stringify(others)).to.not.contain('mail-password');
+    const existing = render({ ...PLAIN, 'smtp.existingSecret.name': 'smtp', 'networkPolicy.smtp.to': ANY });
+    expect(secretOf(existing, 'curbcut-operator', 'SMTP_URL')).to.equal('smtp url');
+    expect(one(existing, 'Secret', 'curbcut-connections').data).to.not.have.property('smtp-url');
+  });
+
+  it('reject values that are missing or misspelt, and name them', () => {
+    expect(refusalOf({ ...PLAIN, 'smtp.url': 'mail.example.com' })).to.match(/smtp.*url/s);
+    expect(refusalOf({ ...PLAIN, ...SIGN_IN, 'oidc.clientId': '' })).to.match(/oidc\.clientId .* belong together/);
+    expect(refusalOf({ ...PLAIN, ...TURNSTILE, 'turnstile.existingSecret.name': '' })).to.match(/turnstile\.existingSecret\.name belong/);
+    expect(refusalOf({ ...PLAIN, 'oidc.clientSecret': 'a' })).to.match(/clientSecret/);
+    expect(refusalOf({ ...PLAIN, 'api.trustedProxies': ['ingress'] })).to.match(/trustedProxies/);
+    expect(refusalOf({ ...EVALUATION, ...MAIL })).to.match(/brings its own .* mail server/);
+  });
+
+  it('state the proxies that may name the address of a client', () => {
+    const objects = render({ ...PLAIN, 'api.trustedProxies': ['10.0.0.0/8', 'fd00::1'] });
+    expect(apiOf(objects)).to.include({ TRUSTED_PROXIES: '10.0.0.0/8,fd00::1' });
+    expect(() => readApiConfiguration(apiOf(objects))).to.not.throw();
+  });
+
+  describe('in the NetworkPolicies', () => {
+    const egress = (name: string, values: Record<string, unknown>) =>
+      (one(render(values), 'NetworkPolicy', name).spec as { egress: { to?: unknown; ports: { port: number }[] }[] }).egress.map(
+        ({ to, ports }) => ({ to, ports: ports.map(({ port }) => port) }),
+      );
+    const added = (name: string, values: Record<string, unknown>) => {
+      const before = egress(name, PLAIN).map((rule) => JSON.stringify(rule));
+      return egress(name, { ...PLAIN, ...values }).filter((rule) => !before.includes(JSON.stringify(rule)));
+    };
+
+    it('let only the operator reach the mail server', () => {
+      expect(added('curbcut-operator', MAIL)).to.deep.equal([{ to: ANY, ports: [465] }]);
+      expect(added('curbcut-api', MAIL)).to.deep.equal([]);
+      const inCluster = { 'smtp.url': 'smtp://mail.mailing.svc' };
+      const mailing = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'mailing' } } }];
+      expect(added('curbcut-operator', inCluster)).to.deep.equal([{ to: mailing, ports: [587] }]);
+    });
+
+    it('let only the API reach the OpenID provider and the verifier', () => {
+      const login = { 'networkPolicy.oidc.to': [{ ipBlock: { cidr: '203.0.113.1/32' } }] };
+      expect(added('curbcut-api', { ...SIGN_IN, ...login })).to.deep.equal([{ to: login['networkPolicy.oidc.to'], ports: [443] }]);
+      expect(added('curbcut-api', TURNSTILE)).to.deep.equal([{ to: ANY, ports: [443] }]);
+      expect(added('curbcut-operator', { ...SIGN_IN, ...TURNSTILE })).to.deep.equal([]);
+    });
+
+    it('ask for networks that cannot be derived from an address', () => {
+      const without = (values: Record<string, unknown>, part: string) =>
+        Object.fromEntries(Object.entries(values).filter(([key]) => key !== `networkPolicy.${part}.to`));
+      for (const [part, values] of Object.entries({ smtp: MAIL, oidc: SIGN_IN, turnstile: TURNSTILE }))
+        expect(refusalOf({ ...PLAIN, ...without(values, part) }), part).to.contain(`networkPolicy.${part}.to is not set`);
+      expect(refusalOf({ ...PLAIN, 'smtp.existingSecret.name': 'smtp' })).to.contain('networkPolicy.smtp.to is not set');
+    });
+  });
+
+  describe('of the evaluation', () => {
+    it('send mails to its own catcher', () => {
+      const objects = render(EVALUATION);
+      const smtp = 'smtp://curbcut-evaluation.prod.svc:2525';
+      expect(apiOf(objects)).to.include({ SMTP_URL: smtp });
+      expect(operatorOf(objects)).to.include({ SMTP_URL: smtp });
+      const { ports } = one(objects, 'Service', 'curbcut-evaluation').spec as { ports: { name: string; port: number }[] };
+      expect(ports.map(({ name, port }) => `${name} ${port}`)).to.include.members(['smtp 2525', 'inbox 8025']);
+    });
+
+    it('keep the inbox closed to other pods, unless it has a node port', () => {
+      const open = (values: Record<string, unknown>) =>
+        (one(render(values), 'NetworkPolicy', 'curbcut-evaluation').spec as { ingress: { from?: object[]; ports: { port: number }[] }[] })
+          .ingress;
+      const of = (port: number, values = {}) =>
+        open({ ...EVALUATION, ...values }).filter(({ ports }) => ports.some((one) => one.port === port));
+      expect(of(8025)).to.deep.equal([]);
+      expect(JSON.stringify(of(2525).map(({ from }) => from))).to.match(/"app.kubernetes.io\/component":"operator"/);
+      expect(of(8025, { 'evaluation.inboxNodePort': 30025 })).to.have.length(1);
+      const service = one(render({ ...EVALUATION, 'evaluation.inboxNodePort': 30025 }), 'Service', 'curbcut-evaluation-inbox');
+      expect((service.spec as { ports: object[] }).ports).to.deep.equal([
+        { name: 'inbox', port: 8025, targetPort: 'inbox', nodePort: 30025 },
+      ]);
+    });
+  });
+});
