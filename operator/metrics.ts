@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@pro
 import { PAGE_FAILURES } from '../core/report/schema.ts';
 import { LIVE_PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import { createMailMetrics, type MailMetrics } from './notify/metrics.ts';
 import { createQueueGauges, type QueueGauges } from './queue/metrics.ts';
 import { DROP_REASONS } from './runtime/event-sender.ts';
 import type { RuntimeMetrics, WatchRestart } from './runtime/metrics.ts';
@@ -40,6 +41,7 @@ export interface OperatorMetrics {
   runtime: RuntimeMetrics;
   stores: StoreMetrics;
   schedules: ScheduleMetrics;
+  mail: MailMetrics;
   phaseChanged(change: PhaseChange): void;
   /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
@@ -157,8 +159,11 @@ export function createOperatorMetrics(): OperatorMetrics {
   for (const result of ['done', 'error']) sweeps.inc({ result }, 0);
   for (const what of Object.keys(REPAIRS)) repaired.inc({ what }, 0);
 
+  const mail = createMailMetrics(registry, PREFIX);
+
   return {
     registry,
+    mail,
     stores: createStoreMetrics(registry, PREFIX),
     schedules: createScheduleMetrics(registry, PREFIX),
     runtime: {
@@ -206,6 +211,7 @@ export function createOperatorMetrics(): OperatorMetrics {
       for (const reported of [stages, live, depth, readable, organisations]) reported.reset();
       zeroStages();
       queues.reset();
+      mail.stoppedLeading();
     },
   };
 }

@@ -10,6 +10,7 @@ import type { AllStores } from '../stores/stores.ts';
 import { createEndedScansTask } from './maintenance/ended-scans.ts';
 import { createSweeper } from './maintenance/sweeper.ts';
 import type { OperatorMetrics } from './metrics.ts';
+import { addMailTasks } from './notify/notify.ts';
 import { createOrganisationController } from './organisation/controller.ts';
 import { createQueueController } from './queue/controller.ts';
 import { createAdmissionGate } from './queue/gate.ts';
@@ -30,7 +31,10 @@ import type { OperatorSettings } from './settings.ts';
 
 export interface OperatorDeps {
   connection: KubernetesConnection;
-  stores: Pick<AllStores, 'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules' | 'comparisonCache'>;
+  stores: Pick<
+    AllStores,
+    'publicScans' | 'scans' | 'credits' | 'organisations' | 'queueStates' | 'schedules' | 'comparisonCache' | 'outbox' | 'suppressions'
+  >;
   reports: Reports;
   bus: MessageBus;
   resolver: Resolver;
@@ -158,6 +162,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     logger,
     now: () => new Date(clock.now()),
   });
+  addMailTasks({ ...deps, manager, settings: settings.mail, metrics: metrics.mail });
   manager.addTask(createEndedScansTask({ scanClient, apiNamespace, keep: settings.maxEndedPerOrganisation, everyMs: ENDED_EVERY_MS }));
   manager.addTask(sweepTask(sweep, settings.sweepEveryMs ?? SWEEP_EVERY_MS, metrics));
 }

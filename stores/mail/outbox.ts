@@ -17,6 +17,7 @@ export interface MailData {
   password_reset: { url: string; expiresAt: string };
 }
 export type MailKind = keyof MailData;
+export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset'] as const satisfies readonly MailKind[];
 
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {

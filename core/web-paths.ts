@@ -1,0 +1,8 @@
+/** Addresses of web pages that mails link to, without the service's base address. */
+import type { Locale } from './scan/locales.ts';
+
+/** The status and result page of a public scan. English pages have no prefix. */
+export const resultPath = (locale: Locale, token: string): string => `${locale === 'en' ? '' : `/${locale}`}/scan/${token}`;
+
+/** The page of an unsubscribe link, in the language of the last mail. */
+export const unsubscribePath = (token: string): string => `/unsubscribe/${token}`;

@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { ATTEMPTS_MAX, pauseDelay, retryDelay } from './back-off.ts';
+import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
+
+const rcpt = (response: string): SmtpError => ({
+  code: 'EENVELOPE',
+  command: 'RCPT TO',
+  responseCode: Number(response.slice(0, 3)),
+  response,
+});
+const data = (response: string): SmtpError => ({ ...rcpt(response), code: 'EMESSAGE', command: 'DATA' });
+
+describe('SMTP failures', () => {
+  const cases: [what: string, error: SmtpError, expected: Failure][] = [
+    ['an unknown mailbox', rcpt('550 5.1.1 No such user'), 'bounced'],
+    ['an unknown mailbox without an enhanced code', rcpt('550 No such user'), 'bounced'],
+    ['an unknown domain', rcpt('550 5.1.2 Bad destination'), 'bounced'],
+    ['a disabled mailbox', rcpt('550 5.2.1 Mailbox disabled'), 'bounced'],
+    ['a null MX', rcpt('556 5.1.10 Recipient address has null MX'), 'bounced'],
+    ['a full mailbox', rcpt('552 5.2.2 Mailbox full'), 'later'],
+    ['a full mailbox without an enhanced code', rcpt('552 Mailbox full'), 'later'],
+    ['a relay that denies the domain', rcpt('550 5.7.1 Relaying denied'), 'refused'],
+    ['a relay that denies the domain without an enhanced code', rcpt('554 Relay access denied'), 'refused'],
+    ['a blocked sender', rcpt('550 5.1.8 Sender address rejected'), 'refused'],
+    ['greylisting', rcpt('451 4.7.1 Greylisted'), 'later'],
+    ['a server that closes during the transaction', rcpt('421 4.3.2 Shutting down'), 'later'],
+    ['a mail that is refused for its content', data('554 5.7.1 Message content rejected'), 'refused'],
+    ['a server that cannot store the mail now', data('452 4.3.1 Insufficient storage'), 'later'],
+    ['a refused sender', { ...rcpt('550 5.1.7 Bad sender'), command: 'MAIL FROM' }, 'unavailable'],
+    ['a mail that is too large', { code: 'EMESSAGE', command: 'MAIL FROM' }, 'refused'],
+    ['an address that cannot be sent', { code: 'EENVELOPE', command: 'API' }, 'refused'],
+    ['wrong credentials', { code: 'EAUTH', responseCode: 535, command: 'AUTH PLAIN' }, 'unavailable'],
+    ['a certificate that is not trusted', { code: 'ETLS', command: 'CONN' }, 'unavailable'],
+    ['an unknown host', { code: 'EDNS', command: 'CONN' }, 'unavailable'],
+    ['a connection that breaks', { code: 'ECONNECTION', command: 'CONN' }, 'unclear'],
+    ['a time limit', { code: 'ETIMEDOUT', command: 'CONN' }, 'unclear'],
+    ['any other error', {}, 'unclear'],
+  ];
+  for (const [what, error, expected] of cases) it(`treat ${what} as ${expected}`, () => expect(failureOf(error)).to.equal(expected));
+
+  it('are described in one line without addresses', () => {
+    expect(reasonOf({ response: '550 5.1.1 <ada@example.com>:\r\n user "ada@example.com" unknown' })).to.equal(
+      '550 5.1.1 <(address)>: user "(address)" unknown',
+    );
+    expect(reasonOf({ message: 'x'.repeat(1000) })).to.have.lengthOf(300);
+    expect(reasonOf({})).to.equal('unknown error');
+  });
+});
+
+describe('back-off', () => {
+  it('gives a mail up after about a day', () => {
+    let total = 0;
+    for (let attempts = 1; attempts < ATTEMPTS_MAX; attempts += 1) total += retryDelay(attempts, 0.5)!;
+    expect(total / 3_600_000).to.be.within(18, 26);
+    expect(retryDelay(ATTEMPTS_MAX, 0.5)).to.equal(null);
+  });
+
+  it('grows within its bounds, and varies by a fifth', () => {
+    const attempts = fc.integer({ min: 1, max: ATTEMPTS_MAX - 1 });
+    const random = fc.double({ min: 0, max: 1, noNaN: true });
+    fc.assert(
+      fc.property(attempts, random, (count, chance) => {
+        expect(retryDelay(count, chance)).to.be.within(48_000, 17_280_000);
+        expect(retryDelay(count, 0.5)).to.be.at.most(retryDelay(count + 1, 0.5) ?? Infinity);
+        expect(pauseDelay(count, chance)).to.be.within(4_000, 360_000);
+      }),
+    );
+    expect([retryDelay(3, 0)! / 60_000, retryDelay(3, 1)! / 60_000].map((minutes) => minutes.toFixed(1))).to.deep.equal(['3.2', '4.8']);
+  });
+});

@@ -1,0 +1,76 @@
+/** German texts of mails. */
+import type { MailTextsOf } from './texts.ts';
+
+export const de: MailTextsOf<'de'> = {
+  disclaimer:
+    'Die Befunde sind ausschließlich Ergebnisse automatischer Tests und weder ein Konformitätsnachweis noch eine rechtliche Zertifizierung.',
+  automatic: 'Diese E-Mail wurde automatisch von Curbcut auf {host} gesendet. Antworten werden nicht gelesen.',
+  linkFallback: 'Falls die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
+  result: {
+    page: 'Seite',
+    testedAt: 'Geprüft am',
+    done: {
+      subject: { one: 'Barrierefreiheit von {site}: {n} Verstoß', other: 'Barrierefreiheit von {site}: {n} Verstöße' },
+      subjectNone: 'Barrierefreiheit von {site}: keine Verstöße gefunden',
+      heading: 'Ihr Ergebnis zur Barrierefreiheit',
+      score: 'Punktzahl',
+      outOf: '{score} von 100',
+      summary: {
+        one: 'Der automatische Test fand {n} Verstoß auf dieser Seite.',
+        other: 'Der automatische Test fand {n} Verstöße auf dieser Seite.',
+      },
+      summaryNone:
+        'Der automatische Test fand keine Verstöße auf dieser Seite. Automatische Tests decken nur einen Teil der Anforderungen ab; testen Sie bitte auch mit der Tastatur und einem Screenreader.',
+      bySeverity: 'Verstöße nach Schweregrad',
+      severity: 'Schweregrad',
+      number: 'Verstöße',
+      total: 'Gesamt',
+      worst: 'Zuerst beheben',
+      elements: { one: '{n} Element', other: '{n} Elemente' },
+      why: 'Warum es wichtig ist',
+      fix: 'So wird es behoben',
+      element: 'Betroffenes Element',
+      more: { one: 'Die Ergebnisseite zeigt {n} weitere Ursache.', other: 'Die Ergebnisseite zeigt {n} weitere Ursachen.' },
+      button: 'Vollständiges Ergebnis öffnen',
+    },
+    failed: {
+      subject: 'Die Prüfung der Barrierefreiheit von {site} ist fehlgeschlagen',
+      heading: 'Die Prüfung ist fehlgeschlagen',
+      intro: 'Wir konnten diese Seite nicht prüfen. Es gibt daher kein Ergebnis.',
+      details: 'Meldung des Scanners',
+      todo: 'Was Sie tun können',
+      steps: [
+        'Öffnen Sie die Adresse in einem privaten Browserfenster. Sie muss ohne Anmeldung laden.',
+        'Prüfen Sie, ob eine Firewall oder ein Bot-Schutz automatisierte Browser blockiert.',
+        'Fordern Sie danach eine neue Prüfung an.',
+      ],
+      button: 'Statusseite öffnen',
+    },
+    canceled: {
+      subject: 'Die Prüfung der Barrierefreiheit von {site} wurde abgebrochen',
+      heading: 'Die Prüfung wurde abgebrochen',
+      intro:
+        'Die Prüfung dieser Seite wurde vor ihrem Ende abgebrochen. Es gibt daher kein Ergebnis. Sie können jederzeit eine neue Prüfung anfordern.',
+      button: 'Statusseite öffnen',
+    },
+    reason: 'Sie erhalten diese E-Mail, weil jemand auf {host} eine Prüfung angefordert und diese Adresse angegeben hat.',
+    unsubscribe: 'Prüfergebnisse abbestellen',
+    severities: { critical: 'Kritisch', serious: 'Schwerwiegend', moderate: 'Mäßig', minor: 'Gering' },
+  },
+  invitation: {
+    subject: 'Einladung zu {organisation} bei Curbcut',
+    heading: 'Einladung zu {organisation}',
+    intro: '{invitedBy} lädt Sie zum Dashboard für Barrierefreiheit von {organisation} bei Curbcut ein.',
+    button: 'Einladung annehmen',
+    validUntil: 'Der Link funktioniert einmal, bis zum {date}.',
+    ignore: 'Falls Sie diese Einladung nicht erwartet haben, ignorieren Sie diese E-Mail.',
+  },
+  passwordReset: {
+    subject: 'Neues Passwort für Curbcut festlegen',
+    heading: 'Neues Passwort festlegen',
+    intro: 'Jemand hat einen Link angefordert, um ein neues Passwort für Ihr Konto auf {host} festzulegen.',
+    button: 'Neues Passwort festlegen',
+    validUntil: 'Der Link funktioniert einmal, bis zum {date}.',
+    ignore: 'Falls Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt unverändert.',
+  },
+};

@@ -1,0 +1,85 @@
+/** French texts of mails. */
+import type { MailTextsOf } from './texts.ts';
+
+export const fr: MailTextsOf<'fr'> = {
+  disclaimer:
+    'Les constats sont uniquement des résultats de tests automatisés et ne constituent ni une preuve de conformité ni une certification juridique.',
+  automatic: 'Ce message a été envoyé automatiquement par Curbcut sur {host}. Les réponses ne sont pas lues.',
+  linkFallback: 'Si le bouton ne fonctionne pas, ouvrez cette adresse :',
+  result: {
+    page: 'Page',
+    testedAt: 'Testée le',
+    done: {
+      subject: {
+        one: 'Accessibilité de {site} : {n} violation',
+        many: 'Accessibilité de {site} : {n} de violations',
+        other: 'Accessibilité de {site} : {n} violations',
+      },
+      subjectNone: 'Accessibilité de {site} : aucune violation trouvée',
+      heading: 'Votre résultat d’accessibilité',
+      score: 'Score',
+      outOf: '{score} sur 100',
+      summary: {
+        one: 'Le test automatisé a trouvé {n} violation sur cette page.',
+        many: 'Le test automatisé a trouvé {n} de violations sur cette page.',
+        other: 'Le test automatisé a trouvé {n} violations sur cette page.',
+      },
+      summaryNone:
+        'Le test automatisé n’a trouvé aucune violation sur cette page. Les tests automatisés ne couvrent qu’une partie des exigences ; testez aussi au clavier et avec un lecteur d’écran.',
+      bySeverity: 'Violations par gravité',
+      severity: 'Gravité',
+      number: 'Violations',
+      total: 'Total',
+      worst: 'À corriger en premier',
+      elements: { one: '{n} élément', many: '{n} d’éléments', other: '{n} éléments' },
+      why: 'Pourquoi c’est important',
+      fix: 'Comment corriger',
+      element: 'Élément concerné',
+      more: {
+        one: 'La page de résultat présente {n} autre cause.',
+        many: 'La page de résultat présente {n} d’autres causes.',
+        other: 'La page de résultat présente {n} autres causes.',
+      },
+      button: 'Ouvrir le résultat complet',
+    },
+    failed: {
+      subject: 'L’analyse d’accessibilité de {site} a échoué',
+      heading: 'L’analyse a échoué',
+      intro: 'Nous n’avons pas pu tester cette page. Il n’y a donc pas de résultat.',
+      details: 'Message de l’analyseur',
+      todo: 'Ce que vous pouvez faire',
+      steps: [
+        'Ouvrez l’adresse dans une fenêtre de navigation privée. Elle doit s’afficher sans connexion à un compte.',
+        'Vérifiez qu’un pare-feu ou une protection contre les robots ne bloque pas les navigateurs automatisés.',
+        'Demandez ensuite une nouvelle analyse.',
+      ],
+      button: 'Ouvrir la page de suivi',
+    },
+    canceled: {
+      subject: 'L’analyse d’accessibilité de {site} a été annulée',
+      heading: 'L’analyse a été annulée',
+      intro:
+        'L’analyse de cette page a été annulée avant la fin. Il n’y a donc pas de résultat. Vous pouvez demander une nouvelle analyse à tout moment.',
+      button: 'Ouvrir la page de suivi',
+    },
+    reason: 'Vous recevez ce message parce que quelqu’un a demandé une analyse sur {host} et a indiqué cette adresse.',
+    unsubscribe: 'Ne plus recevoir les résultats d’analyse',
+    severities: { critical: 'Critique', serious: 'Grave', moderate: 'Modérée', minor: 'Mineure' },
+  },
+  invitation: {
+    subject: 'Invitation à rejoindre {organisation} sur Curbcut',
+    heading: 'Vous êtes invité(e) à rejoindre {organisation}',
+    intro: '{invitedBy} vous invite au tableau de bord d’accessibilité de {organisation} sur Curbcut.',
+    button: 'Accepter l’invitation',
+    validUntil: 'Le lien fonctionne une seule fois, jusqu’au {date}.',
+    ignore: 'Si vous n’attendiez pas cette invitation, ignorez ce message.',
+  },
+  passwordReset: {
+    subject: 'Définir un nouveau mot de passe pour Curbcut',
+    heading: 'Définir un nouveau mot de passe',
+    intro: 'Quelqu’un a demandé un lien pour définir un nouveau mot de passe pour votre compte sur {host}.',
+    button: 'Définir un nouveau mot de passe',
+    validUntil: 'Le lien fonctionne une seule fois, jusqu’au {date}.',
+    ignore: 'Si ce n’était pas vous, ignorez ce message. Votre mot de passe reste inchangé.',
+  },
+};

@@ -1,0 +1,76 @@
+/** Dutch texts of mails. */
+import type { MailTextsOf } from './texts.ts';
+
+export const nl: MailTextsOf<'nl'> = {
+  disclaimer:
+    'De bevindingen zijn uitsluitend resultaten van geautomatiseerde tests en vormen geen bewijs van conformiteit en geen juridische certificering.',
+  automatic: 'Deze e-mail is automatisch verzonden door Curbcut op {host}. Antwoorden worden niet gelezen.',
+  linkFallback: 'Werkt de knop niet, open dan dit adres:',
+  result: {
+    page: 'Pagina',
+    testedAt: 'Getest op',
+    done: {
+      subject: { one: 'Toegankelijkheid van {site}: {n} overtreding', other: 'Toegankelijkheid van {site}: {n} overtredingen' },
+      subjectNone: 'Toegankelijkheid van {site}: geen overtredingen gevonden',
+      heading: 'Uw toegankelijkheidsresultaat',
+      score: 'Score',
+      outOf: '{score} van 100',
+      summary: {
+        one: 'De geautomatiseerde test heeft {n} overtreding op deze pagina gevonden.',
+        other: 'De geautomatiseerde test heeft {n} overtredingen op deze pagina gevonden.',
+      },
+      summaryNone:
+        'De geautomatiseerde test heeft geen overtredingen op deze pagina gevonden. Geautomatiseerde tests dekken maar een deel van de eisen; test ook met het toetsenbord en een schermlezer.',
+      bySeverity: 'Overtredingen naar ernst',
+      severity: 'Ernst',
+      number: 'Overtredingen',
+      total: 'Totaal',
+      worst: 'Los dit eerst op',
+      elements: { one: '{n} element', other: '{n} elementen' },
+      why: 'Waarom het belangrijk is',
+      fix: 'Zo lost u het op',
+      element: 'Betrokken element',
+      more: { one: 'De resultaatpagina toont nog {n} oorzaak.', other: 'De resultaatpagina toont nog {n} oorzaken.' },
+      button: 'Volledig resultaat openen',
+    },
+    failed: {
+      subject: 'De toegankelijkheidsscan van {site} is mislukt',
+      heading: 'De scan is mislukt',
+      intro: 'Wij konden deze pagina niet testen. Er is daarom geen resultaat.',
+      details: 'Melding van de scanner',
+      todo: 'Wat u kunt doen',
+      steps: [
+        'Open het adres in een privévenster van uw browser. De pagina moet zonder aanmelding laden.',
+        'Controleer of een firewall of botbeveiliging geautomatiseerde browsers blokkeert.',
+        'Vraag daarna een nieuwe scan aan.',
+      ],
+      button: 'Statuspagina openen',
+    },
+    canceled: {
+      subject: 'De toegankelijkheidsscan van {site} is geannuleerd',
+      heading: 'De scan is geannuleerd',
+      intro:
+        'De scan van deze pagina is geannuleerd voordat hij klaar was. Er is daarom geen resultaat. U kunt op elk moment een nieuwe scan aanvragen.',
+      button: 'Statuspagina openen',
+    },
+    reason: 'U ontvangt deze e-mail omdat iemand op {host} een scan heeft aangevraagd en dit adres heeft opgegeven.',
+    unsubscribe: 'Afmelden voor scanresultaten',
+    severities: { critical: 'Kritiek', serious: 'Ernstig', moderate: 'Matig', minor: 'Gering' },
+  },
+  invitation: {
+    subject: 'Uitnodiging voor {organisation} op Curbcut',
+    heading: 'U bent uitgenodigd voor {organisation}',
+    intro: '{invitedBy} nodigt u uit voor het toegankelijkheidsdashboard van {organisation} op Curbcut.',
+    button: 'Uitnodiging accepteren',
+    validUntil: 'De link werkt één keer, tot {date}.',
+    ignore: 'Verwachtte u deze uitnodiging niet, negeer deze e-mail dan.',
+  },
+  passwordReset: {
+    subject: 'Nieuw wachtwoord voor Curbcut instellen',
+    heading: 'Nieuw wachtwoord instellen',
+    intro: 'Iemand heeft een link aangevraagd om een nieuw wachtwoord in te stellen voor uw account op {host}.',
+    button: 'Nieuw wachtwoord instellen',
+    validUntil: 'De link werkt één keer, tot {date}.',
+    ignore: 'Was u dat niet, negeer deze e-mail dan. Uw wachtwoord blijft hetzelfde.',
+  },
+};

@@ -1,0 +1,86 @@
+/** Polish texts of mails. */
+import type { MailTextsOf } from './texts.ts';
+
+export const pl: MailTextsOf<'pl'> = {
+  disclaimer: 'Ustalenia są wyłącznie wynikami testów automatycznych i nie stanowią dowodu zgodności ani certyfikatu prawnego.',
+  automatic: 'Ta wiadomość została wysłana automatycznie przez Curbcut pod adresem {host}. Odpowiedzi nie są czytane.',
+  linkFallback: 'Jeśli przycisk nie działa, proszę otworzyć ten adres:',
+  result: {
+    page: 'Strona',
+    testedAt: 'Data testu',
+    done: {
+      subject: {
+        one: 'Dostępność {site}: {n} naruszenie',
+        few: 'Dostępność {site}: {n} naruszenia',
+        many: 'Dostępność {site}: {n} naruszeń',
+        other: 'Dostępność {site}: {n} naruszenia',
+      },
+      subjectNone: 'Dostępność {site}: nie znaleziono naruszeń',
+      heading: 'Wynik testu dostępności',
+      score: 'Punktacja',
+      outOf: '{score} na 100',
+      summary: {
+        one: 'Test automatyczny wykrył {n} naruszenie na tej stronie.',
+        few: 'Test automatyczny wykrył {n} naruszenia na tej stronie.',
+        many: 'Test automatyczny wykrył {n} naruszeń na tej stronie.',
+        other: 'Test automatyczny wykrył {n} naruszenia na tej stronie.',
+      },
+      summaryNone:
+        'Test automatyczny nie wykrył naruszeń na tej stronie. Testy automatyczne obejmują tylko część wymagań; zalecamy także sprawdzenie strony za pomocą klawiatury i czytnika ekranu.',
+      bySeverity: 'Naruszenia według wagi',
+      severity: 'Waga',
+      number: 'Naruszenia',
+      total: 'Razem',
+      worst: 'Do naprawienia w pierwszej kolejności',
+      elements: { one: '{n} element', few: '{n} elementy', many: '{n} elementów', other: '{n} elementu' },
+      why: 'Dlaczego to ważne',
+      fix: 'Jak to naprawić',
+      element: 'Element, którego to dotyczy',
+      more: {
+        one: 'Strona wyniku pokazuje jeszcze {n} przyczynę.',
+        few: 'Strona wyniku pokazuje jeszcze {n} przyczyny.',
+        many: 'Strona wyniku pokazuje jeszcze {n} przyczyn.',
+        other: 'Strona wyniku pokazuje jeszcze {n} przyczyny.',
+      },
+      button: 'Otwórz pełny wynik',
+    },
+    failed: {
+      subject: 'Test dostępności {site} nie powiódł się',
+      heading: 'Test nie powiódł się',
+      intro: 'Nie udało się przetestować tej strony, dlatego nie ma wyniku.',
+      details: 'Komunikat skanera',
+      todo: 'Co można zrobić',
+      steps: [
+        'Proszę otworzyć adres w prywatnym oknie przeglądarki. Strona musi się wczytać bez logowania.',
+        'Proszę sprawdzić, czy zapora sieciowa lub ochrona przed botami nie blokuje zautomatyzowanych przeglądarek.',
+        'Następnie proszę zamówić nowy test.',
+      ],
+      button: 'Otwórz stronę stanu',
+    },
+    canceled: {
+      subject: 'Test dostępności {site} został anulowany',
+      heading: 'Test został anulowany',
+      intro: 'Test tej strony został anulowany przed zakończeniem, dlatego nie ma wyniku. Nowy test można zamówić w dowolnej chwili.',
+      button: 'Otwórz stronę stanu',
+    },
+    reason: 'Otrzymują Państwo tę wiadomość, ponieważ ktoś zamówił test pod adresem {host} i podał ten adres e-mail.',
+    unsubscribe: 'Rezygnacja z otrzymywania wyników testów',
+    severities: { critical: 'Krytyczna', serious: 'Poważna', moderate: 'Umiarkowana', minor: 'Niewielka' },
+  },
+  invitation: {
+    subject: 'Zaproszenie do organizacji {organisation} w Curbcut',
+    heading: 'Zaproszenie do organizacji {organisation}',
+    intro: '{invitedBy} zaprasza do panelu dostępności organizacji {organisation} w Curbcut.',
+    button: 'Przyjmij zaproszenie',
+    validUntil: 'Link działa jeden raz, do {date}.',
+    ignore: 'Jeśli nie spodziewali się Państwo tego zaproszenia, proszę zignorować tę wiadomość.',
+  },
+  passwordReset: {
+    subject: 'Ustawienie nowego hasła do Curbcut',
+    heading: 'Ustawienie nowego hasła',
+    intro: 'Ktoś poprosił o link do ustawienia nowego hasła do Państwa konta pod adresem {host}.',
+    button: 'Ustaw nowe hasło',
+    validUntil: 'Link działa jeden raz, do {date}.',
+    ignore: 'Jeśli to nie Państwo, proszę zignorować tę wiadomość. Hasło pozostaje bez zmian.',
+  },
+};

@@ -1,0 +1,125 @@
+/** The connection to the mail server: a pool with a limit for every wait. */
+import { createTransport } from 'nodemailer';
+import { failureOf, reasonOf, type Failure, type SmtpError } from './smtp-failure.ts';
+
+/** A mail as it is sent. */
+export interface Message {
+  messageId: string;
+  date: Date;
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  headers: Record<string, string>;
+}
+
+export type Delivery = { ok: true } | { ok: false; failure: Exclude<Failure, 'unclear'>; reason: string };
+
+export interface MailTransport {
+  /** Never throws. */
+  send(message: Message): Promise<Delivery>;
+  close(): void;
+}
+
+/** Time limits, in milliseconds. */
+export interface TransportLimits {
+  connectMs: number;
+  greetingMs: number;
+  socketMs: number;
+  /** For the whole delivery. A server that sends a byte now and then does not exceed the limit of the socket. */
+  deliveryMs: number;
+}
+
+export const TRANSPORT_LIMITS: TransportLimits = { connectMs: 10_000, greetingMs: 10_000, socketMs: 30_000, deliveryMs: 90_000 };
+
+export interface TransportDeps {
+  smtpUrl: string;
+  /** The address of the sender, with or without a name. */
+  from: string;
+  /** The maximum number of connections. */
+  connections: number;
+  limits?: TransportLimits;
+}
+
+/** A password is sent in clear text only to this machine, unless the URL says `requireTLS=false`. */
+function needsTls(smtpUrl: string): boolean {
+  const { username, hostname } = new URL(smtpUrl);
+  return username !== '' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}
+
+/** Opens connections when mails are sent. Options in the query of the URL, such as `?requireTLS=true`, are nodemailer's. */
+export function createMailTransport({ smtpUrl, from, connections, limits = TRANSPORT_LIMITS }: TransportDeps): MailTransport {
+  const open = () =>
+    createTransport(
+      {
+        requireTLS: needsTls(smtpUrl),
+        url: smtpUrl,
+        pool: true,
+        maxConnections: connections,
+        // A repeated delivery is our decision: the server may have accepted the mail before the connection broke.
+        maxRequeues: 0,
+        connectionTimeout: limits.connectMs,
+        greetingTimeout: limits.greetingMs,
+        socketTimeout: limits.socketMs,
+        dnsTimeout: limits.connectMs,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      } as Parameters<typeof createTransport>[0],
+      { from },
+    );
+  let transport = open();
+
+  /** Fails if the delivery takes too long. Its connection is then left to its own limits, and later mails use new ones. */
+  async function deliver(message: Message): Promise<void> {
+    const used = transport;
+    let timer: NodeJS.Timeout | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        if (transport === used) transport = open();
+        used.close();
+        reject(new Error(`the mail server did not accept the mail within ${limits.deliveryMs / 1000} s`));
+      }, limits.deliveryMs);
+    });
+    try {
+      await Promise.race([used.sendMail(message), tooLate]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Whether the server answers on a new connection, up to its check of the credentials. */
+  async function isAvailable(): Promise<boolean> {
+    const probe = createTransport({
+      requireTLS: needsTls(smtpUrl),
+      url: smtpUrl,
+      connectionTimeout: limits.connectMs,
+      greetingTimeout: limits.greetingMs,
+      socketTimeout: limits.greetingMs,
+      dnsTimeout: limits.connectMs,
+    } as Parameters<typeof createTransport>[0]);
+    try {
+      return await probe.verify();
+    } catch {
+      // The error of the delivery is reported.
+      return false;
+    } finally {
+      probe.close();
+    }
+  }
+
+  return {
+    async send(message) {
+      try {
+        await deliver(message);
+        return { ok: true };
+      } catch (error) {
+        const reason = reasonOf(error as SmtpError);
+        const failure = failureOf(error as SmtpError);
+        if (failure !== 'unclear') return { ok: false, failure, reason };
+        // A mail on which the server hangs or drops the connection must not hold up all others.
+        return { ok: false, failure: (await isAvailable()) ? 'later' : 'unavailable', reason };
+      }
+    },
+    close: () => transport.close(),
+  };
+}

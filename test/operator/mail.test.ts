@@ -1,0 +1,448 @@
+import { expect } from 'chai';
+import { createServer, type Server } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import PostalMime, { type Email } from 'postal-mime';
+import { withDefaults } from '../../core/scan/options.ts';
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { createCompose, messageIdOf } from '../../operator/notify/compose.ts';
+import { createResultMailTask } from '../../operator/notify/results.ts';
+import { CLAIM_LEASE_MS, createSenderTask, RECORD_ATTEMPTS, RECORD_PAUSE_MS, type SenderDeps } from '../../operator/notify/sender.ts';
+import { createMailTransport, TRANSPORT_LIMITS, type TransportLimits } from '../../operator/notify/transport.ts';
+import { systemClock, type Clock } from '../../operator/runtime/clock.ts';
+import { resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
+import { openStores, type AllStores } from '../../stores/stores.ts';
+import { until } from '../runtime/cluster.ts';
+import { openDatabase, type TestDatabase } from '../stores/database.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
+import { scanRow } from '../support/scan-rows.ts';
+
+const BASE = 'https://curbcut.example.com';
+const LIMITS: TransportLimits = { connectMs: 2_000, greetingMs: 2_000, socketMs: 700, deliveryMs: 5_000 };
+const refusal = (code: number, text: string) => Object.assign(new Error(text), { responseCode: code });
+
+describe('mails of the operator', () => {
+  let database: TestDatabase;
+  let stores: AllStores;
+  const closers: (() => Promise<unknown>)[] = [];
+  before(async () => {
+    database = await openDatabase();
+    stores = openStores(database.db);
+  });
+  beforeEach(async () => {
+    for (const name of ['outbox', 'mail_addresses', 'public_scans', 'scans']) await database.db.collection(name).deleteMany({});
+  });
+  afterEach(async () => {
+    for (const close of closers.splice(0).reverse()) await close();
+  });
+  after(() => database.close());
+
+  /** A real SMTP server on loopback that keeps what it accepts. */
+  async function startServer(options: SMTPServerOptions = {}, port = 0) {
+    const received: { mail: Email; to: string }[] = [];
+    const server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      disableReverseLookup: true,
+      closeTimeout: 100,
+      onData(stream, session, done) {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          void PostalMime.parse(Buffer.concat(chunks)).then((mail) => {
+            received.push({ mail, to: session.envelope.rcptTo[0]!.address });
+            done();
+          }, done);
+        });
+      },
+      ...options,
+    });
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    const close = () => new Promise<void>((resolve) => server.close(() => resolve()));
+    closers.push(close);
+    const { port: bound } = server.server.address() as { port: number };
+    return { url: `smtp://127.0.0.1:${bound}`, port: bound, received, close };
+  }
+
+  /** Runs a sender as the leader does. */
+  function startSender(smtpUrl: string, over: Partial<SenderDeps> = {}, clock: Clock = systemClock) {
+    const logger = createFakeLogger();
+    const metrics = createOperatorMetrics();
+    const stopping = new AbortController();
+    const compose = createCompose({ ...stores, reports: { readView: async () => null }, publicBaseUrl: BASE, ruleTexts: () => null });
+    const task = createSenderTask({
+      ...stores,
+      compose,
+      openTransport: (connections) =>
+        createMailTransport({ smtpUrl, from: 'Curbcut <no-reply@curbcut.example.com>', connections, limits: LIMITS }),
+      metrics: metrics.mail,
+      logger,
+      clock,
+      pollMs: 20,
+      ...over,
+    });
+    const done = task.run(stopping.signal).catch((error: unknown) => error);
+    const stop = async () => {
+      stopping.abort();
+      return done;
+    };
+    closers.push(stop);
+    const value = async (name: string, labels: Record<string, string> = {}): Promise<number | undefined> => {
+      const metric = await metrics.registry.getSingleMetric(name)!.get();
+      return metric.values.find((one) => Object.entries(labels).every(([key, wanted]) => one.labels[key] === wanted))?.value;
+    };
+    return { stop, done, lines: logger.lines, value };
+  }
+
+  const reset = (to: string, over: Partial<NewMail> = {}): NewMail =>
+    ({
+      id: `password-reset:${randomUUID()}`,
+      kind: 'password_reset',
+      to,
+      locale: 'nl',
+      data: { url: `${BASE}/dashboard/reset-password/secret`, expiresAt: new Date(Date.now() + 3_600_000).toISOString() },
+      ...over,
+    }) as NewMail;
+  const stateOf = async (id: string) => (await stores.outbox.find(id))?.state;
+  const ended = (mail: NewMail) => until('the mail has ended', async () => (await stateOf(mail.id)) !== 'waiting');
+  const tried = (mail: NewMail) => until('the mail was tried', async () => (await stores.outbox.find(mail.id))?.reason);
+
+  async function publicScan(phase: 'done' | 'failed' | 'queued' = 'done', locale: 'de' | 'en' = 'de') {
+    const row = scanRow({
+      organisation: 'anonymous',
+      phase,
+      submission: 'accepted',
+      finishedAt: new Date(),
+      options: withDefaults({ url: 'https://shop.example.com/' }),
+    });
+    const violations = { critical: 0, serious: 2, moderate: 0, minor: 0, total: 2 };
+    const outcome = phase === 'done' ? { score: 88.5, violations, pages: { scanned: 1, failed: 0, total: 1 } } : null;
+    await stores.scans.create({ ...row, outcome, message: phase === 'failed' ? 'No page could be tested.' : null });
+    const token = randomUUID();
+    const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 86_400_000) };
+    await stores.publicScans.claim({
+      token,
+      scanId: row.id,
+      url: `https://shop.example.com/${token}`,
+      email: 'ada@example.com',
+      locale,
+      ...times,
+    });
+    return { scanId: row.id, token };
+  }
+  const queueResults = (over: Partial<AllStores> = {}) =>
+    createResultMailTask({ ...stores, ...over, now: () => new Date() }).run(new AbortController().signal);
+
+  describe('about public scans', () => {
+    it('are queued and sent once when the scan has ended, in its language and with the headers of RFC 8058', async () => {
+      const server = await startServer();
+      const { scanId, token } = await publicScan();
+      const live = await publicScan('queued');
+      await queueResults();
+      await queueResults();
+      expect(await stateOf(resultMailId(scanId))).to.equal('waiting');
+      expect(await stateOf(resultMailId(live.scanId))).to.equal(undefined);
+      const sender = startSender(server.url);
+      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'sent');
+      await queueResults();
+      await sender.stop();
+
+      expect(server.received).to.have.lengthOf(1);
+      const [{ mail, to }] = server.received as [{ mail: Email; to: string }];
+      const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
+      expect(to).to.equal('ada@example.com');
+      expect(mail.subject).to.equal('Barrierefreiheit von shop.example.com: 2 Verstöße');
+      expect(mail.from).to.deep.include({ name: 'Curbcut', address: 'no-reply@curbcut.example.com' });
+      expect(mail.messageId).to.equal(messageIdOf(resultMailId(scanId), 'curbcut.example.com'));
+      expect(Date.parse(mail.date!)).to.be.closeTo(Date.now(), 60_000);
+      expect(header('auto-submitted')).to.equal('auto-generated');
+      expect(header('list-unsubscribe-post')).to.equal('List-Unsubscribe=One-Click');
+      expect(header('list-unsubscribe')).to.match(/^<https:\/\/curbcut\.example\.com\/unsubscribe\/[\w-]{43}>$/);
+      for (const content of [mail.html, mail.text]) expect(content).to.include(`${BASE}/de/scan/${token}`);
+      const unsubscribe = header('list-unsubscribe')!.slice(1, -1);
+      for (const content of [mail.html, mail.text]) expect(content).to.include(unsubscribe);
+      expect(await stores.suppressions.recipient(unsubscribe.split('/').at(-1)!)).to.deep.equal({ locale: 'de', unsubscribed: false });
+      expect(await sender.value('curbcut_mail_attempts_total', { kind: 'scan_result', outcome: 'sent' })).to.equal(1);
+    });
+
+    it('are queued by the next leader if one crashes before or after the entry was stored', async () => {
+      const { scanId } = await publicScan('failed', 'en');
+      const crash = async () => Promise.reject(new Error('simulated crash'));
+      for (const broken of [
+        { outbox: { ...stores.outbox, enqueue: crash } },
+        { publicScans: { ...stores.publicScans, markMailed: crash } },
+      ])
+        expect(await queueResults(broken).catch((error: Error) => error.message)).to.equal('simulated crash');
+      await queueResults();
+      expect(await database.db.collection('outbox').countDocuments()).to.equal(1);
+      const server = await startServer();
+      startSender(server.url);
+      await until('the mail was sent', async () => (await stateOf(resultMailId(scanId))) === 'sent');
+      expect(server.received[0]!.mail.text).to.include('No page could be tested.');
+    });
+
+    it('are not sent when the scan was forgotten meanwhile', async () => {
+      const { scanId, token } = await publicScan();
+      await queueResults();
+      await stores.publicScans.remove(token);
+      startSender((await startServer()).url);
+      await until('the mail was given up', async () => (await stateOf(resultMailId(scanId))) === 'failed');
+      expect((await stores.outbox.find(resultMailId(scanId)))?.reason).to.equal('gone');
+    });
+
+    it('are not sent to an address that unsubscribed, which still gets the link for a new password', async () => {
+      const server = await startServer();
+      await stores.suppressions.unsubscribe(await stores.suppressions.tokenFor('ADA@example.com', 'de'));
+      const { scanId } = await publicScan();
+      await queueResults();
+      const password = reset('ada@example.com');
+      await stores.outbox.enqueue(password);
+      const sender = startSender(server.url);
+      await ended(password);
+      await until('the result was suppressed', async () => (await stateOf(resultMailId(scanId))) === 'suppressed');
+      expect(await stores.outbox.find(resultMailId(scanId))).to.include({ reason: 'unsubscribed' });
+      expect(server.received.map(({ mail }) => mail.subject)).to.deep.equal(['Nieuw wachtwoord voor Curbcut instellen']);
+      expect(await sender.value('curbcut_mail_suppressed_total', { reason: 'unsubscribed' })).to.equal(1);
+    });
+  });
+
+  describe('and the mail server', () => {
+    it('suppress an address that the server refuses for good, and report it', async () => {
+      const server = await startServer({ onRcptTo: (_, __, done) => done(refusal(550, '5.1.1 <ada@example.com> is unknown')) });
+      const [first, second] = [reset('ada@example.com'), reset('Ada@example.com')];
+      await stores.outbox.enqueue(first);
+      const sender = startSender(server.url);
+      await ended(first);
+      await stores.outbox.enqueue(second);
+      await ended(second);
+      expect(await stores.outbox.find(first.id)).to.include({ state: 'failed', reason: '550 5.1.1 <(address)> is unknown' });
+      expect(await stores.outbox.find(second.id)).to.include({ state: 'suppressed', reason: 'bounced' });
+      expect(await sender.value('curbcut_mail_bounces_total')).to.equal(1);
+      expect(sender.lines.some(({ message }) => message === 'mail given up')).to.equal(true);
+      expect(JSON.stringify(sender.lines)).not.to.include('ada@');
+    });
+
+    it('do not suppress an address because the relay denies it or refuses the content', async () => {
+      const server = await startServer({
+        onRcptTo: ({ address }, _, done) => done(address.startsWith('relay') ? refusal(550, '5.7.1 Relaying denied') : null),
+        onData(stream, _, done) {
+          stream.resume().on('end', () => done(refusal(554, '5.7.1 Content rejected')));
+        },
+      });
+      const mails = [reset('relay@example.com'), reset('content@example.com')];
+      for (const mail of mails) await stores.outbox.enqueue(mail);
+      startSender(server.url);
+      for (const mail of mails) {
+        await ended(mail);
+        expect(await stateOf(mail.id)).to.equal('failed');
+        expect(await stores.suppressions.find(mail.to)).to.equal(null);
+      }
+    });
+
+    it('are tried again later after a temporary refusal, and other mails go on', async () => {
+      const server = await startServer({
+        onRcptTo: ({ address }, _, done) => done(address.startsWith('busy') ? refusal(451, '4.7.1 Later') : null),
+      });
+      const [busy, other] = [reset('busy@example.com'), reset('other@example.com')];
+      for (const mail of [busy, other]) await stores.outbox.enqueue(mail);
+      const sender = startSender(server.url, { random: () => 0.5 });
+      await ended(other);
+      await tried(busy);
+      const entry = (await stores.outbox.find(busy.id))!;
+      expect(entry).to.include({ state: 'waiting', attempts: 1, reason: '451 4.7.1 Later' });
+      expect(entry.dueAt.getTime() - entry.createdAt.getTime()).to.be.at.least(60_000);
+      expect(await sender.value('curbcut_mail_attempts_total', { kind: 'password_reset', outcome: 'deferred' })).to.equal(1);
+    });
+
+    it('are given up after the last attempt', async () => {
+      const server = await startServer({ onRcptTo: (_, __, done) => done(refusal(451, '4.7.1 Later')) });
+      const mail = reset('busy@example.com');
+      await stores.outbox.enqueue(mail);
+      await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { attempts: 12 } });
+      startSender(server.url);
+      await ended(mail);
+      expect(await stores.outbox.find(mail.id)).to.include({ state: 'failed', attempts: 13, reason: '451 4.7.1 Later' });
+    });
+
+    it('are not held up by a recipient on whom the server hangs', async () => {
+      const server = await startServer({
+        onRcptTo({ address }, _, done) {
+          if (!address.endsWith('@slow.example')) done();
+        },
+      });
+      const slow = Array.from({ length: 6 }, (_, n) => reset(`slow${n}@slow.example`));
+      const quick = Array.from({ length: 10 }, (_, n) => reset(`quick${n}@quick.example`));
+      for (const mail of [...slow, ...quick]) await stores.outbox.enqueue(mail);
+      const sender = startSender(server.url);
+      for (const mail of quick) await ended(mail);
+      expect(server.received).to.have.lengthOf(10);
+      for (const mail of slow) await tried(mail);
+      for (const mail of slow) expect(await stateOf(mail.id)).to.equal('waiting');
+      expect(await sender.value('curbcut_mail_attempts_total', { kind: 'password_reset', outcome: 'unavailable' })).to.equal(0);
+    });
+
+    it('wait without an attempt while no server listens, and are sent when it is back', async () => {
+      const first = await startServer();
+      await first.close();
+      const mails = Array.from({ length: 5 }, (_, n) => reset(`ada${n}@example.com`));
+      for (const mail of mails) await stores.outbox.enqueue(mail);
+      const sender = startSender(first.url, { clock: fast(40) }, fast(40));
+      await until('sending was paused', () => sender.lines.some(({ message }) => message === 'mail server unavailable, sending paused'));
+      const server = await startServer({}, first.port);
+      for (const mail of mails) await ended(mail);
+      for (const mail of mails) expect(await stores.outbox.find(mail.id)).to.include({ state: 'sent', attempts: 1 });
+      expect(server.received).to.have.lengthOf(5);
+    });
+
+    it('wait while the encryption or the credentials are wrong', async () => {
+      const untrusted = await startServer({ disabledCommands: [], hideSTARTTLS: false });
+      const wrong = await startServer({
+        disabledCommands: ['STARTTLS'],
+        authOptional: false,
+        allowInsecureAuth: true,
+        onAuth: (_, __, done) => done(null, {}),
+      });
+      for (const url of [
+        untrusted.url,
+        wrong.url.replace('smtp://', 'smtp://user:wrong-password@'),
+        untrusted.url.replace('smtp:', 'smtps:'),
+      ]) {
+        const mail = reset('ada@example.com');
+        await stores.outbox.enqueue(mail);
+        const sender = startSender(url);
+        const paused = await until('sending was paused', () => sender.lines.find(({ message }) => message.includes('sending paused')));
+        await until('the mail was released', async () => (await stores.outbox.oldestDue()) !== null);
+        expect(await stores.outbox.find(mail.id)).to.include({ state: 'waiting', attempts: 0 });
+        expect(JSON.stringify(paused)).not.to.include('wrong-password');
+        await sender.stop();
+        await database.db.collection('outbox').deleteMany({});
+      }
+    });
+
+    it('wait while a server accepts connections and never greets', async () => {
+      const silent: Server = createServer(() => undefined);
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+      closers.push(async () => void silent.close());
+      const { port } = silent.address() as { port: number };
+      const mail = reset('ada@example.com');
+      await stores.outbox.enqueue(mail);
+      const limits = { ...LIMITS, greetingMs: 200 };
+      const openTransport = () =>
+        createMailTransport({ smtpUrl: `smtp://127.0.0.1:${port}`, from: 'a@example.com', connections: 1, limits });
+      const sender = startSender('', { openTransport });
+      await until('sending was paused', () => sender.lines.some(({ message }) => message.includes('sending paused')));
+      expect(await stores.outbox.find(mail.id)).to.include({ state: 'waiting' });
+    });
+  });
+
+  describe('and operators', () => {
+    it('send each of 100 mails once from two operators at the same time', async () => {
+      const server = await startServer();
+      const mails = Array.from({ length: 100 }, (_, n) => reset(`person${n}@domain${n % 7}.example`));
+      await Promise.all(mails.map((mail) => stores.outbox.enqueue(mail)));
+      const other = openStores(database.another());
+      startSender(server.url);
+      startSender(server.url, { outbox: other.outbox, suppressions: other.suppressions });
+      for (const mail of mails) await ended(mail);
+      expect(server.received.map(({ to }) => to)).to.have.members(mails.map(({ to }) => to));
+      expect(new Set(server.received.map(({ mail }) => mail.messageId)).size).to.equal(100);
+    });
+
+    it('send again, with the same Message-ID, only what was accepted and not recorded by an operator that died', async () => {
+      const server = await startServer();
+      const mail = reset('ada@example.com');
+      await stores.outbox.enqueue(mail);
+      const crashed = new Promise(() => undefined);
+      const dying = startSender(server.url, { outbox: { ...stores.outbox, sent: () => crashed as Promise<boolean> } });
+      await until('the server accepted the mail', () => server.received.length === 1);
+
+      const successor = startSender(server.url);
+      await stores.outbox.enqueue(reset('other@example.com'));
+      await until('the other mail was sent', () => server.received.length === 2);
+      expect(
+        server.received.map(({ to }) => to),
+        'the lease still holds',
+      ).to.deep.equal(['ada@example.com', 'other@example.com']);
+      await successor.stop();
+
+      const lateOutbox = openStores(database.db).outbox;
+      await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { dueAt: new Date() } });
+      startSender(server.url, { outbox: lateOutbox });
+      await ended(mail);
+      expect(server.received.map(({ to }) => to)).to.deep.equal(['ada@example.com', 'other@example.com', 'ada@example.com']);
+      expect(server.received[2]!.mail.messageId).to.equal(server.received[0]!.mail.messageId);
+      expect(server.received[2]!.mail.date).to.equal(server.received[0]!.mail.date);
+      // Its delivery never ends, so it would wait for it.
+      closers.splice(closers.indexOf(dying.stop), 1);
+    });
+
+    it('send a mail once if they stop at any step before the delivery', async () => {
+      const server = await startServer();
+      for (const step of ['find', 'compose', 'claim'] as const) {
+        const mail = reset(`${step}@example.com`);
+        await stores.outbox.enqueue(mail);
+        const broken = () => Promise.reject(new Error('simulated crash'));
+        const over: Partial<SenderDeps> =
+          step === 'find'
+            ? { suppressions: { ...stores.suppressions, find: broken } }
+            : step === 'compose'
+              ? { compose: broken }
+              : { outbox: { ...stores.outbox, claim: broken } };
+        const dying = startSender(server.url, over);
+        if (step === 'claim') expect(await dying.done).to.have.property('message', 'simulated crash');
+        else await tried(mail);
+        await dying.stop();
+        await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: mail.id }, { $set: { dueAt: new Date() } });
+        const successor = startSender(server.url);
+        await ended(mail);
+        await successor.stop();
+        expect(server.received.filter(({ to }) => to === mail.to)).to.have.lengthOf(1);
+      }
+    });
+
+    it('record a delivery when the database is back', async () => {
+      const server = await startServer();
+      const mail = reset('ada@example.com');
+      await stores.outbox.enqueue(mail);
+      let failures = 2;
+      const outbox = { ...stores.outbox, sent: (claim: Parameters<AllStores['outbox']['sent']>[0]) => (failures-- > 0 ? Promise.reject(new Error('down')) : stores.outbox.sent(claim)) }; // prettier-ignore
+      startSender(server.url, { outbox, clock: fast(100) });
+      await ended(mail);
+      expect(await stateOf(mail.id)).to.equal('sent');
+      expect(server.received).to.have.lengthOf(1);
+    });
+
+    it('do not send a link that has expired', async () => {
+      const server = await startServer();
+      const data = { url: `${BASE}/dashboard/reset-password/secret`, expiresAt: new Date(Date.now() - 1000).toISOString() };
+      const mail = reset('ada@example.com', { data } as Partial<NewMail>);
+      await stores.outbox.enqueue(mail);
+      startSender(server.url);
+      await ended(mail);
+      expect(await stores.outbox.find(mail.id)).to.include({ state: 'failed', reason: 'its link expired' });
+      expect(server.received).to.deep.equal([]);
+    });
+
+    it('report for how long the oldest mail is due', async () => {
+      const server = await startServer();
+      await server.close();
+      await stores.outbox.enqueue(reset('ada@example.com'));
+      await database.db.collection('outbox').updateMany({}, { $set: { dueAt: new Date(Date.now() - 900_000) } });
+      const sender = startSender(server.url);
+      await until('the metric is set', async () => ((await sender.value('curbcut_mail_oldest_due_seconds')) ?? 0) >= 900);
+    });
+  });
+
+  it('have a lease that is longer than the longest delivery', () => {
+    const { connectMs, greetingMs, deliveryMs } = TRANSPORT_LIMITS;
+    expect(CLAIM_LEASE_MS).to.be.above(deliveryMs + 2 * (connectMs + greetingMs) + RECORD_ATTEMPTS * RECORD_PAUSE_MS);
+  });
+});
+
+/** A clock whose timers are `factor` times as fast. */
+const fast = (factor: number): Clock => ({
+  now: systemClock.now,
+  monotonic: () => systemClock.monotonic() * factor,
+  after: (ms, run) => systemClock.after(ms / factor, run),
+});

@@ -1,0 +1,101 @@
+/** What mails are about, for tests of their texts and of their appearance. */
+import type { ReportView, ViewGroup } from '../../core/report/view.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import type { Locale } from '../../core/scan/locales.ts';
+import type { Outcome } from '../../core/scan/outcome.ts';
+import {
+  renderInvitation,
+  renderPasswordReset,
+  renderScanResult,
+  type Rendered,
+  type RuleTexts,
+  type ScanResult,
+} from '../../operator/notify/templates/render.ts';
+
+const group = (rule: string, impact: ViewGroup['impact'], help: string, elements: number, html: string): ViewGroup => ({
+  fingerprint: rule,
+  rule,
+  impact,
+  wcag: ['1.1.1'],
+  help,
+  description: help,
+  help_url: `https://dequeuniversity.com/rules/axe/4.14/${rule}`,
+  pages: 1,
+  elements,
+  page_urls: ['https://shop.example.com/'],
+  example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [] } as ViewGroup['example'],
+});
+
+export const GROUPS: ViewGroup[] = [
+  group(
+    'image-alt',
+    'critical',
+    'Images must have alternative text',
+    12,
+    '<img class="hero" src="/img/hero.jpg" width="1280" height="640">',
+  ),
+  group(
+    'label',
+    'critical',
+    'Form elements must have labels',
+    2,
+    '<input type="email" name="newsletter" placeholder="Your e-mail address">',
+  ),
+  group(
+    'color-contrast',
+    'serious',
+    'Elements must meet minimum color contrast ratio thresholds',
+    21,
+    '<a class="nav" href="/sale">Sale</a>',
+  ),
+  group('link-name', 'serious', 'Links must have discernible text', 3, '<a href="https://social.example.com/shop"><i></i></a>'),
+  group('heading-order', 'moderate', 'Heading levels should only increase by one', 1, '<h4>Opening hours</h4>'),
+  group('skip-link', 'moderate', 'The skip-link target should exist and be focusable', 1, '<a href="#main">Skip</a>'),
+];
+
+const NONE: Outcome = { score: 100, violations: { critical: 0, serious: 0, moderate: 0, minor: 0, total: 0 }, pages: { scanned: 1, failed: 0, total: 1 } }; // prettier-ignore
+
+const viewOf = (groups: ViewGroup[]): ReportView =>
+  ({ groups, groups_total: groups.length, options: withDefaults({ url: 'https://shop.example.com/' }) }) as unknown as ReportView;
+
+/** A result with the given number of violations, all of them serious. */
+export function doneWith(total: number): ScanResult['ended'] {
+  if (total === 0) return { phase: 'done', outcome: NONE, view: viewOf([]) };
+  const outcome: Outcome = { ...NONE, score: 71.4, violations: { ...NONE.violations, serious: total, total } };
+  return { phase: 'done', outcome, view: viewOf([{ ...GROUPS[2]!, elements: total }]) };
+}
+
+const MANY: ScanResult['ended'] = {
+  phase: 'done',
+  outcome: { ...NONE, score: 62.5, violations: { critical: 14, serious: 1224, moderate: 2, minor: 0, total: 1240 } },
+  view: viewOf(GROUPS),
+};
+
+export const scanResult = (over: Partial<ScanResult> = {}): ScanResult => ({
+  url: 'https://shop.example.com/de/angebote?saison=winter',
+  at: new Date('2026-11-22T09:05:00Z'),
+  ended: MANY,
+  resultUrl: 'https://curbcut.example.com/scan/6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4vR5wE7A',
+  unsubscribeUrl: 'https://curbcut.example.com/unsubscribe/rT5wE7A6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4',
+  ...over,
+});
+
+const FAILED_MESSAGE = 'No page could be tested: https://shop.example.com/ answered with the HTTP status 403.';
+
+/** Renders a mail of each kind and state. */
+export const SAMPLES: Readonly<Record<string, (locale: Locale, ruleTexts: RuleTexts) => Rendered>> = {
+  done: (locale, ruleTexts) => renderScanResult(scanResult(), context(locale), ruleTexts),
+  clean: (locale, ruleTexts) => renderScanResult(scanResult({ ended: doneWith(0) }), context(locale), ruleTexts),
+  failed: (locale, ruleTexts) =>
+    renderScanResult(scanResult({ ended: { phase: 'failed', message: FAILED_MESSAGE } }), context(locale), ruleTexts),
+  canceled: (locale, ruleTexts) => renderScanResult(scanResult({ ended: { phase: 'canceled' } }), context(locale), ruleTexts),
+  invitation: (locale) => renderInvitation({ organisation: 'Acme', invitedBy: 'ada@example.com', ...LINK }, context(locale)),
+  'password-reset': (locale) => renderPasswordReset(LINK, context(locale)),
+};
+
+const LINK = {
+  url: 'https://curbcut.example.com/dashboard/reset-password/6XVfbrSLyZ9Pp0bq0cJZf0yH1h8T2sQk3mN4vR5wE7A',
+  expiresAt: '2026-11-22T10:05:00Z',
+};
+
+export const context = (locale: Locale) => ({ locale, host: 'curbcut.example.com' });
