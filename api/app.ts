@@ -126,8 +126,8 @@ async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, de
   await scope.register(scanEventRoutes, { streams: eventStreamsOver(scope, stores, deps, options) });
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
   await scope.register(billingRoutes, { credits: stores.credits });
-  await scope.register(ledgerRoutes, { credits: stores.credits });
-  await scope.register(keyRoutes, { keys: stores.keys, organisations: stores.organisations, clock, logger });
+  await scope.register(ledgerRoutes);
+  await scope.register(keyRoutes, { clock, logger });
 }
 
 /** Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID. */

@@ -15,6 +15,7 @@ import type { QueueStates } from '../stores/submissions/queue-state.ts';
 import type { PublicScans } from '../stores/public-scans/public-scans.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
+import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
 import type { StreamTimings } from './scan-stream.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
@@ -40,7 +41,7 @@ export interface ApiStores {
     | 'link'
   >;
   sessions: Sessions;
-  keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'list' | 'revoke' | 'touch'>;
+  keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;
@@ -49,6 +50,7 @@ export interface ApiStores {
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
   publicScans: Pick<PublicScans, 'findByToken'>;
+  schedules: Pick<Schedules, 'list'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

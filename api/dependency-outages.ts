@@ -53,6 +53,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   organisations: 'mongodb',
   users: 'mongodb',
   sessions: 'mongodb',
+  schedules: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',
   scans: 'mongodb',

@@ -20,7 +20,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, users } = stores;
+  const { scans, keys, credits, organisations, schedules, users } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -31,12 +31,16 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     },
     keys: {
       issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation'>) => keys.issue({ ...key, organisation: id }),
+      find: (keyId: string) => keys.find(id, keyId),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
       revoke: (keyId: string) => keys.revoke(id, keyId),
     },
     credits: {
       balance: () => credits.balance(id),
       ledger: (page: Parameters<typeof credits.ledger>[1]) => credits.ledger(id, page),
+    },
+    schedules: {
+      list: (page: Parameters<typeof schedules.list>[1]) => schedules.list(id, page),
     },
     users: {
       list: () => users.list(id),

@@ -6,6 +6,9 @@ import permissions from '../plugins/permissions.ts';
 import requireSession from '../sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
 import { accountPages } from './account.ts';
+import { keyPages } from './api-keys/routes.ts';
+import { creditPages } from './credits/routes.ts';
+import { schedulePages } from './schedules/routes.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
@@ -26,8 +29,11 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
  * The pages of signed-in users. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, _deps: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, clock, logger }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   await scope.register(accountPages);
+  await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
+  await scope.register(creditPages);
+  await scope.register(schedulePages, { clock });
 }

@@ -2,18 +2,18 @@
 import { Type, type Static } from 'typebox';
 import { KEY_SCOPES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
-import { KEY_STATUSES, statusOf, type ApiKey, type Keys } from '../../stores/accounts/keys.ts';
-import { callerOf } from '../plugins/auth.ts';
+import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.ts';
+import { storesOf } from '../scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../errors.ts';
-import { createKeyManagement, KEY_NAME_MAX, type KeyManagementDeps } from '../key-management.ts';
+import { askedBy, createKeyManagement, KEY_NAME_MAX, type KeyManagementDeps } from '../key-management.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
 import { answer, emptyAnswer, growing, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
 
-const NewKey = Type.Object(
+export const NewKey = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S', description: 'The purpose of the key.' }),
     expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
@@ -103,12 +103,8 @@ const REVOKE_KEY = {
   },
 };
 
-export interface KeyRouteDeps extends KeyManagementDeps {
-  keys: Pick<Keys, 'issue' | 'list' | 'revoke'>;
-}
-
-export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, deps) => {
-  const { keys, clock } = deps;
+export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (scope, deps) => {
+  const { clock } = deps;
   const management = createKeyManagement(deps);
 
   scope.post(
@@ -120,7 +116,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
     async (request, reply) => {
       const { name, expires_at: expires, scopes = KEY_SCOPES } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
-      const issued = await management.issue(callerOf(request), request.id, { name, expiresAt, scopes });
+      const issued = await management.issue(askedBy(request), { name, expiresAt, scopes });
       if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);
       return reply.code(201).send({ ...toShared(issued.key), key: issued.secret });
     },
@@ -134,7 +130,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
     },
     async (request) => {
       const { limit, cursor, status } = request.query;
-      const found = await keys.list(callerOf(request).organisation.id, { status, after: decodeCursor(cursor), limit: limit + 1 });
+      const found = await storesOf(request).keys.list({ status, after: decodeCursor(cursor), limit: limit + 1 });
       const { items, nextCursor } = pageOf(found, limit, (key) => ({ at: key.createdAt, id: key.id }));
       return { data: items.map((key) => toListed(key, clock())), next_cursor: nextCursor };
     },
@@ -147,7 +143,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyRouteDeps> = async (scope, 
       schema: REVOKE_KEY,
     },
     async (request, reply) => {
-      await management.revoke(callerOf(request), request.id, request.params.key_id);
+      await management.revoke(askedBy(request), request.params.key_id);
       return reply.code(204).send();
     },
   );

@@ -75,6 +75,8 @@ export interface Keys extends KeyUses {
   recognise(secret: string): Promise<KeyHolder | null>;
   /** The same for several secrets, in one command. Returns those that are live keys, by secret. */
   recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>>;
+  /** Returns a key of an organisation; null if it has no key of this ID. */
+  find(organisation: string, id: string): Promise<ApiKey | null>;
   /** Returns keys of an organisation, newest first. */
   list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
   /** Revokes a key. @returns false if the organisation has no such live key */
@@ -150,6 +152,11 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
     },
 
     recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+
+    async find(organisation, id) {
+      const document = await keys.findOne({ _id: id, organisation });
+      return document && toKey(document);
+    },
 
     async list(organisation, { status, after, limit }) {
       const filter: Filter<KeyDocument> = {

@@ -123,6 +123,8 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'rateLimits',
     'queueStates',
     'publicScans',
+    'schedules',
+    'comparisonCache',
     'reports',
     'scanResources',
   ] as const;

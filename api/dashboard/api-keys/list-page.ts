@@ -1,0 +1,119 @@
+/** The list of API keys, the rotation guide, and the limits. */
+import type { FastifyRequest } from 'fastify';
+import { KEY_SCOPES } from '../../../core/accounts.ts';
+import { LIVE_KEYS_MAX } from '../../../stores/accounts/key-slots.ts';
+import { KEY_STATUSES, statusOf, type ApiKey, type KeyStatus } from '../../../stores/accounts/keys.ts';
+import { LIMITS } from '../../rate-limits.ts';
+import { badge, card, emptyState, linkButton, notice, pagination, table, tabs, time, type BadgeKind } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+
+export const KEYS_PATH = '/dashboard/settings/api-keys';
+
+const STATUS_BADGES: Readonly<Record<KeyStatus, BadgeKind>> = { live: 'good', expired: 'warn', revoked: 'plain' };
+const STATUS_NAMES: Readonly<Record<KeyStatus, string>> = { live: 'Live', expired: 'Expired', revoked: 'Revoked' };
+
+/** The contract's steps. */
+const ROTATION = [
+  'Create a new key with the same scopes.',
+  'Update the secret of your CI with the new key.',
+  'Verify the new key in a test run. Its last use then appears in this list.',
+  'Revoke the old key when it is not used any more. Its last use says when that is.',
+];
+
+export interface KeyListPage {
+  request: FastifyRequest;
+  keys: readonly ApiKey[];
+  status: KeyStatus | undefined;
+  /** Whether this is the first part of the list. */
+  first: boolean;
+  nextCursor: string | null;
+  /** What a person did a moment ago. */
+  message: string | null;
+  now: Date;
+}
+
+export function keyListPage({ request, keys, status, first, nextCursor, message, now }: KeyListPage): Html {
+  const filter = status === undefined ? '' : `status=${status}`;
+  const address = (...parts: string[]) =>
+    [KEYS_PATH, parts.filter((part) => part !== '').join('&')].filter((part) => part !== '').join('?');
+  const body = html`${message !== null && notice({ kind: 'good', body: message, announce: true })}
+    <h1>API keys</h1>
+    <p class="lead">Keys let pipelines and scripts use the API. Give each use a key of its own, so that it can be revoked alone.</p>
+    <p>${linkButton({ text: 'Create an API key', href: `${KEYS_PATH}/new`, kind: 'primary' })}</p>
+    ${tabs('Status of the keys', [
+      { text: 'All', href: KEYS_PATH, current: status === undefined },
+      ...KEY_STATUSES.map((one) => ({ text: STATUS_NAMES[one], href: `${KEYS_PATH}?status=${one}`, current: one === status })),
+    ])}
+    ${keys.length === 0 ? noKeys(status, first) : keyTable(keys, now)}
+    ${pagination({ previous: first ? null : address(filter), next: nextCursor === null ? null : address(filter, `cursor=${nextCursor}`) })}
+    ${card({
+      title: 'Replace a key without downtime',
+      body: html`<ol>
+        ${ROTATION.map((step) => html`<li>${step}</li>`)}
+      </ol>`,
+    })}
+    ${card({ title: 'Limits', body: limits() })}`;
+  return dashboardPage({ request, title: 'API keys', active: 'api-keys', body });
+}
+
+function noKeys(status: KeyStatus | undefined, first: boolean): Html {
+  if (!first) return emptyState({ title: 'There are no more keys', text: 'The list ended with the part before.' });
+  if (status !== undefined) return emptyState({ title: `There is no ${status} key`, text: 'Choose another status to see the other keys.' });
+  return emptyState({ title: 'There is no key yet', text: 'Create one to submit scans from your pipeline or from the command line.' });
+}
+
+const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
+  table({
+    id: 'keys',
+    caption: 'API keys, newest first',
+    captionHidden: true,
+    columns: [
+      { text: 'Name' },
+      { text: 'Key' },
+      { text: 'Status' },
+      { text: 'Scopes' },
+      { text: 'Created' },
+      { text: 'Expires' },
+      { text: 'Last used' },
+      { text: 'Actions', hidden: true },
+    ],
+    rows: keys.map((key) => {
+      const status = statusOf(key, now);
+      return [
+        key.name,
+        html`<code translate="no">…${key.last4}</code>`,
+        badge(STATUS_BADGES[status], STATUS_NAMES[status]),
+        scopesText(key),
+        time(key.createdAt),
+        key.expiresAt === null ? 'Never' : time(key.expiresAt),
+        lastUse(key),
+        status === 'live' && linkButton({ text: 'Revoke', kind: 'quiet', href: `${KEYS_PATH}/${key.id}/revoke`, hiddenText: key.name }),
+      ];
+    }),
+  });
+
+/** The scopes of a key in words. */
+export const scopesText = ({ scopes }: Pick<ApiKey, 'scopes'>): string => (scopes.length === KEY_SCOPES.length ? 'All' : scopes.join(', '));
+
+/** When a key was last used. */
+export const lastUse = ({ lastUsedAt }: Pick<ApiKey, 'lastUsedAt'>): Html => (lastUsedAt === null ? html`Never` : time(lastUsedAt));
+
+function limits(): Html {
+  const rows = [
+    ['All requests', LIMITS.key, 'per key'],
+    ['Submissions of scans', LIMITS.submissions, 'per organisation'],
+    ['Links to reports', LIMITS.reports, 'per organisation'],
+    ['New API keys', LIMITS['key-creations'], 'per organisation'],
+  ] as const;
+  return html`${table({
+    id: 'limits',
+    caption: 'Requests in any minute',
+    columns: [{ text: 'Requests' }, { text: 'Limit', numeric: true }, { text: 'Counted' }],
+    rows: rows.map(([what, { limit, windowSeconds }, whose]) => [what, `${limit} in ${windowSeconds} s`, whose]),
+  })}
+    <p>
+      Above a limit the API answers 429, and the header <code translate="no">Retry-After</code> says after how many seconds a request is
+      accepted again. An organisation can have ${LIVE_KEYS_MAX} live keys.
+    </p>`;
+}

@@ -1,0 +1,149 @@
+/** The pages of credits and schedules: what they show, and whose. */
+import { expect } from 'chai';
+import { csvField, ledgerCsv } from '../../api/dashboard/credits/csv.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { signedIn } from './people.ts';
+
+const CSV = '/dashboard/credits/ledger.csv';
+const HOSTILE = '<img src=x onerror=alert(1)>';
+
+describe('the page of credits', () => {
+  let context: ApiContext;
+  before(async () => (context = await startContext()));
+  after(() => context?.close());
+
+  const soon = () => new Date(Date.now() + 60_000);
+  /** Reserves and settles a scan. */
+  async function spend(organisation: string, pages: number, spent: number): Promise<string> {
+    const { id } = await context.scan(organisation);
+    await context.stores.credits.reserve({ organisation, scanId: id, pages, partial: false, deadline: soon() });
+    await context.stores.credits.settle(organisation, id, spent);
+    return id;
+  }
+
+  it('shows the balance, the movements with links to their scans, and the first steps until they are done', async () => {
+    const person = await signedIn(context, { role: 'viewer' });
+    const empty = await person.client.get('/dashboard/credits');
+    expect(empty.text).to.include('No credits have moved yet').and.include('First steps');
+    // A viewer may not create keys.
+    expect(empty.text).to.not.include('/dashboard/settings/api-keys');
+    await context.stores.credits.grant(person.organisation, HOSTILE, 100);
+    const scan = await spend(person.organisation, 5, 3);
+    const { text } = await person.client.get('/dashboard/credits');
+    expect(text).to.not.include('First steps').and.not.include(HOSTILE);
+    expect(text).to.include(`/dashboard/scans/${scan}`).and.include('&lt;img src=x');
+    expect(text).to.match(/figure-value">97</);
+  });
+
+  it('lists movements in parts, and all of them as CSV', async () => {
+    const person = await signedIn(context);
+    await context.stores.credits.grant(person.organisation, '=SUM(A1:A9)', 1000);
+    for (let count = 0; count < 10; count += 1) await spend(person.organisation, 5, 3);
+    const first = await person.client.get('/dashboard/credits');
+    const next = /rel="next" href="([^"]+)"/.exec(first.text)![1]!;
+    const second = await person.client.get(next);
+    const scansIn = (text: string) => text.match(/\/dashboard\/scans\/[0-9a-f-]{36}/g) ?? [];
+    expect([scansIn(first.text).length, scansIn(second.text).length]).to.deep.equal([25, 5]);
+    const csv = await person.client.get(CSV);
+    expect(csv.headers.get('content-disposition')).to.equal('attachment; filename="ledger.csv"');
+    expect(csv.headers.get('content-type')).to.equal('text/csv; charset=utf-8');
+    const lines = csv.text.trimEnd().split('\r\n');
+    expect(lines).to.have.lengthOf(1 + 31);
+    expect(lines[0]).to.equal('time,kind,pages,balance_after,scan_id,id');
+    expect(lines.at(-1)).to.match(/,grant,1000,1000,,grant:=SUM\(A1:A9\)$/);
+  });
+
+  it('has only the movements of the own organisation, and rejects a cursor of another list', async () => {
+    const [person, other] = [await signedIn(context), await signedIn(context)];
+    await context.stores.credits.grant(other.organisation, 'secret-grant', 5);
+    for (const path of ['/dashboard/credits', CSV]) expect((await person.client.get(path)).text).to.not.include('secret-grant');
+    expect((await person.client.get('/dashboard/credits?cursor=x')).status).to.equal(422);
+    expect((await person.client.get('/dashboard/schedules?cursor=x')).status).to.equal(422);
+  });
+
+  it('says that a part of the service is down', async () => {
+    const person = await signedIn(context);
+    context.faults.set('credits.ledger', () => Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })));
+    try {
+      const answer = await person.client.get('/dashboard/credits');
+      expect(answer.status).to.equal(503);
+      expect(answer.headers.get('retry-after')).to.not.equal(null);
+    } finally {
+      context.faults.clear();
+    }
+  });
+});
+
+describe('the ledger as CSV', () => {
+  for (const [value, field] of [
+    ['grant:a', 'grant:a'],
+    ['=1+1', `"'=1+1"`],
+    ['+1', `"'+1"`],
+    ['-1', `"'-1"`],
+    ['@SUM(A1)', `"'@SUM(A1)"`],
+    ['\t=1', `"'\t=1"`],
+    ['a "b", c', '"a ""b"", c"'],
+    [-5, '-5'],
+  ] as const)
+    it(`writes ${JSON.stringify(value)} so that no spreadsheet runs it`, () => expect(csvField(value)).to.equal(field));
+
+  it('ends at its limit, and says so', async () => {
+    const entries = Array.from({ length: 20 }, (_, index) => ({
+      id: `grant:${index}`,
+      organisation: 'acme',
+      operation: 'grant' as const,
+      scanId: null,
+      pages: 1,
+      released: 0,
+      balance: 1,
+      sequence: 20 - index,
+      at: new Date(0),
+    }));
+    const ledger = async ({ before, limit }: { before?: number | null; limit: number }) =>
+      entries.filter(({ sequence }) => sequence < (before ?? Infinity)).slice(0, limit);
+    let text = '';
+    for await (const part of ledgerCsv({ ledger }, 7)) text += part;
+    const lines = text.trimEnd().split('\r\n');
+    expect(lines).to.have.lengthOf(1 + 7 + 1);
+    expect(lines.at(-1)).to.include('cut after 7 rows');
+  });
+});
+
+describe('the page of schedules', () => {
+  let context: ApiContext;
+  before(async () => (context = await startContext()));
+  after(() => context?.close());
+
+  it('lists the schedules of the own organisation in parts, without a request to Kubernetes, as text', async () => {
+    const [person, other] = [await signedIn(context, { role: 'viewer' }), await signedIn(context)];
+    const { schedules } = context.stores;
+    for (let count = 10; count < 37; count += 1)
+      await schedules.put(scheduleRow({ organisation: person.organisation, name: `s-${count}`, url: `https://site.test/${HOSTILE}` }), 'x');
+    await schedules.put(scheduleRow({ organisation: other.organisation, name: 'foreign' }), 'x');
+    await schedules.observed('curbcut', new Date());
+    context.calls.length = 0;
+    const first = await person.client.get('/dashboard/schedules');
+    expect(context.calls.filter((call) => call.startsWith('scanResources'))).to.deep.equal([]);
+    const names = (text: string) => [...text.matchAll(/no">(team\/s-\d+)/g)].map(([, name]) => name!);
+    const next = /rel="next" href="([^"]+)"/.exec(first.text)![1]!;
+    const second = await person.client.get(next);
+    expect([...names(first.text), ...names(second.text)]).to.deep.equal(Array.from({ length: 27 }, (_, index) => `team/s-${index + 10}`));
+    for (const { text } of [first, second]) expect(text).to.not.include('foreign').and.not.include(HOSTILE).and.not.include('out of date');
+    expect((await other.client.get('/dashboard/schedules')).text)
+      .to.include('team/foreign')
+      .and.not.include('team/s-');
+  });
+
+  it('says that the list may be out of date while no operator confirms it', async () => {
+    const person = await signedIn(context);
+    await context.stores.schedules.put(scheduleRow({ organisation: person.organisation, operatorClass: 'down', name: 'old' }), 'x');
+    expect((await person.client.get('/dashboard/schedules')).text).to.include('out of date');
+    await context.stores.schedules.observed('down', new Date(Date.now() - 4 * 60_000));
+    expect((await person.client.get('/dashboard/schedules')).text)
+      .to.include('out of date')
+      .and.include('since');
+    await context.stores.schedules.observed('down', new Date());
+    expect((await person.client.get('/dashboard/schedules')).text).to.not.include('out of date');
+  });
+});
