@@ -93,7 +93,9 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(serviceRoutes);
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
   if (options.dashboard ?? true)
-    await app.register((scope) => dashboardRoutes(scope, { stores, clock, logger, signIn: { provider: null, local: true } }));
+    await app.register((scope) =>
+      dashboardRoutes(scope, { stores, clock, logger, mail: options.mail ?? false, signIn: { provider: null, local: true } }),
+    );
   await app.register(publicPages, {
     ...stores,
     requestPublicScan: null,

@@ -8,6 +8,9 @@ import type { Credits } from '../stores/credits/credits.ts';
 import type { Idempotency } from '../stores/submissions/idempotency.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
 import type { RateLimits } from '../stores/rate-limits/sliding-window.ts';
+import type { Outbox } from '../stores/mail/outbox.ts';
+import type { Invitations } from '../stores/accounts/invitations.ts';
+import type { PasswordResets } from '../stores/accounts/password-resets.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
@@ -23,7 +26,7 @@ import type { Metrics } from './metrics.ts';
 
 /** The methods of each store that requests need. */
 export interface ApiStores {
-  organisations: Pick<Organisations, 'record'>;
+  organisations: Pick<Organisations, 'record' | 'auditPage' | 'find'>;
   users: Pick<
     Users,
     | 'verify'
@@ -41,6 +44,9 @@ export interface ApiStores {
     | 'link'
   >;
   sessions: Sessions;
+  invitations: Invitations;
+  passwordResets: PasswordResets;
+  outbox: Pick<Outbox, 'enqueue'>;
   keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
@@ -79,6 +85,8 @@ export interface AppOptions {
   maxLiveScansPerOrganisation: number;
   /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Default 1,000, and 2,000 for positions. */
   queueCacheMs?: number;
+  /** Whether mails of the dashboard are sent. Default: false. */
+  mail?: boolean;
   /** Whether there is a dashboard. Default: true. Without it, REST requests need an API key. */
   dashboard?: boolean;
   /** The maximum number of event streams that are open on this replica. */

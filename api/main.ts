@@ -62,6 +62,7 @@ const app = await buildApp(
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,
     dashboard: config.DASHBOARD,
+    mail: config.SMTP_URL !== undefined,
     maxEventStreams: config.MAX_EVENT_STREAMS,
     maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
     version,

@@ -3,7 +3,8 @@
  * the caller. Routes get these stores by `storesOf`, and no others.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName, type Caller } from '../core/accounts.ts';
+import { auditName, type Actor, type Caller, type Role } from '../core/accounts.ts';
+import type { AuditPage } from '../stores/accounts/audit.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
 import type { ScanRow } from '../stores/scans/scan-row.ts';
 import type { ApiStores } from './dependencies.ts';
@@ -20,7 +21,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, users } = stores;
+  const { scans, keys, credits, organisations, schedules, users, invitations } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -47,11 +48,35 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       setRole: (email: string, role: Parameters<typeof users.setRole>[2]) => users.setRole(id, email, role),
       remove: (email: string) => users.remove(email, { organisation: id }),
     },
+    invitations: {
+      list: () => invitations.list(id),
+      create: (invitation: { email: string; role: Role }) =>
+        invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
+      cancel: (invitationId: string) => invitations.cancel(id, invitationId),
+    },
+    own: ownStores(actor, stores),
     audit: {
+      page: (page: AuditPage) => organisations.auditPage(id, page),
       /** Records what the caller changed. */
       record: (entry: { action: string; subject: string | null }) =>
         organisations.record({ ...entry, organisation: id, actor: auditName(actor) }),
     },
+  };
+}
+
+/** What users may read and change of themselves. */
+function ownStores(actor: Actor, { users, sessions }: ApiStores) {
+  const email = (): string => {
+    if (actor.kind !== 'user') throw new TypeError('an API key has no account');
+    return actor.email;
+  };
+  return {
+    find: () => users.find(email()),
+    verify: (password: string) => users.verify(email(), password),
+    setPassword: (password: string) => users.resetPassword(email(), password),
+    rename: (name: string | null) => users.rename(email(), name),
+    sessions: () => sessions.list(email()),
+    endSessions: () => users.endSessions(email()),
   };
 }
 

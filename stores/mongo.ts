@@ -133,9 +133,16 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   // Sparse, because organisations without namespaces do not have the field.
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1 }, {}],
+  ['audit', { organisation: 1, action: 1, at: -1 }, {}],
   ['users', { organisation: 1 }, {}],
   // Sparse, because users who never signed in at an identity provider do not have the field.
   ['users', { identity: 1 }, { unique: true, sparse: true }],
+  ['invitations', { hash: 1 }, { unique: true }],
+  ['invitations', { organisation: 1, createdAt: -1 }, {}],
+  ['invitations', { email: 1 }, {}],
+  ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['passwordResets', { email: 1 }, {}],
+  ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['sessions', { email: 1, lastSeenAt: -1 }, {}],
   ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['limits', { expiresAt: 1 }, { expireAfterSeconds: 0 }],

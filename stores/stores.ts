@@ -14,6 +14,8 @@ import { createPublicScans, type PublicScans } from './public-scans/public-scans
 import { createQueueStates, type QueueStates } from './submissions/queue-state.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
+import { createInvitations, type Invitations } from './accounts/invitations.ts';
+import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
@@ -27,6 +29,8 @@ export interface AllStores {
   organisations: Organisations;
   users: Users;
   sessions: Sessions;
+  invitations: Invitations;
+  passwordResets: PasswordResets;
   idempotency: Idempotency;
   queueStates: QueueStates;
   outbox: Outbox;
@@ -54,6 +58,8 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     organisations: createOrganisations(db),
     users: createUsers(db),
     sessions: createSessions(db),
+    invitations: createInvitations(db),
+    passwordResets: createPasswordResets(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),

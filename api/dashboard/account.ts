@@ -1,14 +1,173 @@
-/** The page of a user's own account. */
-import type { FastifyPluginAsync } from 'fastify';
+/** The page of a user's own account: name, password, sessions. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import type { Session } from '../../stores/accounts/sessions.ts';
+import type { User } from '../../stores/accounts/users.ts';
+import type { ApiStores } from '../dependencies.ts';
+import { networkOf } from '../key-check.ts';
 import { callerOf } from '../plugins/auth.ts';
-import { html } from '../web/html.ts';
+import { storesOf } from '../scoped-stores.ts';
+import { clearSession } from '../sessions/plugin.ts';
+import { SIGN_IN_LIMITS, signInRules } from '../sessions/sign-in-limits.ts';
+import {
+  button,
+  confirmedForm,
+  definitions,
+  errorSummary,
+  notice,
+  table,
+  textField,
+  time,
+  titleWithErrors,
+  type FormError,
+} from '../web/components/index.ts';
+import { formOf } from '../web/html-scope.ts';
+import { html, type Html } from '../web/html.ts';
 import { dashboardPage } from '../web/layout.ts';
+import { browserName } from './browsers.ts';
+import { csrfField, errorOf } from './forms.ts';
+import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from './passwords.ts';
+import type { Recorder } from './record.ts';
+import { ROLE_TEXTS } from './roles.ts';
+import { passwordField } from './sign-in/page.ts';
+import { startSession, waitText } from './sign-in/routes.ts';
 
-export const accountPages: FastifyPluginAsync = async (scope) => {
-  scope.get('/dashboard/account', { config: { permission: null } }, async (request, reply) => {
-    const { organisation } = callerOf(request);
-    const body = html`<h1>Account</h1>
-      <p>${request.viewer!.email}, ${organisation.displayName}</p>`;
-    return reply.page(dashboardPage({ request, title: 'Account', active: 'account', body }));
+export interface AccountDeps {
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits'>;
+  /** Whether passwords are accepted. */
+  local: boolean;
+  record: Recorder;
+}
+
+const PATH = '/dashboard/account';
+export const NAME_MAX = 100;
+const CONFIG = { permission: null } as const;
+const DONE: Readonly<Record<string, string>> = {
+  name: 'Your name is changed.',
+  password: 'Your password is changed. Your other sessions have ended.',
+};
+
+export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { stores, local, record }) => {
+  async function show(request: FastifyRequest, reply: FastifyReply, more: { errors?: FormError[]; name?: string; status?: number } = {}) {
+    const { own } = storesOf(request);
+    const [user, sessions] = await Promise.all([own.find(), own.sessions()]);
+    const { done = '' } = request.query as { done?: string };
+    return reply.page(
+      accountPage({ request, user: user!, sessions, local, done: Object.hasOwn(DONE, done) ? DONE[done]! : null, ...more }),
+      more,
+    );
+  }
+
+  scope.get(PATH, { config: CONFIG }, (request, reply) => show(request, reply));
+
+  scope.post(`${PATH}/name`, { config: CONFIG }, async (request, reply) => {
+    const name = formOf(request.body).text('name');
+    if (name.length > NAME_MAX) {
+      const errors = [{ field: 'name', text: `Use at most ${NAME_MAX} characters.` }];
+      return show(request, reply, { errors, name, status: 422 });
+    }
+    await storesOf(request).own.rename(name === '' ? null : name);
+    await record(request, 'user.rename', name === '' ? null : name);
+    return reply.redirect(`${PATH}?done=name`, 303);
+  });
+
+  scope.post(`${PATH}/password`, { config: CONFIG }, async (request, reply) => {
+    const { own } = storesOf(request);
+    const { email, organisationName } = request.viewer!;
+    const form = formOf(request.body);
+    const password = form.exact(NEW_PASSWORD);
+    const errors = newPasswordErrors(password, [email, organisationName]);
+    if (form.exact('password') === '') errors.unshift({ field: 'password', text: 'Enter your current password.' });
+    if (errors.length > 0) return show(request, reply, { errors, status: 422 });
+    const decision = await stores.rateLimits.admit(signInRules({ network: networkOf(request.ip), email, known: true }, SIGN_IN_LIMITS));
+    if (!decision.ok) {
+      reply.header('Retry-After', decision.retryAfterSeconds);
+      return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
+    }
+    const user = await own.verify(form.exact('password'));
+    if (user === null)
+      return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
+    await own.setPassword(password);
+    await record(request, 'user.password', email);
+    // The new password ended this session too.
+    await startSession({ request, reply, stores }, user, 'password');
+    return reply.redirect(`${PATH}?done=password`, 303);
+  });
+
+  scope.post(`${PATH}/sign-out-everywhere`, { config: CONFIG }, async (request, reply) => {
+    await storesOf(request).own.endSessions();
+    await record(request, 'user.sign-out-everywhere', request.viewer!.email);
+    clearSession(reply);
+    return reply.redirect('/dashboard/sign-in?signedOut', 303);
   });
 };
+
+interface AccountPage {
+  request: FastifyRequest;
+  user: User;
+  sessions: readonly Session[];
+  local: boolean;
+  errors?: readonly FormError[];
+  /** What was typed as the name. */
+  name?: string;
+  done: string | null;
+}
+
+function accountPage({ request, user, sessions, local, errors = [], name = user.name ?? '', done }: AccountPage): Html {
+  const { organisation } = callerOf(request);
+  return dashboardPage({
+    request,
+    title: titleWithErrors('Account', errors),
+    active: 'account',
+    scripts: ['show-password.js'],
+    body: html`${errorSummary(errors)}
+      <h1>Account</h1>
+      ${done !== null && notice({ kind: 'good', body: done, announce: true })}
+      ${definitions([
+        ['E-mail address', user.email],
+        ['Organisation', organisation.displayName],
+        ['Role', ROLE_TEXTS[user.role].name],
+      ])}
+      <h2>Name</h2>
+      <form method="post" action="${PATH}/name" novalidate>
+        ${csrfField(request)}
+        ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
+        ${button({ text: 'Save name' })}
+      </form>
+      ${local && user.hasPassword && passwordForm(request, errors)} ${sessionList(request, sessions)}`,
+  });
+}
+
+const passwordForm = (request: FastifyRequest, errors: readonly FormError[]): Html =>
+  html`<h2>Password</h2>
+    <form method="post" action="${PATH}/password" novalidate>
+      ${csrfField(request)}
+      ${passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
+      ${newPasswordField(errors)} ${button({ text: 'Change password' })}
+    </form>`;
+
+function sessionList(request: FastifyRequest, sessions: readonly Session[]): Html {
+  const { actor } = callerOf(request);
+  const current = actor.kind === 'user' ? actor.sessionId : '';
+  return html`<h2>Sessions</h2>
+    ${table({
+      id: 'sessions',
+      caption: 'Where you are signed in',
+      captionHidden: true,
+      columns: [{ text: 'Browser' }, { text: 'Signed in' }, { text: 'Last used' }],
+      rows: sessions.map(({ id, browser, createdAt, lastSeenAt }) => [
+        html`${browserName(browser)}${id === current && ' (this one)'}`,
+        time(createdAt),
+        time(lastSeenAt),
+      ]),
+    })}
+    ${confirmedForm({
+      id: 'sign-out-everywhere',
+      action: `${PATH}/sign-out-everywhere`,
+      fields: csrfField(request),
+      trigger: { text: 'Sign out everywhere' },
+      title: 'Sign out everywhere?',
+      text: 'All your sessions end at once, also this one.',
+      confirm: 'Sign out everywhere',
+      cancel: 'Cancel',
+    })}`;
+}

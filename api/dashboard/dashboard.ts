@@ -9,6 +9,11 @@ import { accountPages } from './account.ts';
 import { keyPages } from './api-keys/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
+import { createRecorder } from './record.ts';
+import { auditPages } from './settings/audit-log.ts';
+import { memberPages } from './settings/members.ts';
+import { invitationRoutes } from './sign-in/invitation.ts';
+import { resetRoutes } from './sign-in/reset-password.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
@@ -16,12 +21,17 @@ export interface DashboardDeps {
   clock: () => Date;
   logger: Logger;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
+  /** Whether this service sends mail. */
+  mail: boolean;
 }
 
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  await app.register(signInRoutes, { stores: deps.stores, ...deps.signIn });
+  const { stores, logger, mail } = deps;
+  await app.register(signInRoutes, { stores, ...deps.signIn });
+  await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
+  await app.register(resetRoutes, { stores, logger, mail });
   await app.register((scope) => signedInPages(scope, deps));
 }
 
@@ -29,10 +39,13 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
  * The pages of signed-in users. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, clock, logger }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, clock, logger, mail, signIn }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
-  await scope.register(accountPages);
+  const record = createRecorder({ organisations: stores.organisations, logger });
+  await scope.register(accountPages, { stores, local: signIn.local, record });
+  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record });
+  await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);
   await scope.register(schedulePages, { clock });

@@ -10,6 +10,7 @@ import { checkCsrf, clearSession, csrfToken, setSession } from '../../sessions/p
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
+import { FORM_EXPIRED } from '../forms.ts';
 import { signInPage } from './page.ts';
 
 export interface SignInDeps {
@@ -23,7 +24,6 @@ export interface SignInDeps {
 
 /** The same for an unknown address, a wrong password, and an account without a password. */
 const WRONG = 'The e-mail address or the password is not correct.';
-const EXPIRED = 'This page was open for too long, or the browser does not keep cookies. Enter the password again.';
 const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
 const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
 
@@ -62,7 +62,7 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
       checkCsrf(request);
     } catch {
       // Nothing was changed: the person enters the password again.
-      return refuse([{ field: 'password', text: EXPIRED }], 403);
+      return refuse([{ field: 'password', text: FORM_EXPIRED }], 403);
     }
     const password = form.exact('password');
     const missing = [typed.email === '' ? 'email' : null, password === '' ? 'password' : null].filter((field) => field !== null);

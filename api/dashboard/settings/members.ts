@@ -1,0 +1,129 @@
+/** Members of an organisation: invitations, roles, removal. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isEmailAddress } from '../../../core/email-address.ts';
+import { INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
+import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { Outbox } from '../../../stores/mail/outbox.ts';
+import { ApiError } from '../../errors.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import type { LimitSize } from '../../rate-limits.ts';
+import { storesOf } from '../../scoped-stores.ts';
+import { clearSession } from '../../sessions/plugin.ts';
+import type { FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import type { Recorder } from '../record.ts';
+import { ROLE_TEXTS, roleOf } from '../roles.ts';
+import { waitText } from '../sign-in/routes.ts';
+import { MEMBERS_PATH, membersPage, type MembersPage } from './members-page.ts';
+
+export interface MembersDeps {
+  /** Null if mail is not configured. */
+  outbox: Pick<Outbox, 'enqueue'> | null;
+  rateLimits: RateLimits;
+  record: Recorder;
+}
+
+/** Invitations of one organisation: each may send a mail to a stranger. */
+const INVITATIONS: LimitSize = { limit: 30, windowSeconds: 3600 };
+const LAST_OWNER = 'An organisation needs an owner: make another member an owner first.';
+const CONFIG = { permission: 'members:write' } as const;
+
+/** What was done, by the value of `done` in the address. */
+const DONE: Readonly<Record<string, string>> = {
+  role: 'The role is changed.',
+  removed: 'The member is removed and signed out.',
+  canceled: 'The invitation is canceled. Its link does not work any more.',
+};
+
+export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, record }) => {
+  async function show(request: FastifyRequest, reply: FastifyReply, more: Partial<MembersPage> = {}, status = 200): Promise<FastifyReply> {
+    const { users, invitations } = storesOf(request);
+    const [members, pending] = await Promise.all([users.list(), invitations.list()]);
+    return reply.page(membersPage({ request, users: members, invitations: pending, ...more }), { status });
+  }
+
+  scope.get(MEMBERS_PATH, { config: CONFIG }, (request, reply) => {
+    const { done = '' } = request.query as { done?: string };
+    return show(request, reply, { done: Object.hasOwn(DONE, done) ? DONE[done] : null });
+  });
+
+  scope.post(`${MEMBERS_PATH}/invitations`, { config: CONFIG }, async (request, reply) => {
+    const { users, invitations } = storesOf(request);
+    const form = formOf(request.body);
+    const role = roleOf(form.text('role'));
+    const email = form.text('email').toLowerCase();
+    const typed = { email, role: role ?? ('member' as const) };
+    const refuse = (errors: FormError[], status = 422) => show(request, reply, { errors, typed }, status);
+    const errors = invitationErrors(
+      email,
+      role,
+      (await users.list()).map((user) => user.email),
+    );
+    if (errors.length > 0 || role === null) return refuse(errors);
+    const { organisation, actor } = callerOf(request);
+    const decision = await rateLimits.admit([{ policy: 'invitations', subject: organisation.id, ...INVITATIONS }]);
+    if (!decision.ok) {
+      reply.header('Retry-After', decision.retryAfterSeconds);
+      return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
+    }
+    const created = await invitations.create({ email, role });
+    if (!created.ok)
+      return refuse([{ field: null, text: `There are ${INVITATIONS_MAX} open invitations, which is the limit; cancel one first.` }]);
+    const { id, expiresAt } = created.invitation;
+    const url = `${scope.web.publicBaseUrl}/dashboard/invitation/${created.token}`;
+    await record(request, 'user.invite', `${email}: ${role}`);
+    if (outbox !== null)
+      await outbox.enqueue({
+        id: `invitation:${id}`,
+        kind: 'invitation',
+        to: email,
+        locale: 'en',
+        data: {
+          organisation: organisation.displayName,
+          invitedBy: actor.kind === 'user' ? actor.email : organisation.displayName,
+          url,
+          expiresAt: expiresAt.toISOString(),
+        },
+      });
+    return show(request, reply, { invited: { email, url, mailed: outbox !== null } });
+  });
+
+  scope.post(`${MEMBERS_PATH}/invitations/cancel`, { config: CONFIG }, async (request, reply) => {
+    const canceled = await storesOf(request).invitations.cancel(formOf(request.body).text('id'));
+    if (canceled === null) throw new ApiError('not_found');
+    await record(request, 'user.invite-cancel', canceled.email);
+    return reply.redirect(`${MEMBERS_PATH}?done=canceled`, 303);
+  });
+
+  scope.post(`${MEMBERS_PATH}/role`, { config: CONFIG }, async (request, reply) => {
+    const form = formOf(request.body);
+    const role = roleOf(form.text('role'));
+    if (role === null) return show(request, reply, { errors: [{ field: null, text: 'Choose a role.' }] }, 422);
+    const changed = await storesOf(request).users.setRole(form.text('email'), role);
+    if (!changed.ok && changed.reason === 'not_found') throw new ApiError('not_found');
+    if (!changed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
+    await record(request, 'user.role', `${changed.user.email}: ${ROLE_TEXTS[role].name.toLowerCase()}`);
+    // Someone who is no longer an owner may not see this page.
+    const self = changed.user.email === request.viewer!.email && role !== 'owner';
+    return reply.redirect(self ? '/dashboard' : `${MEMBERS_PATH}?done=role`, 303);
+  });
+
+  scope.post(`${MEMBERS_PATH}/remove`, { config: CONFIG }, async (request, reply) => {
+    const removed = await storesOf(request).users.remove(formOf(request.body).text('email'));
+    if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
+    if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
+    await record(request, 'user.remove', removed.user.email);
+    if (removed.user.email !== request.viewer!.email) return reply.redirect(`${MEMBERS_PATH}?done=removed`, 303);
+    clearSession(reply);
+    return reply.redirect('/dashboard/sign-in?signedOut', 303);
+  });
+};
+
+/** @param members the addresses of the members */
+function invitationErrors(email: string, role: string | null, members: readonly string[]): FormError[] {
+  const errors: FormError[] = [];
+  if (!isEmailAddress(email)) errors.push({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
+  else if (members.includes(email)) errors.push({ field: 'email', text: 'This address belongs to a member already.' });
+  if (role === null) errors.push({ field: 'role', text: 'Choose a role.' });
+  return errors;
+}

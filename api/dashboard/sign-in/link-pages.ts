@@ -1,0 +1,136 @@
+/** The pages behind links of mails: accepting an invitation, and setting a new password. */
+import type { FastifyRequest } from 'fastify';
+import {
+  button,
+  definitions,
+  errorSummary,
+  hiddenField,
+  linkButton,
+  notice,
+  textField,
+  titleWithErrors,
+  type FormError,
+} from '../../web/components/index.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { errorOf } from '../forms.ts';
+import { newPasswordField } from '../passwords.ts';
+import { ROLE_TEXTS } from '../roles.ts';
+import type { Invitation } from '../../../stores/accounts/invitations.ts';
+
+interface LinkPage {
+  request: FastifyRequest;
+  csrfToken: string;
+  errors?: readonly FormError[];
+}
+
+/** A page of one column before sign-in. */
+function plainPage(request: FastifyRequest, title: string, errors: readonly FormError[], body: HtmlValue): Html {
+  return dashboardPage({
+    request,
+    title: titleWithErrors(title, errors),
+    active: null,
+    scripts: ['show-password.js'],
+    body: html`<div class="narrow">
+      ${errorSummary(errors)}
+      <h1>${title}</h1>
+      ${body}
+    </div>`,
+  });
+}
+
+/** A link that does not work any more: why, and what to do. */
+export const linkEnded = (request: FastifyRequest, title: string, text: string, action: Html): Html =>
+  plainPage(request, title, [], html`<p class="lead">${text}</p>${action}`);
+
+interface InvitationPage extends LinkPage {
+  invitation: Invitation;
+  organisationName: string;
+  /** What was typed. */
+  name?: string;
+  provider: string | null;
+  local: boolean;
+}
+
+export function invitationPage(options: InvitationPage): Html {
+  const { request, invitation, organisationName, provider, local, errors = [] } = options;
+  return plainPage(
+    request,
+    `Join ${organisationName}`,
+    errors,
+    html`<p class="lead">${invitation.createdBy} invites you to ${organisationName} on Curbcut.</p>
+      ${definitions([
+        ['E-mail address', invitation.email],
+        ['Role', `${ROLE_TEXTS[invitation.role].name}: ${ROLE_TEXTS[invitation.role].may}`],
+      ])}
+      ${local && joinForm(options)}
+      ${provider !== null && html`<p>${linkButton({ text: provider, href: '/dashboard/sign-in/oidc', kind: local ? 'secondary' : 'primary' })}</p>`}`,
+  );
+}
+
+const joinForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage): Html =>
+  html`<form method="post" novalidate>
+    ${hiddenField('_csrf', csrfToken)}
+    <input type="email" name="username" value="${invitation.email}" autocomplete="username" hidden />
+    ${textField({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', error: errorOf(errors, 'name') })}
+    ${newPasswordField(errors)} ${button({ text: 'Join', kind: 'primary' })}
+  </form>`;
+
+/** @param options.mail whether this service sends mail @param options.sent the address to which a link was sent, if it has an account */
+export function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; sent?: string }): Html {
+  const { request, csrfToken, errors = [], email, mail, sent } = options;
+  if (!mail)
+    return plainPage(
+      request,
+      'Forgotten password',
+      [],
+      html`<p class="lead">This service does not send mail.</p>
+        <p>Ask the administrator of this service to set a new password, or an owner of your organisation to remove you and invite you again.</p>
+        <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+    );
+  if (sent !== undefined)
+    return plainPage(
+      request,
+      'Check your mail',
+      [],
+      html`${notice({
+        kind: 'good',
+        announce: true,
+        body: html`If ${sent} has an account with a password, we have sent a link to it. The link works once, for one hour.`,
+      })}
+      <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
+    );
+  return plainPage(
+    request,
+    'Forgotten password',
+    errors,
+    html`<p class="lead">Enter your e-mail address. We send you a link to set a new password.</p>
+      <form method="post" action="/dashboard/reset-password" novalidate>
+        ${hiddenField('_csrf', csrfToken)}
+        ${textField({
+          name: 'email',
+          label: 'E-mail address',
+          type: 'email',
+          value: email,
+          required: true,
+          autocomplete: 'username',
+          spellcheck: false,
+          error: errorOf(errors, 'email'),
+        })}
+        ${button({ text: 'Send link', kind: 'primary' })}
+      </form>`,
+  );
+}
+
+export const newPasswordPage = ({ request, csrfToken, email, errors = [] }: LinkPage & { email: string }): Html =>
+  plainPage(
+    request,
+    'Set a new password',
+    errors,
+    html`<p class="lead">For ${email}. All your sessions end.</p>
+      <form method="post" novalidate>
+        ${hiddenField('_csrf', csrfToken)}
+        <input type="email" name="username" value="${email}" autocomplete="username" hidden />
+        ${newPasswordField(errors)} ${button({ text: 'Set password', kind: 'primary' })}
+      </form>`,
+  );

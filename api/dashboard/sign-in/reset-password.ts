@@ -1,0 +1,113 @@
+/** Sets a forgotten password by a link in a mail. */
+import type { FastifyPluginAsync } from 'fastify';
+import { isEmailAddress } from '../../../core/email-address.ts';
+import type { Logger } from '../../../platform/logger.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { networkOf } from '../../key-check.ts';
+import type { LimitSize } from '../../rate-limits.ts';
+import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
+import { linkButton, type FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { FORM_EXPIRED } from '../forms.ts';
+import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
+import { recordEntry } from '../record.ts';
+import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
+import { startSession, waitText } from './routes.ts';
+
+export interface ResetDeps {
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;
+  /** Whether this service sends mail. */
+  mail: boolean;
+  logger: Logger;
+}
+
+const PATH = '/dashboard/reset-password';
+/** Requests of one client address, and mails to one account. */
+const PER_ADDRESS: LimitSize = { limit: 10, windowSeconds: 3600 };
+const PER_ACCOUNT: LimitSize = { limit: 3, windowSeconds: 3600 };
+/** Longer than the work for an account usually takes, so that the time of the answer does not reveal one. */
+const ANSWER_AFTER_MS = 300;
+
+export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores, mail, logger }) => {
+  /** Sends the link, if the address has an account and did not get too many. */
+  async function sendLink(email: string): Promise<void> {
+    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: email, ...PER_ACCOUNT }]);
+    const reset = allowed.ok ? await stores.passwordResets.create(email) : null;
+    if (reset === null) return;
+    const { id, token, expiresAt } = reset;
+    const url = `${scope.web.publicBaseUrl}${PATH}/${token}`;
+    await stores.outbox.enqueue({
+      id: `password-reset:${id}`,
+      kind: 'password_reset',
+      to: email,
+      locale: 'en',
+      data: { url, expiresAt: expiresAt.toISOString() },
+    });
+  }
+
+  scope.get(PATH, async (request, reply) => {
+    await scope.readSession(request);
+    return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail }));
+  });
+
+  scope.post(PATH, async (request, reply) => {
+    await scope.readSession(request);
+    const email = formOf(request.body).text('email').toLowerCase();
+    const refuse = (error: FormError, status = 422) =>
+      reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, email, errors: [error] }), { status });
+    try {
+      checkCsrf(request);
+    } catch {
+      return refuse({ field: 'email', text: FORM_EXPIRED }, 403);
+    }
+    if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
+    if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
+    const decision = await stores.rateLimits.admit([{ policy: 'reset-address', subject: networkOf(request.ip), ...PER_ADDRESS }]);
+    if (!decision.ok) {
+      reply.header('Retry-After', decision.retryAfterSeconds);
+      return refuse({ field: null, text: waitText(decision.retryAfterSeconds) }, 429);
+    }
+    await Promise.all([sendLink(email), new Promise((resolve) => setTimeout(resolve, ANSWER_AFTER_MS))]);
+    return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));
+  });
+
+  scope.get<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+    await scope.readSession(request);
+    const reset = await stores.passwordResets.find(request.params.token);
+    if (reset === null) return reply.page(ended(request), { status: 404 });
+    return reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email: reset.email }));
+  });
+
+  scope.post<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+    await scope.readSession(request);
+    const reset = await stores.passwordResets.find(request.params.token);
+    if (reset === null) return reply.page(ended(request), { status: 404 });
+    const { email } = reset;
+    const refuse = (errors: FormError[], status = 422) =>
+      reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email, errors }), { status });
+    try {
+      checkCsrf(request);
+    } catch {
+      return refuse([{ field: NEW_PASSWORD, text: FORM_EXPIRED }], 403);
+    }
+    const password = formOf(request.body).exact(NEW_PASSWORD);
+    const errors = newPasswordErrors(password, [email]);
+    if (errors.length > 0) return refuse(errors);
+    const user = await stores.users.find(email);
+    if (user === null || (await stores.passwordResets.take(request.params.token)) === null)
+      return reply.page(ended(request), { status: 404 });
+    await stores.users.resetPassword(email, password);
+    const entry = { organisation: user.organisation, actor: email, action: 'user.reset-password', subject: email };
+    await recordEntry({ organisations: stores.organisations, logger }, request, entry);
+    await startSession({ request, reply, stores }, user, 'password');
+    return reply.redirect('/dashboard', 303);
+  });
+};
+
+const ended = (request: Parameters<typeof linkEnded>[0]) =>
+  linkEnded(
+    request,
+    'This link does not work any more',
+    'It was used, it is older than one hour, or there is a newer one. Ask for a new link.',
+    linkButton({ text: 'Get a new link', href: PATH }),
+  );

@@ -1,0 +1,242 @@
+/** Members, invitations, passwords and the audit log in the dashboard. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createClient } from './client.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
+
+const MEMBERS = '/dashboard/settings/members';
+const OTHER_PASSWORD = 'nine tin kettles hum';
+const SESSION = '__Host-curbcut_session';
+const address = () => `new-${randomUUID().slice(0, 8)}@people.example`;
+
+describe('members of an organisation', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ mail: true });
+  });
+  after(() => context?.close());
+
+  const actions = async (organisation: string) =>
+    (await context.stores.organisations.audit(organisation, 20))
+      .map(({ actor, action, subject }) => `${actor} ${action} ${subject}`)
+      .reverse();
+  const linkIn = (page: string) => /https:\/\/curbcut\.example(\/dashboard\/invitation\/[\w-]{43})/.exec(page)?.[1] ?? '';
+
+  it('are invited with a link that works once, and join with the role of the invitation', async () => {
+    const owner = await signedIn(context);
+    const email = address();
+    const invited = await owner.client.submit(`${MEMBERS}/invitations`, { email, role: 'viewer' }, MEMBERS);
+    const link = linkIn(invited.text);
+    expect(invited.status).to.equal(200);
+    expect(link).to.not.equal('');
+    const mails = await context.db.collection('outbox').find({}).toArray();
+    const mail = mails.find(({ to }) => to === email)!;
+    expect(mail).to.deep.include({ kind: 'invitation', locale: 'en' });
+    expect(mail.data.url).to.equal(`https://curbcut.example${link}`);
+    // The link is shown once.
+    expect((await owner.client.get(MEMBERS)).text)
+      .to.include(email)
+      .and.not.include(link);
+
+    const guest = createClient(context.url);
+    const page = await guest.get(link);
+    expect(page.text).to.include(email).and.include('Viewer');
+    const weak = await guest.submit(link, { name: 'New Person', 'new-password': 'short' });
+    expect(weak.status).to.equal(422);
+    expect(weak.text).to.include('Use at least 15 characters').and.include('value="New Person"');
+    const joined = await guest.submit(link, { name: 'New Person', 'new-password': OTHER_PASSWORD });
+    expect([joined.status, joined.headers.get('location')]).to.deep.equal([303, '/dashboard']);
+    expect((await guest.get('/dashboard/account')).text).to.include('New Person');
+    expect(await context.stores.users.verify(email, OTHER_PASSWORD)).to.include({
+      role: 'viewer',
+      name: 'New Person',
+      createdBy: owner.email,
+    });
+    const again = await createClient(context.url).get(link);
+    expect(again.status).to.equal(404);
+    expect(again.text).to.include('This invitation does not work any more');
+    expect(await actions(owner.organisation)).to.deep.equal([
+      `${owner.email} user.invite ${email}: viewer`,
+      `${email} user.join ${email}: viewer`,
+    ]);
+  });
+
+  it('cannot join with an invitation that was canceled, replaced or has expired, or with a made-up link', async () => {
+    const owner = await signedIn(context);
+    const invite = async (email: string) =>
+      linkIn((await owner.client.submit(`${MEMBERS}/invitations`, { email, role: 'member' }, MEMBERS)).text);
+    const canceled = await invite(address());
+    const id = /name="id" value="([^"]+)"/.exec((await owner.client.get(MEMBERS)).text)![1]!;
+    expect((await owner.client.submit(`${MEMBERS}/invitations/cancel`, { id }, MEMBERS)).status).to.equal(303);
+    const email = address();
+    const replaced = await invite(email);
+    const expired = await invite(email);
+    await context.db.collection('invitations').updateOne({ email }, { $set: { expiresAt: new Date(Date.now() - 1) } });
+    for (const link of [canceled, replaced, expired, `/dashboard/invitation/${'A'.repeat(43)}`, '/dashboard/invitation/x'])
+      for (const answer of [
+        await createClient(context.url).get(link),
+        await createClient(context.url).post(link, { 'new-password': OTHER_PASSWORD }),
+      ])
+        expect(answer.status, link).to.equal(404);
+  });
+
+  it('of one link are one person, also if it is used twice at the same time', async () => {
+    const owner = await signedIn(context);
+    const email = address();
+    const link = linkIn((await owner.client.submit(`${MEMBERS}/invitations`, { email, role: 'member' }, MEMBERS)).text);
+    const answers = await Promise.all(
+      [1, 2, 3].map(() => createClient(context.url).submit(link, { name: '', 'new-password': OTHER_PASSWORD })),
+    );
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([303, 404, 404]);
+  });
+
+  it('cannot be invited with an invalid address, twice, or beyond the limit', async () => {
+    const owner = await signedIn(context);
+    const invite = (email: string, role = 'member') => owner.client.submit(`${MEMBERS}/invitations`, { email, role }, MEMBERS);
+    const invalid = await invite('not an address');
+    expect(invalid.status).to.equal(422);
+    expect(invalid.text).to.include('Enter an e-mail address').and.include('value="not an address"');
+    expect((await invite(owner.email.toUpperCase())).text).to.include('belongs to a member already');
+    expect((await invite(address(), 'emperor')).text).to.include('Choose a role.');
+  });
+
+  it('change roles at once, and the last owner can be neither demoted nor removed', async () => {
+    const owner = await signedIn(context);
+    const member = await signedIn(context, { organisation: owner.organisation, role: 'member' });
+    expect((await member.client.get(MEMBERS)).status).to.equal(403);
+    const change = (email: string, role: string) => owner.client.submit(`${MEMBERS}/role`, { email, role }, MEMBERS);
+    expect((await change(member.email, 'owner')).status).to.equal(303);
+    expect((await member.client.get(MEMBERS)).status).to.equal(200);
+    expect((await change(member.email, 'viewer')).status).to.equal(303);
+    expect((await member.client.get(MEMBERS)).status).to.equal(403);
+    const refused = await change(owner.email, 'member');
+    expect(refused.status).to.equal(409);
+    expect(refused.text).to.include('An organisation needs an owner');
+    expect((await owner.client.submit(`${MEMBERS}/remove`, { email: owner.email }, MEMBERS)).status).to.equal(409);
+    expect((await context.stores.users.find(owner.email))?.role).to.equal('owner');
+  });
+
+  it('lose their sessions when they are removed', async () => {
+    const owner = await signedIn(context);
+    const member = await signedIn(context, { organisation: owner.organisation, role: 'member' });
+    expect((await member.client.get('/dashboard/account')).status).to.equal(200);
+    expect((await owner.client.submit(`${MEMBERS}/remove`, { email: member.email }, MEMBERS)).headers.get('location')).to.equal(
+      `${MEMBERS}?done=removed`,
+    );
+    expect((await member.client.get('/dashboard/account')).status).to.equal(303);
+    // The same address in another organisation does not revive them.
+    const { id } = await context.organisation();
+    await context.stores.users.add({ email: member.email, organisation: id, password: PASSWORD });
+    expect((await member.client.get('/dashboard/account')).status).to.equal(303);
+  });
+
+  it('of a blocked organisation see that it is blocked, and can sign out', async () => {
+    const { client, organisation } = await signedIn(context);
+    const token = /name="_csrf" value="([^"]+)"/.exec((await client.get('/dashboard/account')).text)![1]!;
+    await context.stores.organisations.setBlocked(organisation, true);
+    expect((await client.get('/dashboard/account')).status).to.equal(403);
+    expect((await client.post('/dashboard/sign-out', { _csrf: token })).status).to.equal(303);
+  });
+});
+
+describe('an account', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ mail: true });
+  });
+  after(() => context?.close());
+
+  it('changes its name and its password, which ends the other sessions and gives a new session ID', async () => {
+    const { email, client, organisation } = await signedIn(context);
+    const other = createClient(context.url);
+    await other.signIn(email, PASSWORD);
+    expect((await client.submit('/dashboard/account/name', { name: '<b>Ann</b>' }, '/dashboard/account')).status).to.equal(303);
+    expect((await client.get('/dashboard/account')).text)
+      .to.include('&lt;b&gt;Ann')
+      .and.not.include('<b>Ann');
+    const change = (password: string, next: string) =>
+      client.submit('/dashboard/account/password', { password, 'new-password': next }, '/dashboard/account');
+    expect((await change('wrong', OTHER_PASSWORD)).text).to.include('This is not your current password.');
+    expect((await change(PASSWORD, email)).text).to.include('easy to guess');
+    const before = client.cookies.get(SESSION);
+    expect((await change(PASSWORD, OTHER_PASSWORD)).headers.get('location')).to.equal('/dashboard/account?done=password');
+    expect(client.cookies.get(SESSION)).to.be.a('string').and.not.equal(before);
+    expect((await client.get('/dashboard/account')).status).to.equal(200);
+    expect((await other.get('/dashboard/account')).status).to.equal(303);
+    expect(await context.stores.users.verify(email, PASSWORD)).to.equal(null);
+    expect((await context.stores.organisations.audit(organisation, 9)).map(({ action }) => action)).to.deep.equal([
+      'user.password',
+      'user.rename',
+    ]);
+  });
+
+  it('signs out everywhere', async () => {
+    const { email, client } = await signedIn(context);
+    const other = createClient(context.url);
+    await other.signIn(email, PASSWORD);
+    expect((await client.submit('/dashboard/account/sign-out-everywhere', {}, '/dashboard/account')).status).to.equal(303);
+    expect((await other.get('/dashboard/account')).status).to.equal(303);
+  });
+
+  it('gets a link for a forgotten password, which works once; the answer does not reveal an account', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    const device = createClient(context.url);
+    await device.signIn(email, PASSWORD);
+    const known = await client.submit('/dashboard/reset-password', { email });
+    const unknown = await client.submit('/dashboard/reset-password', { email: `x${email}` });
+    expect([known.status, unknown.status]).to.deep.equal([200, 200]);
+    const comparable = (text: string) => text.replaceAll(email, 'E').replaceAll('xE', 'E');
+    expect(comparable(unknown.text)).to.equal(comparable(known.text));
+    const mails = await context.db.collection('outbox').find({ kind: 'password_reset' }).toArray();
+    expect(mails.map(({ to }) => to as string)).to.deep.equal([email]);
+    const link = new URL(mails[0]!.data.url as string).pathname;
+    expect((await client.get(link)).text).to.include(email);
+    expect((await client.submit(link, { 'new-password': 'short' })).status).to.equal(422);
+    expect((await client.submit(link, { 'new-password': OTHER_PASSWORD })).headers.get('location')).to.equal('/dashboard');
+    expect((await client.get('/dashboard/account')).status).to.equal(200);
+    expect((await device.get('/dashboard/account')).status).to.equal(303);
+    expect((await client.get(link)).status).to.equal(404);
+    expect((await client.get('/dashboard/reset-password/x')).status).to.equal(404);
+  });
+
+  it('without mail is told whom to ask', async () => {
+    const replica = await context.replica({ mail: false });
+    const client = createClient(replica.url);
+    expect((await client.get('/dashboard/reset-password')).text).to.include('Ask the administrator of this service');
+  });
+});
+
+describe('the audit log', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  it('shows changes to owners, in pages and by action', async () => {
+    const owner = await signedIn(context);
+    const { organisations } = context.stores;
+    for (let count = 0; count < 60; count += 1)
+      await organisations.record({
+        organisation: owner.organisation,
+        actor: 'curbcut-admin',
+        action: 'key.issue',
+        subject: `key-${count}.`,
+      });
+    await organisations.record({ organisation: owner.organisation, actor: 'curbcut-admin', action: 'key.revoke', subject: '<script>x' });
+    const path = '/dashboard/settings/audit-log';
+    const first = await owner.client.get(path);
+    expect(first.text).to.include('&lt;script&gt;x').and.include('key-11.').and.not.include('key-10.');
+    const next = /href="([^"]*cursor=[^"]*)"/.exec(first.text)![1]!.replaceAll('&amp;', '&');
+    const second = await owner.client.get(next);
+    expect(second.text).to.include('key-10.').and.include('key-0.').and.not.include('key-11.');
+    const filtered = await owner.client.get(`${path}?action=key.revoke`);
+    expect(filtered.text).to.include('&lt;script&gt;x').and.not.include('key-59.');
+    expect((await owner.client.get(`${path}?action=user.join`)).text).to.include('There are no entries of this action.');
+    expect((await owner.client.get(`${path}?cursor=x`)).status).to.equal(422);
+    const member = await signedIn(context, { organisation: owner.organisation, role: 'member' });
+    expect((await member.client.get(path)).status).to.equal(403);
+  });
+});
