@@ -1,0 +1,61 @@
+/** The texts about rules, against axe-core. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { adviceOf } from '../../core/report/rule-texts/advice.ts';
+import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { axeRules, axeTexts } from '../../tools/rule-texts.ts';
+
+const folder = join(import.meta.dirname, '..', '..', 'core', 'report', 'rule-texts');
+const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const rules = axeRules().map(({ ruleId }) => ruleId);
+
+describe('texts about rules', () => {
+  it('exist for exactly the rules of axe-core', () => expect(knownRules().toSorted()).to.deep.equal(rules));
+
+  for (const locale of LOCALES)
+    describe(`in ${locale}`, () => {
+      const own = read(`own.${locale}.json`) as OwnTexts;
+
+      it('are those of the installed axe-core (run node tools/rule-texts.ts)', () => {
+        expect(read(`axe.${locale}.json`) as AxeTexts).to.deep.equal(axeTexts(locale));
+      });
+
+      it('exist for every rule and field', () => {
+        const missing = rules.flatMap((rule) => {
+          const text = ruleText(rule, locale);
+          return (['help', 'description', 'why', 'fix'] as const)
+            .filter((field) => !text?.[field].trim())
+            .map((field) => `${rule}: ${field}`);
+        });
+        expect(missing).to.deep.equal([]);
+      });
+
+      it('are our own only where axe-core has none, and all of them are used', () => {
+        const { rules: known } = axeTexts(locale);
+        expect(Object.keys(own.rules).filter((rule) => rule in known || !rules.includes(rule))).to.deep.equal([]);
+        expect(Object.keys(own.advice).toSorted()).to.deep.equal([...new Set(rules.map(adviceOf))].toSorted());
+      });
+
+      it('explain in one or two sentences why and what to do', () => {
+        const wrong = Object.entries(own.advice).flatMap(([name, texts]) =>
+          texts.filter((text) => !/^[^\s].*[.]$/.test(text) || text.length > 220).map((text) => `${name}: ${text}`),
+        );
+        expect(wrong).to.deep.equal([]);
+      });
+
+      if (locale !== 'en')
+        it('are not English', () => {
+          const same = rules.filter((rule) => {
+            const [text, english] = [ruleText(rule, locale)!, ruleText(rule, 'en')!];
+            return (['help', 'description', 'why', 'fix'] as const).some((field) => text[field] === english[field]);
+          });
+          expect(same).to.deep.equal([]);
+        });
+    });
+
+  it('are null for a rule that axe-core does not have', () => {
+    for (const rule of ['never', '__proto__', 'constructor', '']) expect(ruleText(rule, 'en'), rule).to.equal(null);
+  });
+});
