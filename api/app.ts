@@ -28,6 +28,10 @@ import requestLog, { logRequest, requestIdOf } from './plugins/request-log.ts';
 import requestMetrics from './plugins/request-metrics.ts';
 import tracing from './plugins/tracing.ts';
 import { publicPages } from './public/pages/routes.ts';
+import { requestPublicScanOver } from './public/compose.ts';
+import { PublicScanAccepted, publicRoutes } from './public/routes.ts';
+import { widgetOf } from './public/turnstile.ts';
+import { PublicIssue, PublicScanStatus } from './public/status.ts';
 import { createQueuePositions } from './queue-positions.ts';
 import { LIMITS } from './rate-limits.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
@@ -65,6 +69,9 @@ const COMPONENTS = [
   ProgressEvent,
   CompleteEvent,
   ReportLink,
+  PublicScanAccepted,
+  PublicIssue,
+  PublicScanStatus,
   CreditBalance,
   LedgerItem,
   Ledger,
@@ -77,7 +84,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const { clock, logger, metrics, tracer = NO_TRACER } = deps;
   const timeoutMs = options.dependencyTimeoutMs ?? DEPENDENCY_TIMEOUT_MS;
   const stores = detectStoreOutages(deps.stores, { timeoutMs, onDown: metrics.dependencyDown });
-  const app = Fastify(serverOptions(logger, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS));
+  const app = Fastify(serverOptions(logger, options));
   await app.register(requestLog, { logger });
   await app.register(requestMetrics, { metrics });
   await app.register(tracing, { tracer });
@@ -90,7 +97,10 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(methodNotAllowed);
   await app.register(openApi, { publicBaseUrl: options.publicBaseUrl, version: options.version, components: COMPONENTS });
 
+  const requestPublicScan = requestPublicScanOver(stores, deps, options);
+
   await app.register(serviceRoutes);
+  await app.register(publicRoutes, { requestPublicScan, stores, metrics, logger });
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
   if (options.dashboard ?? true)
     await app.register((scope) =>
@@ -98,8 +108,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     );
   await app.register(publicPages, {
     ...stores,
-    requestPublicScan: null,
-    turnstile: null,
+    requestPublicScan,
+    turnstile: widgetOf(options.publicScans?.turnstile),
     positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
     ruleTexts: () => null,
     logger,
@@ -163,10 +173,13 @@ function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACE
   });
 }
 
-function serverOptions(logger: Logger, requestTimeoutMs: number): FastifyHttpOptions<RawServerDefault> {
+function serverOptions(logger: Logger, options: AppOptions): FastifyHttpOptions<RawServerDefault> {
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, trustedProxies = [] } = options;
   return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
+    // Only these may state another client address than their own.
+    trustProxy: trustedProxies.length > 0 ? [...trustedProxies] : false,
     genReqId: requestIdOf,
     // Requests on open connections are answered normally during shutdown, because Fastify's own 503 has a different body.
     return503OnClosing: false,

@@ -1,7 +1,7 @@
 /** The API's settings, read from its environment. */
 import type { Static } from 'typebox';
 import type { TargetRules } from '../core/scan/targets.ts';
-import { readConfiguration, Type } from '../platform/configuration.ts';
+import { listOf, readConfiguration, Type } from '../platform/configuration.ts';
 import {
   databaseProblems,
   DatabaseSettings,
@@ -17,6 +17,7 @@ import {
   TracingSettings,
 } from '../platform/settings.ts';
 import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
+import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 
 export const Environment = Type.Object({
@@ -32,6 +33,8 @@ export const Environment = Type.Object({
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
   ...ScanLimitSettings,
+  ...PublicScanSettings,
+  ...ProxySettings,
   DASHBOARD: Type.Boolean({
     default: true,
     description: 'true, or false to turn off the pages below /dashboard; REST requests then need an API key',
@@ -51,17 +54,26 @@ export interface Configuration extends Readonly<Omit<Static<typeof Environment>,
   publicBaseUrl: string;
   targets: TargetRules;
   maxLiveScansPerOrganisation: number;
+  /** Null: off. */
+  publicScans: PublicScanOptions | null;
+  trustedProxies: readonly string[];
 }
 
 /** @throws ConfigurationError that lists every problem */
 export function readApiConfiguration(environment: Record<string, string | undefined>): Configuration {
   const { targets, problems } = readTargetRules(environment);
-  const read = readConfiguration(Environment, environment, [...databaseProblems(environment), ...problems]);
+  const read = readConfiguration(Environment, environment, [
+    ...databaseProblems(environment),
+    ...problems,
+    ...publicScanProblems(environment),
+  ]);
   const { PUBLIC_BASE_URL, ALLOW_TARGETS: _allow, DENY_TARGETS: _deny, MAX_LIVE_SCANS_PER_ORGANISATION: _share, ...rest } = read;
   return Object.freeze({
     ...rest,
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
     targets,
     maxLiveScansPerOrganisation: liveScansPerOrganisation(read),
+    publicScans: publicScanOptionsOf(read),
+    trustedProxies: listOf(read.TRUSTED_PROXIES),
   });
 }

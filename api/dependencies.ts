@@ -22,6 +22,7 @@ import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
 import type { StreamTimings } from './scan-stream.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
+import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The methods of each store that requests need. */
@@ -55,7 +56,7 @@ export interface ApiStores {
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
-  publicScans: Pick<PublicScans, 'findByToken'>;
+  publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
@@ -69,6 +70,8 @@ export interface AppDeps {
   metrics: Metrics;
   /** Default: no tracing. */
   tracer?: Tracer;
+  /** Sends requests to Turnstile. Default: `fetch`. */
+  request?: typeof fetch;
 }
 
 export interface AppOptions {
@@ -91,6 +94,10 @@ export interface AppOptions {
   dashboard?: boolean;
   /** The maximum number of event streams that are open on this replica. */
   maxEventStreams: number;
+  /** Null, the default: the installation offers no public scans. */
+  publicScans?: PublicScanOptions | null;
+  /** Proxies whose X-Forwarded-For is believed, as CIDRs. Default: none. */
+  trustedProxies?: readonly string[];
   /** The version of Curbcut, for the OpenAPI document. */
   version: string;
   /** Default: the contract's four limits. */

@@ -53,6 +53,7 @@ export const ERRORS = {
     message: 'A part of the service is down and nothing was charged; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 5,
   },
+  public_scans_disabled: { status: 403, message: 'This installation offers no public scans; use an API key and POST /v1/ci/scans.' },
   scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
   report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
@@ -95,7 +96,7 @@ export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 export const VALIDATION_STATUS = 422;
 
 /** Whose share of the live scans is used up: `limit` in the body of `queue_full`. */
-export const QUEUE_LIMITS = ['organisation', 'installation'] as const;
+export const QUEUE_LIMITS = ['organisation', 'installation', 'public'] as const;
 export type QueueLimit = (typeof QUEUE_LIMITS)[number];
 
 /** Whose event streams are too many: `limit` in the body of `too_many_streams` and `streams_full`. */
@@ -121,6 +122,7 @@ export const VALIDATION_TYPES = [
   'string.pattern',
   'string.uuid',
   'string.uri',
+  'string.email',
   'string.date_time',
   'enum',
   'date.past',
@@ -131,6 +133,7 @@ export const VALIDATION_TYPES = [
   'url.port',
   'url.unresolvable',
   'idempotency_key.reused',
+  'turnstile.refused',
 ] as const;
 export type ValidationType = (typeof VALIDATION_TYPES)[number];
 

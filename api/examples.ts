@@ -27,6 +27,18 @@ const passed = { scan_id: SCAN, status: 'done', ...FINDINGS, passed: true, repor
 const missed = { ...passed, passed: false, message: MISSED };
 const failed = { ...scanning, status: 'failed', passed: false, message: 'The first page could not be loaded. Nothing was charged.' };
 
+const token = 'kO4JtY1m8Jr0a7QyXHkq3lq6zT0sM2wS9vB5uC8dE1f';
+const publicScan = { token, status: 'scanning', url: 'https://example.com/', violation_count: null, issues: [], truncated: false };
+const issue = {
+  rule: 'image-alt',
+  impact: 'critical',
+  help: 'Images must have alternative text',
+  help_url: 'https://dequeuniversity.com/rules/axe/4.11/image-alt',
+  wcag: ['1.1.1'],
+  selector: 'main > img',
+  html: '<img src="/logo.png">',
+};
+
 const key = {
   id: '0d6d0a52-6a0b-4a43-9d7e-0e6a1f4f2b11',
   name: 'Pipeline',
@@ -53,6 +65,11 @@ export const EXAMPLES = {
   events: {
     progress: { event: 'progress', status: 'scanning', scan_id: SCAN, pages_scanned: 3, pages_total: 12 },
     complete: { event: 'complete', scan_id: SCAN, status: 'done', ...FINDINGS, passed: false, message: MISSED },
+  },
+  publicScan: {
+    accepted: { token, estimated_seconds: 45 },
+    scanning: publicScan,
+    done: { ...publicScan, status: 'done', violation_count: 1, issues: [issue] },
   },
   reportLink: { url: `https://objects.example.com/reports/scans/${SCAN}/report.pdf?X-Amz-Signature=5f0c`, expires_in: 3600 },
   ledger: {

@@ -65,6 +65,8 @@ const app = await buildApp(
     mail: config.SMTP_URL !== undefined,
     maxEventStreams: config.MAX_EVENT_STREAMS,
     maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
+    publicScans: config.publicScans,
+    trustedProxies: config.trustedProxies,
     version,
   },
 );

@@ -2,6 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { DependencyName } from '../stores/connections.ts';
 import { createStoreMetrics, type StoreMetrics } from '../stores/store-metrics.ts';
+import type { PublicScanRefusal } from './public/public-scan.ts';
 import type { SubmissionRefusal } from './submission/refusals.ts';
 
 const PREFIX = 'curbcut_';
@@ -23,6 +24,25 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   idempotency_conflict: true,
   idempotency_reused: true,
 };
+
+/** `accepted`, `repeated`, or the reason of a refusal. */
+type PublicScanResult = 'accepted' | 'repeated' | PublicScanRefusal['reason'];
+
+const PUBLIC_SCAN_RESULTS: Readonly<Record<PublicScanResult, true>> = {
+  accepted: true,
+  repeated: true,
+  public_scans_disabled: true,
+  rate_limited: true,
+  turnstile_refused: true,
+  turnstile_unavailable: true,
+  in_progress: true,
+  target_refused: true,
+  dns_unavailable: true,
+  queue_paused: true,
+  queue_full: true,
+  organisation_full: true,
+  resource_rejected: true,
+};
 const CANCELLATION_OUTCOMES = ['accepted', 'already_ended', 'managed_by_manifest', 'not_submitted', 'resource_rejected'] as const;
 /** `accepted`, or why a scan could not be canceled. */
 export type CancellationOutcome = (typeof CANCELLATION_OUTCOMES)[number];
@@ -38,6 +58,7 @@ export interface Metrics extends StoreMetrics {
   /** A request was admitted or denied without the shared limits. */
   limitsFallback(): void;
   submission(outcome: SubmissionOutcome): void;
+  publicScan(outcome: PublicScanResult): void;
   cancellation(outcome: CancellationOutcome): void;
   /** An event stream was opened (+1) or closed (−1). */
   stream(change: 1 | -1): void;
@@ -74,6 +95,12 @@ export function createMetrics(): Metrics {
     labelNames: ['outcome'],
     registers,
   });
+  const publicScans = new Counter({
+    name: `${PREFIX}public_scan_requests_total`,
+    help: 'Requests for a public scan by outcome.',
+    labelNames: ['outcome'],
+    registers,
+  });
   const cancellations = new Counter({
     name: `${PREFIX}cancellations_total`,
     help: 'Requests to cancel a scan, by outcome.',
@@ -92,6 +119,7 @@ export function createMetrics(): Metrics {
   // A series that appears with its first event has no increase: rules such as `increase(…) > 0` would miss that event.
   for (const dependency of CALLED) dependencies.inc({ dependency }, 0);
   for (const outcome of Object.keys(SUBMISSION_OUTCOMES)) submissions.inc({ outcome }, 0);
+  for (const outcome of Object.keys(PUBLIC_SCAN_RESULTS)) publicScans.inc({ outcome }, 0);
   for (const outcome of CANCELLATION_OUTCOMES) cancellations.inc({ outcome }, 0);
   return {
     registry,
@@ -99,6 +127,7 @@ export function createMetrics(): Metrics {
     dependencyDown: (dependency) => dependencies.inc({ dependency }),
     limitsFallback: () => fallback.inc(),
     submission: (outcome) => submissions.inc({ outcome }),
+    publicScan: (outcome) => publicScans.inc({ outcome }),
     cancellation: (outcome) => cancellations.inc({ outcome }),
     stream: (change) => streams.inc(change),
     requestBegan: () => inFlight.inc(),

@@ -2,6 +2,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js';
 import type { FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
+import { isEmailAddress } from '../core/email-address.ts';
 import { readDateTime } from '../core/date-time.ts';
 import { ValidationFailure, type ValidationItem, type ValidationType } from './errors.ts';
 
@@ -15,6 +16,7 @@ const ABSOLUTE_URL = /^(?:https?:\/\/[^/?#\s\\]|(?!https?:)[a-z][a-z0-9+.-]*:)[^
 function withFormats(ajv: Ajv2020): Ajv2020 {
   ajv.addFormat('date-time', { type: 'string', validate: (value: string) => readDateTime(value) !== null });
   ajv.addFormat('uuid', UUID);
+  ajv.addFormat('email', { type: 'string', validate: isEmailAddress });
   ajv.addFormat('uri', { type: 'string', validate: (value: string) => ABSOLUTE_URL.test(value) && URL.canParse(value) });
   return ajv;
 }
@@ -63,6 +65,7 @@ export function describeErrors(part: string, errors: readonly ErrorObject[]): Va
 const FORMATS: Readonly<Record<string, [ValidationType, string]>> = {
   uuid: ['string.uuid', 'must be a UUID'],
   uri: ['string.uri', 'must be an absolute URL such as https://example.com/'],
+  email: ['string.email', 'must be an e-mail address such as name@example.com'],
   'date-time': ['string.date_time', 'must be a date and time such as 2030-01-31T12:00:00Z'],
 };
 

@@ -1,10 +1,19 @@
-/** The form of e-mail addresses of users. */
+/** The syntax of e-mail addresses that mails are sent to. */
 
-/** As HTML's `type="email"`, with a domain of at least two labels. */
-const EMAIL =
-  /^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)+$/;
-const MAX_CHARACTERS = 254;
+/** The longest address that mail servers accept, in characters (RFC 5321). */
+export const EMAIL_MAX_LENGTH = 254;
+const LOCAL_PART_MAX_LENGTH = 64;
 
+/** A dot-atom of RFC 5322, with the letters of every language (RFC 6532). Quoted local parts are not accepted: no one has one. */
+const LOCAL_PART = /^[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+(?:\.[\p{L}\p{N}!#$%&'*+/=?^_`{|}~-]+)*$/u;
+const LABEL = /^[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
+
+/** Returns whether a text is an address of a domain with at least two labels, such as `name@example.com`. */
 export function isEmailAddress(text: string): boolean {
-  return text.length <= MAX_CHARACTERS && EMAIL.test(text);
+  const at = text.lastIndexOf('@');
+  const local = text.slice(0, at);
+  const labels = text.slice(at + 1).split('.');
+  if (at < 1 || text.length > EMAIL_MAX_LENGTH || local.length > LOCAL_PART_MAX_LENGTH) return false;
+  const isAddress = labels.length === 4 && labels.every((label) => /^\d+$/.test(label));
+  return LOCAL_PART.test(local) && labels.length > 1 && labels.every((label) => LABEL.test(label)) && !isAddress;
 }

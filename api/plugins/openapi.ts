@@ -46,6 +46,7 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       tags: [
         { name: 'Scans', description: 'Submit a scan, poll it, or follow its events.' },
         { name: 'Reports', description: 'Links to the PDF report and the JSON export.' },
+        { name: 'Public scans', description: 'Scan one page without an account; the result is sent by mail.' },
         { name: 'Account', description: 'Credits and API keys.' },
         { name: 'Service', description: 'Documents and health.' },
       ],

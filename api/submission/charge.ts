@@ -136,6 +136,7 @@ function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<
     organisation: request.organisation,
     origin: 'api',
     resource: { namespace: deps.namespace, name: resourceNameOf(scanId) },
+    ...(request.queue !== undefined && { queue: request.queue }),
     submission: 'pending',
     options: { ...request.options, url: new URL(request.options.url).href },
     pagesRequested: request.options.maxPages,

@@ -32,6 +32,7 @@ const TARGET_TYPES: Readonly<Record<RefusalOfTarget, ValidationType>> = {
 const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
   organisation:
     "Too many of this organisation's scans are in progress and nothing was charged; wait for some of them to end, and retry after the number of seconds in Retry-After.",
+  public: 'Too many public scans are in progress; retry after the number of seconds in Retry-After.',
   installation:
     'Too many scans of all organisations are in progress and nothing was charged; retry after the number of seconds in Retry-After.',
 };
@@ -71,6 +72,7 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
   }
 }
 
-function queueFull(limit: QueueLimit): ApiError {
+/** The error of a full queue. @param limit whose share of the live scans is used up */
+export function queueFull(limit: QueueLimit): ApiError {
   return new ApiError('queue_full', { fields: { message: QUEUE_FULL[limit], limit } });
 }

@@ -1,4 +1,5 @@
 /** Types of a submission: request, outcome and dependencies. */
+import type { BuiltInQueue } from '../../core/protocol/custom-resources.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import type { Resolver, TargetRules } from '../../core/scan/targets.ts';
 import type { Logger } from '../../platform/logger.ts';
@@ -23,6 +24,10 @@ export interface AcceptedAnswer {
 
 export interface SubmissionRequest {
   organisation: string;
+  /** Default: a new ID. Not used with an Idempotency-Key. */
+  scanId?: string;
+  /** Default: the default queue. */
+  queue?: BuiltInQueue;
   /** With all defaults. `url` is not checked against the target rules yet. */
   options: ScanOptions;
   /** Accept fewer pages if there are not enough credits. */

@@ -25,7 +25,7 @@ export function createSubmissions(deps: SubmissionDeps): Submissions {
         const logger = requestLogger.child({ scan: scanId, organisation: request.organisation });
         return { request, scanId, resumed, row, startedAt: deps.clock(), logger };
       };
-      if (request.idempotency === null) return submitOnce(deps, charge, attemptOf(deps.newId(), false, null));
+      if (request.idempotency === null) return submitOnce(deps, charge, attemptOf(request.scanId ?? deps.newId(), false, null));
       const claimed = await claimKey(deps, request, request.idempotency);
       if ('ok' in claimed) return claimed;
       const { claim, resumed, row } = claimed;

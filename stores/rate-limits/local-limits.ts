@@ -7,32 +7,44 @@ const SUBJECTS_MAX = 10_000;
 /** @param now milliseconds since 1970 */
 export function createLocalLimits(now: () => number): RateLimits {
   /** The least recently used subject is the first. */
-  const logs = new Map<string, number[]>();
+  const logs = new Map<string, { at: number; hit: string | undefined }[]>();
+  const keyOf = (rule: RateLimitRule): string => `${rule.policy}/${rule.subject}`;
 
   /** The requests of a rule that are still inside its window. */
-  function logOf(rule: RateLimitRule, at: number): number[] {
-    const key = `${rule.policy}/${rule.subject}`;
+  function logOf(rule: RateLimitRule, at: number) {
+    const key = keyOf(rule);
     const windowMs = rule.windowSeconds * 1000;
-    const times = (logs.get(key) ?? []).filter((time) => at - time <= windowMs);
+    const requests = (logs.get(key) ?? []).filter((request) => at - request.at <= windowMs);
     logs.delete(key);
     for (const oldest of logs.keys()) {
       if (logs.size < SUBJECTS_MAX) break;
       logs.delete(oldest);
     }
-    logs.set(key, times);
-    return times;
+    logs.set(key, requests);
+    return requests;
   }
 
   return {
-    admit(rules) {
+    admit(rules, { hit } = {}) {
       const at = now();
-      const counted = rules.map((rule) => ({ rule, times: logOf(rule, at) }));
-      const allowed = counted.every(({ rule, times }) => times.length < rule.limit);
-      const states = counted.map(({ rule, times }) => {
-        if (allowed) times.push(at);
-        return stateOf(rule, { used: times.length, oldest: times[0] ?? null, now: at });
+      const counted = rules.map((rule) => ({ rule, requests: logOf(rule, at) }));
+      const allowed = counted.every(({ rule, requests }) => requests.length < rule.limit);
+      const states = counted.map(({ rule, requests }) => {
+        if (allowed) requests.push({ at, hit });
+        return stateOf(rule, { used: requests.length, oldest: requests[0]?.at ?? null, now: at });
       });
       return Promise.resolve(decisionOf(allowed, states));
+    },
+
+    async refund(rules, hit) {
+      for (const rule of rules) {
+        const requests = logs.get(keyOf(rule));
+        if (requests !== undefined)
+          logs.set(
+            keyOf(rule),
+            requests.filter((request) => request.hit !== hit),
+          );
+      }
     },
   };
 }

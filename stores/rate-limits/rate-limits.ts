@@ -81,8 +81,7 @@ export function createRateLimits(
     return stateOf(rule, { used: log?.used ?? 0, oldest: log?.oldest?.getTime() ?? null, now: log?.now.getTime() ?? 0 });
   }
 
-  async function admitShared(rules: readonly RateLimitRule[]): Promise<RateLimitDecision> {
-    const id = randomUUID();
+  async function admitShared(rules: readonly RateLimitRule[], id: string): Promise<RateLimitDecision> {
     const states: RateLimitState[] = [];
     for (const [index, rule] of rules.entries()) {
       const reading = await count(rule, id);
@@ -101,10 +100,10 @@ export function createRateLimits(
   }
 
   return {
-    async admit(rules) {
+    async admit(rules, { hit = randomUUID() } = {}) {
       if (now() >= resting.until) {
         try {
-          return await admitShared(rules);
+          return await admitShared(rules, hit);
         } catch (error) {
           // Under load the limits must hold: counting locally would let each replica accept the whole limit.
           if (!dependencyIsDown(error) || poolIsExhausted(error)) throw error;
@@ -112,7 +111,12 @@ export function createRateLimits(
         }
       }
       onFallback(resting.cause);
-      return local.admit(rules);
+      return local.admit(rules, { hit });
+    },
+
+    async refund(rules, hit) {
+      await local.refund(rules, hit);
+      for (const rule of rules) await logs.updateOne({ _id: keyOf(rule) }, { $pull: { hits: { id: hit } } });
     },
   };
 }

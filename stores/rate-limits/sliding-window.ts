@@ -24,8 +24,13 @@ export type RateLimitDecision =
   | { ok: false; reason: 'rate_limited'; states: RateLimitState[]; retryAfterSeconds: number };
 
 export interface RateLimits {
-  /** Counts one request against every rule, in order. If one rule denies it, nothing is consumed from any of them. */
-  admit(rules: readonly RateLimitRule[]): Promise<RateLimitDecision>;
+  /**
+   * Counts one request against every rule, in order. If one rule denies it, nothing is consumed from any of them.
+   * @param options.hit names the request for a refund
+   */
+  admit(rules: readonly RateLimitRule[], options?: { hit?: string }): Promise<RateLimitDecision>;
+  /** Takes back a request that was admitted as `hit`, because it was refused for another reason. */
+  refund(rules: readonly RateLimitRule[], hit: string): Promise<void>;
 }
 
 /** The state of a rule's log of accepted requests at one moment. Times in milliseconds since 1970. */

@@ -37,6 +37,8 @@ describe('OpenAPI document', () => {
       '/v1/scans/{scan_id}/report/json',
       '/v1/billing/credits',
       '/v1/billing/ledger',
+      '/v1/public/scan-request',
+      '/v1/public/scan-status/{token}',
       '/v1/api-keys',
       '/v1/api-keys/{key_id}',
       '/openapi.json',
@@ -46,8 +48,9 @@ describe('OpenAPI document', () => {
     const operations = operationsOf(body);
     expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length);
     for (const { path, security, responses } of operations) {
-      expect(security !== undefined, path).to.equal(path.startsWith('/v1/'));
-      if (path.startsWith('/v1/')) expect(Object.keys(responses)).to.include.members(['401', '403', '429', '503']);
+      const needsKey = path.startsWith('/v1/') && !path.startsWith('/v1/public/');
+      expect(security !== undefined, path).to.equal(needsKey);
+      if (needsKey) expect(Object.keys(responses)).to.include.members(['401', '403', '429', '503']);
     }
   });
 
@@ -95,7 +98,7 @@ describe('OpenAPI document', () => {
       for (const [name, value] of Object.entries(node)) visit(value, `${path}/${name}`);
     };
     for (const { path, method, responses } of operationsOf(body)) visit(responses, `${method} ${path}`);
-    const requests = ['ScanSubmission', 'NewKey'];
+    const requests = ['ScanSubmission', 'PublicScanSubmission', 'NewKey'];
     for (const [name, schema] of Object.entries(body.components.schemas)) if (!requests.includes(name)) visit(schema, name);
     expect(closed).to.deep.equal([]);
     for (const name of requests) expect(body.components.schemas[name], name).to.include({ additionalProperties: false });

@@ -1,0 +1,42 @@
+/** Composes the submission of public scans. */
+import { randomUUID } from 'node:crypto';
+import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
+import { NO_TRACER } from '../../platform/tracing.ts';
+import type { ApiStores, AppDeps, AppOptions } from '../dependencies.ts';
+import { createQueueGate } from '../submission/queue-gate.ts';
+import { createSubmissions } from '../submission/submit.ts';
+import { createEstimator } from './estimate.ts';
+import type { RequestPublicScan } from './public-scan.ts';
+import { createRequestPublicScan } from './request-public-scan.ts';
+import { createTurnstile } from './turnstile.ts';
+
+const QUEUE_CACHE_MS = 1_000;
+
+/** @returns null if the installation offers no public scans */
+export function requestPublicScanOver(stores: ApiStores, deps: AppDeps, app: AppOptions): RequestPublicScan | null {
+  const { clock, resolver, metrics, tracer = NO_TRACER } = deps;
+  const { namespace, targets, publicScans: options = null, queueCacheMs = QUEUE_CACHE_MS } = app;
+  if (options === null) return null;
+  const submissions = createSubmissions({
+    stores,
+    resolver,
+    clock,
+    tracer,
+    newId: randomUUID,
+    namespace,
+    targets,
+    maxLiveScansPerOrganisation: options.maxLive,
+    queueGate: createQueueGate({ ...stores, clock, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
+    // The token is the answer.
+    answerFor: () => ({ headers: {}, body: null }),
+  });
+  return createRequestPublicScan({
+    stores,
+    submissions,
+    turnstile: options.turnstile && createTurnstile(options.turnstile, deps.request ?? fetch),
+    estimate: createEstimator({ ...stores, clock, maxRunning: options.maxRunning }),
+    clock,
+    metrics,
+    options,
+  });
+}

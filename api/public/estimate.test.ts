@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { createEstimator, estimateSeconds, type EstimateFacts } from './estimate.ts';
+
+describe('the estimate of a public scan', () => {
+  const table: [string, EstimateFacts, number][] = [
+    ['before any scan has ended', { waiting: 0, maxRunning: 2, recentSeconds: [] }, 60],
+    ['with a free place', { waiting: 0, maxRunning: 2, recentSeconds: [21, 22, 23, 24] }, 25],
+    ['behind two scans with two places', { waiting: 2, maxRunning: 2, recentSeconds: [30] }, 60],
+    ['behind 100 scans with two places', { waiting: 100, maxRunning: 2, recentSeconds: [30] }, 1530],
+    ['after scans that waited', { waiting: 0, maxRunning: 2, recentSeconds: [900, 20, 800, 700, 600, 30, 20, 500] }, 30],
+    ['after very fast scans', { waiting: 0, maxRunning: 2, recentSeconds: [0.5] }, 10],
+    ['in an endless line', { waiting: 1e9, maxRunning: 1, recentSeconds: [60] }, 3600],
+    ['with times that make no sense', { waiting: -3, maxRunning: 0, recentSeconds: [-5, Number.NaN] }, 60],
+  ];
+  for (const [what, facts, seconds] of table) it(`${what} is ${seconds} s`, () => expect(estimateSeconds(facts)).to.equal(seconds));
+
+  it('is made from facts that are read once in 5 s, and not remembered after a failure', async () => {
+    let now = 0;
+    let reads = 0;
+    const estimate = createEstimator({
+      queueStates: {
+        readLine: async () => {
+          reads += 1;
+          if (reads === 1) throw new Error('down');
+          return { waiting: 2 * reads, order: [] };
+        },
+      },
+      scans: { list: async () => [] },
+      clock: () => new Date(now),
+      maxRunning: 2,
+    });
+    expect(await estimate().catch(() => 'failed')).to.equal('failed');
+    expect([await estimate(), await estimate(), reads]).to.deep.equal([180, 180, 2]);
+    now = 5_000;
+    expect([await estimate(), reads]).to.deep.equal([240, 3]);
+  });
+});

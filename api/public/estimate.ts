@@ -1,0 +1,56 @@
+/** Estimates when the result of a public scan will be there. */
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { PUBLIC_QUEUE } from '../../core/protocol/custom-resources.ts';
+import type { ApiStores } from '../dependencies.ts';
+
+export interface EstimateFacts {
+  /** The scans that wait in the public queue. */
+  waiting: number;
+  maxRunning: number;
+  /** How long recent public scans took from their submission to their end, in seconds. */
+  recentSeconds: readonly number[];
+}
+
+const LEAST_SECONDS = 10;
+const MOST_SECONDS = 3_600;
+/** Until the first scan has ended. */
+const UNKNOWN_SECONDS = 60;
+const STEP_SECONDS = 5;
+
+/** Returns the seconds until a new public scan ends. Pure. */
+export function estimateSeconds({ waiting, maxRunning, recentSeconds }: EstimateFacts): number {
+  const sorted = recentSeconds.filter((seconds) => Number.isFinite(seconds) && seconds >= 0).sort((a, b) => a - b);
+  // Recent scans may have waited themselves. The fastest quarter shows how long a scan takes once it runs.
+  const each = sorted[Math.floor(sorted.length / 4)] ?? UNKNOWN_SECONDS;
+  const seconds = each * (1 + Math.max(0, waiting) / Math.max(1, maxRunning));
+  return Math.min(MOST_SECONDS, Math.max(LEAST_SECONDS, Math.ceil(seconds / STEP_SECONDS) * STEP_SECONDS));
+}
+
+export interface EstimatorDeps {
+  queueStates: Pick<ApiStores['queueStates'], 'readLine'>;
+  scans: Pick<ApiStores['scans'], 'list'>;
+  clock: () => Date;
+  maxRunning: number;
+}
+
+const RECENT_MAX = 20;
+const CACHE_MS = 5_000;
+
+/** Returns a function that estimates for a new scan, from facts that are at most 5 s old. */
+export function createEstimator({ queueStates, scans, clock, maxRunning }: EstimatorDeps): () => Promise<number> {
+  let cached: { until: number; seconds: number } | null = null;
+  return async () => {
+    const now = clock().getTime();
+    if (cached !== null && now < cached.until) return cached.seconds;
+    const [line, recent] = await Promise.all([
+      queueStates.readLine(PUBLIC_QUEUE),
+      scans.list(ANONYMOUS, { phase: 'done', limit: RECENT_MAX }),
+    ]);
+    const recentSeconds = recent.flatMap(({ createdAt, finishedAt }) =>
+      finishedAt === null ? [] : [(finishedAt.getTime() - createdAt.getTime()) / 1000],
+    );
+    const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning, recentSeconds });
+    cached = { until: now + CACHE_MS, seconds };
+    return seconds;
+  };
+}

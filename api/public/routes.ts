@@ -1,0 +1,145 @@
+/** Routes of public scans. They require no API key. */
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import { EMAIL_MAX_LENGTH } from '../../core/email-address.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { ScanOptions } from '../../core/scan/options.ts';
+import { oneOf } from '../../core/schemas.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { ApiStores } from '../dependencies.ts';
+import { ApiError } from '../errors.ts';
+import { EXAMPLES } from '../examples.ts';
+import type { Metrics } from '../metrics.ts';
+import { rateLimited, rateLimitHeaders } from '../plugins/denials.ts';
+import { annotate } from '../plugins/request-log.ts';
+import { answer, LIMITED, reference, refusals } from '../responses.ts';
+import { pollRules } from './limits.ts';
+import type { RequestPublicScan } from './public-scan.ts';
+import { publicErrorOf } from './refusals.ts';
+import { PublicScanStatus, statusOf } from './status.ts';
+import { TURNSTILE_TOKEN_MAX_LENGTH } from './turnstile.ts';
+
+export interface PublicRouteDeps {
+  /** Null: the installation offers no public scans. */
+  requestPublicScan: RequestPublicScan | null;
+  stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'reports' | 'scans'>;
+  metrics: Pick<Metrics, 'publicScan'>;
+  logger: Logger;
+}
+
+/** Unknown fields are rejected, as in every request. */
+const PublicScanSubmission = Type.Object(
+  {
+    url: Type.String({ ...ScanOptions.properties.url, format: 'uri', description: 'The page to test, http or https.' }),
+    email: Type.String({ format: 'email', maxLength: EMAIL_MAX_LENGTH, description: 'The address that the result is sent to.' }),
+    cf_turnstile_token: Type.String({
+      default: '',
+      maxLength: TURNSTILE_TOKEN_MAX_LENGTH,
+      description: 'The token of Cloudflare Turnstile, if the installation checks visitors.',
+    }),
+    locale: oneOf(LOCALES, { default: 'en', description: 'The language of the findings and the mail.' }),
+  },
+  {
+    title: 'PublicScanSubmission',
+    additionalProperties: false,
+    required: ['url', 'email'],
+    examples: [{ url: 'https://example.com/', email: 'name@example.com', locale: 'de' }],
+  },
+);
+
+export const PublicScanAccepted = Type.Object(
+  {
+    token: Type.String({ description: 'Opens the status and the result. Whoever has it may read them.' }),
+    estimated_seconds: Type.Integer({ minimum: 1, description: 'An estimate of the time until the result is there.' }),
+  },
+  { $id: 'PublicScanAccepted' },
+);
+
+const REQUEST_SCAN = {
+  operationId: 'requestPublicScan',
+  summary: 'Scan one page for free',
+  description:
+    'The result is sent by mail. A request for the URL and e-mail address of a scan that is under way answers with the token of that ' +
+    'scan. Results are those of automated tests: they are not evidence of conformance and no legal certificate.',
+  tags: ['Public scans'],
+  body: PublicScanSubmission,
+  response: {
+    ...refusals(
+      [
+        'public_scans_disabled',
+        'payload_too_large',
+        'unsupported_media_type',
+        'rate_limit_exceeded',
+        'queue_paused',
+        'queue_full',
+        'service_unavailable',
+        'internal_error',
+      ],
+      { validated: true },
+    ),
+    200: answer('The scan is queued, or the same scan is under way.', reference(PublicScanAccepted), LIMITED, {
+      queued: EXAMPLES.publicScan.accepted,
+    }),
+  },
+};
+
+const GET_STATUS = {
+  operationId: 'getPublicScanStatus',
+  summary: 'Get the status and the findings of a public scan',
+  description: 'Poll it every 5 seconds until the status is `done`, `failed` or `canceled`.',
+  tags: ['Public scans'],
+  params: Type.Object({ token: Type.String() }),
+  querystring: Type.Object({
+    full: Type.Boolean({ default: false, description: 'List all issues (at most 1,000) and not only the first 10.' }),
+  }),
+  response: {
+    ...refusals(['scan_not_found', 'rate_limit_exceeded', 'service_unavailable', 'internal_error'], { limited: true, validated: true }),
+    200: answer('The status.', reference(PublicScanStatus), LIMITED, {
+      scanning: EXAMPLES.publicScan.scanning,
+      done: EXAMPLES.publicScan.done,
+    }),
+  },
+};
+
+export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (scope, { requestPublicScan, stores, metrics, logger }) => {
+  scope.addHook('onRequest', async (_request, reply) => {
+    reply.header('Cache-Control', 'no-store');
+  });
+
+  scope.post(
+    '/v1/public/scan-request',
+    {
+      schema: REQUEST_SCAN,
+      onRequest: async () => {
+        if (requestPublicScan !== null) return;
+        metrics.publicScan('public_scans_disabled');
+        throw new ApiError('public_scans_disabled');
+      },
+    },
+    async (request, reply) => {
+      const { url, email, cf_turnstile_token: turnstileToken, locale } = request.body;
+      const origin = { address: request.ip, requestId: request.id, traceparent: request.span?.traceparent };
+      const outcome = await requestPublicScan!({ url, email, locale, turnstileToken, ...origin }, logger.child({ request: request.id }));
+      if (!outcome.ok) throw publicErrorOf(outcome, reply);
+      annotate(request, { organisation: ANONYMOUS, replayed: outcome.repeated });
+      return reply.headers(rateLimitHeaders(outcome.limits)).send({ token: outcome.token, estimated_seconds: outcome.estimatedSeconds });
+    },
+  );
+
+  async function limitPolls(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const polls = await stores.rateLimits.admit(pollRules(request.ip));
+    if (!polls.ok) throw rateLimited(reply, polls);
+    reply.headers(rateLimitHeaders(polls.states));
+  }
+
+  scope.get('/v1/public/scan-status/:token', { schema: GET_STATUS, onRequest: limitPolls }, async (request) => {
+    const scan = await stores.publicScans.findByToken(request.params.token);
+    const row = scan && (await stores.scans.find(scan.scanId, ANONYMOUS));
+    if (scan === null || row === null) throw new ApiError('scan_not_found');
+    annotate(request, { scan: row.id, organisation: ANONYMOUS });
+    const view = row.reports === null ? null : await stores.reports.readView(row.id);
+    return statusOf(scan, row, view, request.query.full);
+  });
+};

@@ -1,0 +1,82 @@
+/** The settings of public scans and of trusted proxies. */
+import ipaddr from 'ipaddr.js';
+import { Type, type Static, type TObject } from 'typebox';
+import { listOf, secret } from '../../platform/configuration.ts';
+import { PublicQueueSettings } from '../../platform/scan-limit-settings.ts';
+import { httpUrl, text } from '../../platform/settings.ts';
+
+const limit = (fallback: number, what: string) => Type.Integer({ minimum: 1, default: fallback, description: `${what}, from 1` });
+
+export const PublicScanSettings = {
+  PUBLIC_SCANS: Type.Optional(
+    Type.Boolean({ description: 'true or false: whether anyone may scan a page without an account; if not set, true if SMTP_URL is set' }),
+  ),
+  ...PublicQueueSettings,
+  MAX_LIVE_PUBLIC_SCANS: limit(50, 'the maximum number of live public scans, which are not counted in MAX_LIVE_SCANS'),
+  PUBLIC_SCANS_PER_ADDRESS_AND_HOUR: limit(5, 'the maximum number of public scans per hour from one client address'),
+  PUBLIC_SCANS_PER_ADDRESS_AND_DAY: limit(20, 'the maximum number of public scans per day from one client address'),
+  PUBLIC_SCANS_PER_EMAIL_AND_HOUR: limit(3, 'the maximum number of public scans per hour for one e-mail address'),
+  PUBLIC_SCAN_RETENTION_DAYS: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 30,
+    description:
+      'the number of days for which the token of a public scan opens its result, from 1 to 3650; the e-mail address is then deleted too',
+  }),
+  TURNSTILE_SITE_KEY: Type.Optional(text('the site key of Cloudflare Turnstile, which is public')),
+  TURNSTILE_SECRET_KEY: Type.Optional(text('the secret key of Cloudflare Turnstile; if it is not set, visitors are not checked', secret)),
+  TURNSTILE_VERIFY_URL: Type.String({
+    ...httpUrl("the address of Turnstile's siteverify"),
+    default: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+  }),
+};
+
+export const ProxySettings = {
+  TRUSTED_PROXIES: Type.String({
+    default: '',
+    description: 'a comma-separated list of CIDRs of proxies whose X-Forwarded-For is believed, such as those of the ingress controller',
+  }),
+};
+
+export interface PublicScanOptions {
+  maxLive: number;
+  /** The running scans of the public queue, for estimates. */
+  maxRunning: number;
+  perAddressAndHour: number;
+  perAddressAndDay: number;
+  perEmailAndHour: number;
+  retentionDays: number;
+  /** Null: visitors are not checked. */
+  turnstile: { siteKey: string; secretKey: string; verifyUrl: string } | null;
+}
+
+type Environment = Static<TObject<typeof PublicScanSettings>> & { SMTP_URL?: string };
+
+/** The mistakes in these settings that their schema cannot express. */
+export function publicScanProblems(environment: Record<string, string | undefined>): string[] {
+  const { TURNSTILE_SITE_KEY: site, TURNSTILE_SECRET_KEY: key } = environment;
+  return [
+    ...listOf(environment.TRUSTED_PROXIES)
+      .filter((item) => !ipaddr.isValid(item) && !ipaddr.isValidCIDR(item))
+      .map((item) => `TRUSTED_PROXIES holds ${JSON.stringify(item)}; each item must be a CIDR.`),
+    ...(Boolean(site) === Boolean(key) ? [] : ['TURNSTILE_SITE_KEY and TURNSTILE_SECRET_KEY must both be set, or neither of them.']),
+    ...(environment.PUBLIC_SCANS === 'true' && !environment.SMTP_URL
+      ? ['PUBLIC_SCANS is true, but SMTP_URL is not set; their results are sent by mail.']
+      : []),
+  ];
+}
+
+/** Converts the environment. @returns null if public scans are off */
+export function publicScanOptionsOf(config: Environment): PublicScanOptions | null {
+  const { TURNSTILE_SITE_KEY: siteKey, TURNSTILE_SECRET_KEY: secretKey, TURNSTILE_VERIFY_URL: verifyUrl } = config;
+  if (!(config.PUBLIC_SCANS ?? config.SMTP_URL !== undefined)) return null;
+  return {
+    maxLive: config.MAX_LIVE_PUBLIC_SCANS,
+    maxRunning: config.MAX_RUNNING_PUBLIC_SCANS,
+    perAddressAndHour: config.PUBLIC_SCANS_PER_ADDRESS_AND_HOUR,
+    perAddressAndDay: config.PUBLIC_SCANS_PER_ADDRESS_AND_DAY,
+    perEmailAndHour: config.PUBLIC_SCANS_PER_EMAIL_AND_HOUR,
+    retentionDays: config.PUBLIC_SCAN_RETENTION_DAYS,
+    turnstile: siteKey !== undefined && secretKey !== undefined ? { siteKey, secretKey, verifyUrl } : null,
+  };
+}

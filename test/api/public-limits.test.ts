@@ -1,0 +1,97 @@
+/** Limits of public scans by address and e-mail address, and proxies that state the address. */
+import { expect } from 'chai';
+import { startContext, type ApiContext } from './context.ts';
+import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, tokenOf } from './public-context.ts';
+
+describe('limits of public scans', () => {
+  let context: ApiContext;
+
+  before(async () => {
+    context = await startContext({ publicScans: { ...PUBLIC_SCANS, maxLive: 1000 }, ...BEHIND_PROXY });
+  });
+  after(() => context?.close());
+
+  /** Makes the accepted requests older. */
+  async function age(policy: string, milliseconds: number): Promise<void> {
+    const logs = context.db.collection<{ _id: string; hits: { at: Date }[] }>('limits');
+    for (const log of await logs.find({ _id: new RegExp(`^${policy}/`) }).toArray()) {
+      const hits = log.hits.map((hit) => ({ ...hit, at: new Date(hit.at.getTime() - milliseconds) }));
+      await logs.updateOne({ _id: log._id }, { $set: { hits } });
+    }
+  }
+
+  it('accept 5 scans an hour and 20 a day from one address', async () => {
+    const visitor = client(context);
+    for (let hour = 0; hour < 4; hour += 1) {
+      for (let n = 0; n < 5; n += 1) tokenOf(await visitor.ask());
+      const { status, headers, body } = await visitor.ask();
+      expect([status, body.detail]).to.deep.equal([429, 'rate_limit_exceeded']);
+      expect(headers.get('ratelimit-policy')).to.equal('"public-hour";q=5;w=3600, "public-day";q=20;w=86400, "public-email";q=3;w=3600');
+      expect(headers.get('ratelimit')).to.match(/"public-hour";r=0;t=\d+, "public-day";r=\d+;t=\d+, "public-email";r=3;t=3600/);
+      const wait = Number(headers.get('retry-after'));
+      if (hour < 3) expect(wait).to.be.within(1, 3600);
+      else expect(wait, 'the day is over later than the hour').to.be.above(3600);
+      await age('public-hour', 3_601_000);
+    }
+    expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=5;.*"public-day";r=0;/);
+    await age('public-day', 86_401_000);
+    tokenOf(await visitor.ask());
+  });
+
+  it('accept 3 scans an hour for one e-mail address from any client, without regard to case but to tags', async () => {
+    const email = newEmail();
+    for (const [n, spelling] of [email, email.toUpperCase(), email].entries())
+      tokenOf(await client(context).ask({ email: spelling, url: `https://example.com/${n}` }));
+    const other = client(context);
+    const denied = await other.ask({ email: email.replace('example', 'EXAMPLE') });
+    expect(denied.status).to.equal(429);
+    expect(denied.headers.get('ratelimit')).to.match(/"public-hour";r=5;t=3600, "public-day";r=20;t=86400, "public-email";r=0;t=\d+/);
+    tokenOf(await other.ask({ email: email.replace('@', '+tag@') }));
+    const logs = await context.db.collection<{ _id: string }>('limits').find().toArray();
+    expect(JSON.stringify(logs), 'addresses are stored as hashes').to.not.include('@');
+  });
+
+  it('count a network of IPv6 as one client', async () => {
+    const network = client(context).address.replace(/::1$/, '');
+    for (let n = 1; n <= 5; n += 1) tokenOf(await client(context, `${network}:${n}::7`).ask());
+    expect((await client(context, `${network}::abcd`).ask()).status).to.equal(429);
+    tokenOf(await client(context).ask());
+  });
+
+  it('are not consumed by requests that are refused for another reason', async () => {
+    const visitor = client(context);
+    for (const url of ['http://10.0.0.1/', 'https://nowhere.example.com/', 'ftp://example.com/'])
+      expect((await visitor.ask({ url })).status).to.equal(422);
+    expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=4;t=3600, "public-day";r=19;/);
+  });
+
+  it('bound the attempts of one address, whatever their outcome', async () => {
+    const visitor = client(context);
+    const answers = await Promise.all(Array.from({ length: 61 }, () => visitor.ask({ url: 'http://10.0.0.1/' })));
+    // Simultaneous attempts also share the limit of scans for a moment.
+    expect(answers.every(({ status }) => status === 422 || status === 429)).to.equal(true);
+    const { status, headers } = await visitor.ask({ url: 'http://10.0.0.1/' });
+    expect([status, headers.get('ratelimit-policy')]).to.deep.equal([429, '"public-requests";q=60;w=60']);
+  });
+
+  it('hold across replicas', async () => {
+    const other = await context.replica();
+    const visitor = client(context);
+    for (let n = 0; n < 5; n += 1) tokenOf(await client(n % 2 === 0 ? context : other, visitor.address).ask());
+    for (const replica of [context, other]) expect((await client(replica, visitor.address).ask()).status).to.equal(429);
+  });
+
+  it('ignore X-Forwarded-For of clients that are no trusted proxy', async () => {
+    const direct = await context.replica({ trustedProxies: [] });
+    const elsewhere = await context.replica({ trustedProxies: ['10.0.0.0/8'] });
+    await context.db.collection('limits').deleteMany({});
+    for (let n = 0; n < 5; n += 1) tokenOf(await client(n % 2 === 0 ? direct : elsewhere).ask());
+    for (const replica of [direct, elsewhere]) expect((await client(replica).ask()).status).to.equal(429);
+  });
+
+  it('count the address that the nearest untrusted hop has, not the ones that it claims', async () => {
+    const real = client(context).address;
+    for (let n = 0; n < 5; n += 1) tokenOf(await client(context, `198.51.100.${n}, ${real}`).ask());
+    expect((await client(context, `198.51.100.9, ${real}`).ask()).status).to.equal(429);
+  });
+});

@@ -1,0 +1,179 @@
+/** Public scans: their submission, repeats, and refusals. */
+import { expect } from 'chai';
+import { API_VERSION, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { SCANS } from '../../operator/scan/kube-types.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { BEHIND_PROXY, client, newEmail, PUBLIC_SCANS, rowOf, tokenOf } from './public-context.ts';
+import { down } from './replica.ts';
+
+describe('public scans', () => {
+  let context: ApiContext;
+
+  before(async () => {
+    context = await startContext({ publicScans: PUBLIC_SCANS, ...BEHIND_PROXY });
+  });
+  after(() => context?.close());
+  afterEach(async () => {
+    context.faults.clear();
+    await context.stores.queueStates.write({ paused: false, live: 0 }, 'public');
+    await context.stores.queueStates.write({ paused: false, live: 0 });
+    await context.db.collection('accounts').deleteMany({});
+  });
+
+  const stored = () => context.db.collection('public_scans').countDocuments({});
+
+  it('are submitted for the anonymous organisation to the public queue, with one page and without credits', async () => {
+    const email = newEmail();
+    const answer = await client(context).ask({ url: 'HTTPS://Example.com', email, locale: 'pl' });
+    const token = tokenOf(answer);
+    expect(token).to.match(/^[\w-]{43}$/);
+    expect(answer.body.estimated_seconds).to.equal(60);
+    expect(answer.headers.get('cache-control')).to.equal('no-store');
+    const row = await rowOf(context, token);
+    expect(row).to.deep.include({ organisation: 'anonymous', queue: 'public', submission: 'accepted', pagesReserved: 1 });
+    expect(row.options).to.deep.include({ url: 'https://example.com/', maxPages: 1, locale: 'pl', thresholds: {} });
+    const path = context.kubernetes.path(SCANS, row.resource.namespace, row.resource.name);
+    const resource = await context.kubernetes.request<AccessibilityScan>('GET', path);
+    expect(resource).to.deep.include({ apiVersion: API_VERSION });
+    expect(resource.spec).to.deep.include({ queue: 'public', maxPages: 1, locale: 'pl' });
+    expect(JSON.stringify([row, resource]), 'only the token’s document has the address').to.not.include(email);
+    const found = (await context.stores.publicScans.findByToken(token))!;
+    expect(found).to.deep.include({ email, locale: 'pl', url: 'https://example.com/', scanId: row.id });
+    expect(found.expiresAt.getTime() - found.createdAt.getTime()).to.equal(30 * 86_400_000);
+  });
+
+  const mistakes: [string, object, string, string][] = [
+    ['no e-mail address', { email: undefined }, 'email', 'missing_field'],
+    ['a mistyped e-mail address', { email: 'ada@example' }, 'email', 'string.email'],
+    ['a long e-mail address', { email: `a@${'b.'.repeat(130)}com` }, 'email', 'string.max_length'],
+    ['an unknown language', { locale: 'es' }, 'locale', 'enum'],
+    ['a misspelt field', { lang: 'de' }, 'lang', 'unexpected_field'],
+    ['a relative URL', { url: '/page' }, 'url', 'string.uri'],
+    ['a private address', { url: 'http://10.0.0.1/' }, 'url', 'url.private_address'],
+    ['a host that does not exist', { url: 'https://nowhere.example.com/' }, 'url', 'url.unresolvable'],
+    ['a file', { url: 'ftp://example.com/' }, 'url', 'url.scheme'],
+    ['a number as token', { cf_turnstile_token: 7 }, 'cf_turnstile_token', 'type.string'],
+  ];
+  for (const [what, body, field, type] of mistakes)
+    it(`are refused with ${what}`, async () => {
+      const before = await stored();
+      const { status, body: answer } = await client(context).ask(body);
+      expect([status, answer.detail[0].loc, answer.detail[0].type]).to.deep.equal([422, ['body', field], type]);
+      expect(await stored()).to.equal(before);
+    });
+
+  it('answer a repeated request with the token of the scan that is under way, without consuming a limit', async () => {
+    const email = newEmail();
+    const visitor = client(context);
+    const token = tokenOf(await visitor.ask({ email }));
+    for (const again of [{ email: email.toUpperCase() }, { email, url: 'https://EXAMPLE.com:443' }, { email }, { email }])
+      expect(tokenOf(await visitor.ask(again))).to.equal(token);
+    expect(tokenOf(await client(context).ask({ email }))).to.equal(token);
+    expect(tokenOf(await visitor.ask({ email, url: 'https://example.com/other' }))).to.not.equal(token);
+    expect((await visitor.ask()).headers.get('ratelimit')).to.match(/"public-hour";r=2;/);
+  });
+
+  for (const phase of ['failed', 'done', 'canceled'] as const)
+    it(`are submitted again after the scan is ${phase}`, async () => {
+      const email = newEmail();
+      const token = tokenOf(await client(context).ask({ email }));
+      await context.stores.scans.mirror((await rowOf(context, token)).id, { phase });
+      const second = tokenOf(await client(context).ask({ email }));
+      expect(second).to.not.equal(token);
+      expect((await client(context).status(token)).status).to.equal(200);
+    });
+
+  it('are submitted again after 10 minutes', async () => {
+    let now = new Date();
+    const later = await context.replica({ clock: () => now });
+    const email = newEmail();
+    const token = tokenOf(await client(later).ask({ email }));
+    now = new Date(now.getTime() + 599_000);
+    expect(tokenOf(await client(later).ask({ email }))).to.equal(token);
+    now = new Date(now.getTime() + 1_000);
+    expect(tokenOf(await client(later).ask({ email }))).to.not.equal(token);
+  });
+
+  it('are submitted once by simultaneous requests to two replicas', async () => {
+    const other = await context.replica();
+    const email = newEmail();
+    const answers = await Promise.all(Array.from({ length: 3 }, (_, n) => client(n % 2 === 0 ? context : other).ask({ email })));
+    expect(new Set(answers.map(tokenOf)).size).to.equal(1);
+    expect(await context.db.collection('public_scans').countDocuments({ email })).to.equal(1);
+  });
+
+  it('follow a request that died before its scan had a row, and wait no longer than some seconds for one that may live', async () => {
+    const at = (ageMs: number, email: string) => {
+      const createdAt = new Date(Date.now() - ageMs);
+      const expiresAt = new Date(Date.now() + 60_000);
+      const token = `dead-${email}`;
+      return context.stores.publicScans.claim({
+        token,
+        scanId: crypto.randomUUID(),
+        url: SUBMISSION.url,
+        email,
+        locale: 'en',
+        createdAt,
+        expiresAt,
+      });
+    };
+    const [dead, slow] = [newEmail(), newEmail()];
+    await at(61_000, dead);
+    await at(0, slow);
+    expect(tokenOf(await client(context).ask({ email: dead }))).to.have.length(43);
+    const waited = await client(context).ask({ email: slow });
+    expect([waited.status, waited.body.detail]).to.deep.equal([503, 'service_unavailable']);
+    expect(waited.body.message).to.include('another request');
+  });
+
+  it('are refused while their queue is paused, and organisations’ scans are not', async () => {
+    await context.stores.queueStates.write({ paused: true, live: 0 }, 'public');
+    const { status, body, headers } = await client(context).ask();
+    expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([503, 'queue_paused', '30']);
+    const { key } = await context.organisation({ credits: 10 });
+    expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status).to.equal(202);
+    await context.stores.queueStates.write({ paused: false, live: 0 }, 'public');
+    await context.stores.queueStates.write({ paused: true, live: 9_999 });
+    tokenOf(await client(context).ask());
+  });
+
+  it('are at most 50 at a time, and take no place of an organisation’s scans', async () => {
+    const answers = [];
+    for (let n = 0; n < 51; n += 1) answers.push(await client(context).ask());
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(50);
+    const refused = answers.find(({ status }) => status !== 200)!;
+    expect([refused.status, refused.body.detail, refused.body.limit]).to.deep.equal([503, 'queue_full', 'public']);
+    expect(refused.headers.get('retry-after')).to.equal('30');
+    const { key } = await context.organisation({ credits: 10 });
+    expect((await context.request('POST', '/v1/ci/scans', { key, body: SUBMISSION })).status).to.equal(202);
+  });
+
+  it('answer 503 and store nothing while a dependency is down', async () => {
+    const before = await stored();
+    const visitor = client(context);
+    for (const call of ['scans.create', 'credits.reserve', 'scanResources.submit', 'publicScans.claim', 'queueStates.read']) {
+      context.faults.set(call, down);
+      const { status, body } = await visitor.ask();
+      expect([call, status, body.detail]).to.deep.equal([call, 503, 'service_unavailable']);
+      context.faults.clear();
+    }
+    expect(await stored()).to.equal(before);
+    expect((await visitor.ask()).headers.get('ratelimit'), 'nothing was consumed').to.match(/"public-hour";r=4;/);
+  });
+
+  it('count the requests by outcome', async () => {
+    tokenOf(await client(context).ask());
+    const text = await context.scrape();
+    expect(text).to.match(/curbcut_public_scan_requests_total\{outcome="accepted"\} [1-9]/);
+    expect(text).to.match(/curbcut_public_scan_requests_total\{outcome="in_progress"\} \d/);
+  });
+
+  it('are refused by an installation that offers none, also with a mistake in the body', async () => {
+    const without = await context.replica({ publicScans: null });
+    for (const request of [{ body: {} }, { body: { url: 'https://example.com/', email: newEmail() } }]) {
+      const { status, body } = await client(without).post(request);
+      expect([status, body.detail]).to.deep.equal([403, 'public_scans_disabled']);
+    }
+    expect(await without.scrape()).to.include('curbcut_public_scan_requests_total{outcome="public_scans_disabled"} 2');
+  });
+});
