@@ -126,7 +126,7 @@ async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, de
     reply.header('Cache-Control', 'no-store');
   });
   await scope.register(denials);
-  await scope.register(auth, stores);
+  await scope.register(auth, { keys: stores.keys, sessions: options.dashboard ?? true });
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
   await scope.register(permissions);
 

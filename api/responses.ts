@@ -182,5 +182,8 @@ export const KEYED: readonly ErrorCode[] = [
   'internal_error',
 ];
 
+/** The `security` of a route that also accepts the session of a user. */
+export const keyOrSession = (scope: KeyScope) => [...keyWith(scope), { session: [] }];
+
 /** The `security` of a route that requires an API key with this scope. */
 export const keyWith = (scope: KeyScope) => [{ apiKey: [scope] }];

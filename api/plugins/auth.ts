@@ -1,12 +1,24 @@
-/** Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. */
+/**
+ * Requires a live API key of an organisation that is not blocked, for every route of the scope that registers it. Routes with
+ * `config.session` also accept the session of a user.
+ */
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { createKeyCheck } from '../key-check.ts';
+import { checkCsrf } from '../sessions/plugin.ts';
+import { actAs } from '../sessions/require-session.ts';
 import { rateLimited } from './denials.ts';
 import { annotate } from './request-log.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A REST route that accepts a dashboard session instead of an API key. */
+    session?: boolean;
+  }
+}
 
 /** Returns the caller of a request. @throws TypeError outside the authenticated scope */
 export function callerOf(request: Pick<FastifyRequest, 'caller'>): Caller {
@@ -20,11 +32,20 @@ export function keyIdOf({ actor }: Caller): string {
   return actor.keyId;
 }
 
-const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'>> = async (scope, { keys }) => {
+const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> = async (scope, { keys, sessions }) => {
   const { check } = createKeyCheck({ keys });
   // Looked up on every request, so that a revocation takes effect immediately.
   scope.addHook('onRequest', async (request, reply) => {
     const secret = request.headers['x-api-key'];
+    // A wrong key is refused also if there is a session: the sender wanted to use the key.
+    if (secret === undefined && sessions && request.routeOptions.config.session === true) {
+      const signedIn = await scope.readSession(request);
+      if (signedIn !== null) {
+        actAs(request, reply, signedIn);
+        if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+        return checkCsrf(request);
+      }
+    }
     if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
     const checked = await check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);

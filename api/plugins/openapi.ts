@@ -4,6 +4,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { TSchema } from 'typebox';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
+import { cookieRules } from '../sessions/cookies.ts';
 import { LIMITS } from '../rate-limits.ts';
 
 /** The reference loads only its own files and calls only this service. */
@@ -52,6 +53,13 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       ],
       components: {
         securitySchemes: {
+          session: {
+            type: 'apiKey',
+            in: 'cookie',
+            name: cookieRules(options.publicBaseUrl).session,
+            description:
+              'The session of a user who is signed in to the dashboard. Requests that change something also need its `X-CSRF-Token`.',
+          },
           apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: '`svc_live_` followed by 38 letters and digits.' },
         },
       },

@@ -11,7 +11,7 @@ import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
-import { answer, emptyAnswer, growing, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, emptyAnswer, growing, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
 
 export const NewKey = Type.Object(
   {
@@ -67,11 +67,11 @@ const ISSUE_KEY = {
   description:
     'The key is shown once. To rotate a key: create a new one, deploy it, test it, then revoke the old one. ' +
     `An organisation can have ${LIVE_KEYS_MAX} live keys.`,
-  security: keyWith('keys:write'),
+  security: keyOrSession('keys:write'),
   body: NewKey,
   response: {
     201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
-    ...refusals([...KEYED, 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
+    ...refusals([...KEYED, 'invalid_csrf_token', 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
       limited: true,
       validated: true,
     }),
@@ -82,7 +82,7 @@ const LIST_KEYS = {
   operationId: 'listKeys',
   tags: ['Account'],
   summary: 'List the API keys',
-  security: keyWith('keys:write'),
+  security: keyOrSession('keys:write'),
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
     200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
@@ -95,11 +95,11 @@ const REVOKE_KEY = {
   tags: ['Account'],
   summary: 'Revoke an API key',
   description: 'Takes effect immediately on every replica. A key may revoke itself.',
-  security: keyWith('keys:write'),
+  security: keyOrSession('keys:write'),
   params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
-    ...refusals([...KEYED, 'key_not_found'], { limited: true, validated: true }),
+    ...refusals([...KEYED, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
   },
 };
 
@@ -110,7 +110,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.post(
     '/v1/api-keys',
     {
-      config: { permission: 'keys:write', limit: 'key-creations' },
+      config: { session: true, permission: 'keys:write', limit: 'key-creations' },
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
@@ -125,7 +125,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.get(
     '/v1/api-keys',
     {
-      config: { permission: 'keys:write' },
+      config: { session: true, permission: 'keys:write' },
       schema: LIST_KEYS,
     },
     async (request) => {
@@ -139,7 +139,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
   scope.delete(
     '/v1/api-keys/:key_id',
     {
-      config: { permission: 'keys:write' },
+      config: { session: true, permission: 'keys:write' },
       schema: REVOKE_KEY,
     },
     async (request, reply) => {

@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { ErrorCode } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
 import { LINK_SECONDS, MISSING, reportLink, type ReportKind, type ReportObjects } from '../report-links.ts';
-import { answer, KEYED, keyWith, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
 export const ReportLink = Type.Object(
@@ -51,12 +51,12 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
     scope.get(
       kind.path,
       {
-        config: { permission: 'scans:read', limit: 'reports' },
+        config: { session: true, permission: 'scans:read', limit: 'reports' },
         schema: {
           operationId: kind.operationId,
           tags: ['Reports'],
           summary: kind.summary,
-          security: keyWith('scans:read'),
+          security: keyOrSession('scans:read'),
           params: ScanPath,
           response: {
             200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
