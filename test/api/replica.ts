@@ -127,7 +127,6 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'queueStates',
     'publicScans',
     'schedules',
-    'comparisonCache',
     'reports',
     'scanResources',
   ] as const;

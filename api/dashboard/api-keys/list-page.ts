@@ -82,7 +82,7 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
       const status = statusOf(key, now);
       return [
         key.name,
-        html`<code translate="no">…${key.last4}</code>`,
+        endOf(key),
         badge(STATUS_BADGES[status], STATUS_NAMES[status]),
         scopesText(key),
         time(key.createdAt),
@@ -92,6 +92,9 @@ const keyTable = (keys: readonly ApiKey[], now: Date): Html =>
       ];
     }),
   });
+
+/** The end of a key, by which people recognise it. The word joiner keeps it on one line. */
+export const endOf = ({ last4 }: Pick<ApiKey, 'last4'>): Html => html`<code translate="no">…\u2060${last4}</code>`;
 
 /** The scopes of a key in words. */
 export const scopesText = ({ scopes }: Pick<ApiKey, 'scopes'>): string => (scopes.length === KEY_SCOPES.length ? 'All' : scopes.join(', '));
@@ -108,7 +111,7 @@ function limits(): Html {
   ] as const;
   return html`${table({
     id: 'limits',
-    caption: 'Requests in any minute',
+    caption: 'Requests that are accepted',
     columns: [{ text: 'Requests' }, { text: 'Limit', numeric: true }, { text: 'Counted' }],
     rows: rows.map(([what, { limit, windowSeconds }, whose]) => [what, `${limit} in ${windowSeconds} s`, whose]),
   })}

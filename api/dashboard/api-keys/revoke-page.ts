@@ -5,7 +5,7 @@ import { actions, breadcrumb, button, definitions, linkButton, notice, time } fr
 import { html, type Html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { csrfField } from '../forms.ts';
-import { KEYS_PATH, lastUse, scopesText } from './list-page.ts';
+import { endOf, KEYS_PATH, lastUse, scopesText } from './list-page.ts';
 
 /** A key that was used within this time is probably still in use. */
 const IN_USE_DAYS = 7;
@@ -18,7 +18,7 @@ export function revokeKeyPage({ request, key, now }: { request: FastifyRequest; 
     <h1>${title}</h1>
     ${definitions([
       ['Name', key.name],
-      ['Key', html`<code translate="no">…${key.last4}</code>`],
+      ['Key', endOf(key)],
       ['Scopes', scopesText(key)],
       ['Created', time(key.createdAt)],
       ['Last used', lastUse(key)],
