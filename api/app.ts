@@ -9,6 +9,7 @@ import Fastify, {
   type FastifyRequest,
   type RawServerDefault,
 } from 'fastify';
+import { ruleText } from '../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
@@ -49,6 +50,7 @@ import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createQueueGate } from './submission/queue-gate.ts';
 import { createSubmissions } from './submission/submit.ts';
 import { designPage } from './web/design-page.ts';
+import { cachedViews } from './views.ts';
 import web from './web/plugin.ts';
 
 /** Far above the largest valid request. */
@@ -108,10 +110,11 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     );
   await app.register(publicPages, {
     ...stores,
+    reports: cachedViews(stores.reports, clock),
     requestPublicScan,
     turnstile: widgetOf(options.publicScans?.turnstile),
     positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
-    ruleTexts: () => null,
+    ruleTexts: ruleText,
     logger,
   });
   await app.register(designPage);
