@@ -33,6 +33,7 @@ import { requestPublicScanOver } from './public/compose.ts';
 import { PublicScanAccepted, publicRoutes } from './public/routes.ts';
 import { widgetOf } from './public/turnstile.ts';
 import { PublicIssue, PublicScanStatus } from './public/status.ts';
+import { unsubscribeRoutes } from './public/unsubscribe.ts';
 import { createQueuePositions } from './queue-positions.ts';
 import { LIMITS } from './rate-limits.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
@@ -117,6 +118,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     ruleTexts: ruleText,
     logger,
   });
+  await app.register(unsubscribeRoutes, stores);
   await app.register(designPage);
   app.refuseOtherMethods();
   return app;

@@ -15,6 +15,7 @@ import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
+import type { Suppressions } from '../stores/mail/suppressions.ts';
 import type { PublicScans } from '../stores/public-scans/public-scans.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
@@ -58,6 +59,7 @@ export interface ApiStores {
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
   publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
+  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

@@ -64,6 +64,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   queueStates: 'mongodb',
   comparisonCache: 'mongodb',
   publicScans: 'mongodb',
+  suppressions: 'mongodb',
   reports: 'objects',
   scanResources: 'kubernetes',
 };

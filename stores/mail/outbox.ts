@@ -48,6 +48,8 @@ export interface ClaimedMail {
   /** The id of this claim. Another claim of the same mail has another one. */
   holder: string;
   leaseUntil: Date;
+  /** When the mail was due. */
+  dueAt: Date;
   /** The number of attempts, including this one. */
   attempts: number;
   createdAt: Date;
@@ -81,7 +83,7 @@ export interface Outbox {
   sent(claim: ClaimedMail): Promise<boolean>;
   /** Makes the mail due again at `at`. @returns as `sent` */
   retry(claim: ClaimedMail, at: Date, reason: string): Promise<boolean>;
-  /** Makes the mail due again now, as if this claim had not been made. @returns as `sent` */
+  /** Makes the mail due as if this claim had not been made, also for `oldestDue`. @returns as `sent` */
   release(claim: ClaimedMail): Promise<boolean>;
   /** Gives the mail up. @returns as `sent` */
   fail(claim: ClaimedMail, reason: string): Promise<boolean>;
@@ -162,18 +164,18 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       const claimed = await mails.findOneAndUpdate(
         due,
         { $set: { dueAt: leaseUntil, holder }, $inc: { attempts: 1 } },
-        { sort: { dueAt: 1 }, returnDocument: 'after' },
+        { sort: { dueAt: 1 }, returnDocument: 'before' },
       );
       if (claimed === null) return null;
-      const { _id: id, kind, to, locale, data, attempts, createdAt } = claimed;
-      return { mail: { id, kind, to, locale, data } as NewMail, holder, leaseUntil, attempts, createdAt };
+      const { _id: id, kind, to, locale, data, dueAt, attempts, createdAt } = claimed;
+      return { mail: { id, kind, to, locale, data } as NewMail, holder, leaseUntil, dueAt, attempts: attempts + 1, createdAt };
     },
 
     sent: (claim) => finish(claim, 'sent', null),
     fail: (claim, reason) => finish(claim, 'failed', reason),
     suppress: (claim, reason) => finish(claim, 'suppressed', reason),
     retry: (claim, at, reason) => change(claim, { $set: { dueAt: at, reason }, $unset: { holder: true } }),
-    release: (claim) => change(claim, { $set: { dueAt: now() }, $inc: { attempts: -1 }, $unset: { holder: true } }),
+    release: (claim) => change(claim, { $set: { dueAt: claim.dueAt }, $inc: { attempts: -1 }, $unset: { holder: true } }),
 
     async find(id) {
       const entry = await mails.findOne({ _id: id });

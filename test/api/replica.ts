@@ -127,6 +127,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'queueStates',
     'publicScans',
     'schedules',
+    'suppressions',
     'reports',
     'scanResources',
   ] as const;

@@ -77,7 +77,7 @@ describe('mail stores', () => {
       expect(await outbox().sent(second), 'twice').to.equal(false);
     });
 
-    it('makes a mail due again later with the reason, or now as if it had not been claimed', async () => {
+    it('makes a mail due again later with the reason, or as if it had not been claimed', async () => {
       const mail = resultFor('ada@example.com');
       await outbox().enqueue(mail);
       const first = (await outbox().claim(LEASE))!;
@@ -86,9 +86,12 @@ describe('mail stores', () => {
       expect(await outbox().claim(LEASE)).to.equal(null);
       expect(await outbox().find(mail.id)).to.include({ state: 'waiting', attempts: 1, reason: '451 try later' });
       pass(1);
+      const dueSince = now;
+      pass(900_000);
       const second = (await outbox().claim(LEASE))!;
-      expect(second).to.deep.include({ attempts: 2, mail });
+      expect(second).to.deep.include({ attempts: 2, mail, dueAt: dueSince });
       expect(await outbox().release(second)).to.equal(true);
+      expect(await outbox().oldestDue(), 'the time that it waits for the mail server').to.deep.equal(dueSince);
       expect((await outbox().claim(LEASE))?.attempts).to.equal(2);
     });
 

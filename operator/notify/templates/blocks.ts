@@ -65,13 +65,14 @@ function tableHtml(columns: readonly [string, string], rows: readonly (readonly 
         ${columns[1]}
       </th>
     </tr>
-    ${rows.map(
-      ([name, value]) =>
-        html`<tr>
-          <th scope="row" class="line" style="padding:6px 8px 6px 0;text-align:left;font-weight:400;${line}">${name}</th>
-          <td class="line" style="padding:6px 0;text-align:right;font-variant-numeric:tabular-nums;${line}">${value}</td>
-        </tr>`,
-    )}
+    ${rows.map(([name, value], index) => {
+      // The last row is the total.
+      const weight = index === rows.length - 1 ? 700 : 400;
+      return html`<tr>
+          <th scope="row" class="line" style="padding:6px 8px 6px 0;text-align:left;font-weight:${weight};${line}">${name}</th>
+          <td class="line" style="padding:6px 0;text-align:right;font-weight:${weight};font-variant-numeric:tabular-nums;${line}">${value}</td>
+        </tr>`;
+    })}
   </table>`;
 }
 

@@ -37,7 +37,7 @@ export function mailPage({ locale, title, body, footer }: MailPage): Html {
             <td align="center" style="padding:24px 12px;">
               <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:600px;">
                 <tr>
-                  <td style="padding:0 0 16px;text-align:left;">
+                  <td role="banner" style="padding:0 0 16px;text-align:left;">
                     <table role="presentation" cellpadding="0" cellspacing="0" border="0">
                       <tr>
                         <td style="width:8px;background-color:${LIGHT.paving};border-radius:2px;">&nbsp;</td>
@@ -105,7 +105,8 @@ export const h2 = (text: string): Html =>
 
 export const paragraph = (content: Html | string): Html => html`<p style="margin:0 0 16px;overflow-wrap:anywhere;">${content}</p>`;
 
-export const small = (content: Html | string): Html => html`<p style="margin:0 0 12px;overflow-wrap:anywhere;">${content}</p>`;
+export const small = (content: Html | string): Html =>
+  html`<p style="margin:0 0 12px;font-size:14px;overflow-wrap:anywhere;">${content}</p>`;
 
 /** A link that looks like a button. The padding is on the link, so that all of it can be clicked. */
 export const button = (url: string, text: string): Html =>

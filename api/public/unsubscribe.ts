@@ -1,0 +1,68 @@
+/**
+ * The page of an unsubscribe link, and the one-click button of mail programs (RFC 8058). The token in the address is the
+ * permission, so neither needs a session. A GET changes nothing, because mail scanners open links.
+ */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { unsubscribePath } from '../../core/web-paths.ts';
+import type { Recipient, Suppressions } from '../../stores/mail/suppressions.ts';
+import { button } from '../web/components/buttons.ts';
+import { notice } from '../web/components/blocks.ts';
+import { html, type Html } from '../web/html.ts';
+import htmlScope, { formOf } from '../web/html-scope.ts';
+import { publicPage } from '../web/layout.ts';
+import { DEFAULT_LOCALE } from '../web/languages.ts';
+import { UNSUBSCRIBE_TEXTS } from './unsubscribe-texts.ts';
+
+export interface UnsubscribeDeps {
+  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe'>;
+}
+
+interface Route {
+  Params: { token: string };
+}
+
+/** The field that mail programs send. */
+const ONE_CLICK = 'List-Unsubscribe';
+
+export const unsubscribeRoutes: FastifyPluginAsync<UnsubscribeDeps> = async (app, { suppressions }) => {
+  await app.register(htmlScope);
+  // RFC 8058 permits this encoding, too. Its only content is the field.
+  app.addContentTypeParser('multipart/form-data', { parseAs: 'string', bodyLimit: 4096 }, (_request, body, done) => {
+    done(null, body.includes(ONE_CLICK) ? { [ONE_CLICK]: 'One-Click' } : {});
+  });
+
+  app.get<Route>('/unsubscribe/:token', async (request, reply) => {
+    const recipient = await suppressions.recipient(request.params.token);
+    return recipient === null ? unknown(request, reply) : reply.page(page(request, recipient));
+  });
+
+  app.post<Route>('/unsubscribe/:token', async (request, reply) => {
+    const { token } = request.params;
+    const form = formOf(request.body);
+    const again = form.text('action') === 'subscribe';
+    const recipient = await (again ? suppressions.resubscribe(token) : suppressions.unsubscribe(token));
+    if (recipient === null) return unknown(request, reply);
+    if (form.text(ONE_CLICK) !== '') return reply.type('text/plain').send('unsubscribed\n');
+    return reply.redirect(unsubscribePath(token), 303);
+  });
+};
+
+function page(request: FastifyRequest, { locale, unsubscribed }: Recipient): Html {
+  const texts = UNSUBSCRIBE_TEXTS[locale];
+  const title = unsubscribed ? texts.doneTitle : texts.title;
+  const action = unsubscribed ? 'subscribe' : 'unsubscribe';
+  const label = unsubscribed ? texts.resubscribe : texts.unsubscribe;
+  const body = html`<h1>${title}</h1>
+    ${unsubscribed ? notice({ kind: 'good', body: html`<p>${texts.done}</p>`, announce: true }) : html`<p>${texts.question}</p>`}
+    <p>${texts.other}</p>
+    <form method="post">${button({ text: label, name: 'action', value: action, kind: unsubscribed ? 'secondary' : 'primary' })}</form>`;
+  return publicPage({ request, locale, title, body, translated: false });
+}
+
+/** The language of the mail is not known, so the page speaks English. */
+function unknown(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { unknownTitle, unknown: text } = UNSUBSCRIBE_TEXTS[DEFAULT_LOCALE];
+  const body = html`<h1>${unknownTitle}</h1>
+    <p>${text}</p>`;
+  return reply.page(publicPage({ request, locale: DEFAULT_LOCALE, title: unknownTitle, body, translated: false }), { status: 404 });
+}

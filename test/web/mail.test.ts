@@ -1,0 +1,145 @@
+import { expect } from 'chai';
+import { createTransport } from 'nodemailer';
+import { UNSUBSCRIBE_TEXTS } from '../../api/public/unsubscribe-texts.ts';
+import { ruleText } from '../../core/report/rule-texts/rule-texts.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { startMail, type MailCatcher } from '../../local/mail/mail.ts';
+import { createSuppressions, type Suppressions } from '../../stores/mail/suppressions.ts';
+import { down } from '../api/replica.ts';
+import { SAMPLES } from '../support/mail-samples.ts';
+import { expectAccessible } from './accessible.ts';
+import { sharedBrowser } from './browser.ts';
+import { openWeb, type Web } from './web.ts';
+
+describe('mails', () => {
+  let web: Web;
+  let catcher: MailCatcher;
+  before(async () => {
+    web = await openWeb();
+    catcher = await startMail();
+  });
+  after(async () => {
+    await catcher.close();
+    await web.close();
+  });
+
+  for (const locale of LOCALES)
+    for (const [kind, render] of Object.entries(SAMPLES))
+      it(`are accessible as a document: ${kind} in ${locale}`, async () => {
+        const page = await (await web.visitor({ javaScriptEnabled: true })).newPage();
+        await page.setContent(render(locale, ruleText).html);
+        await expectAccessible(page, `mail-${kind}-${locale}`);
+      });
+
+  describe('in the inbox of the mail catcher', () => {
+    it('are listed and shown accessibly, run nothing, and open links in a new tab', async () => {
+      const visitor = await web.visitor();
+      const page = await visitor.newPage();
+      await page.goto(catcher.inboxUrl);
+      await expectAccessible(page, 'inbox-empty');
+      const transport = createTransport(catcher.smtpUrl);
+      const { subject, html, text } = SAMPLES['done']!('de', ruleText);
+      const script = `<script>document.title = 'it ran'</script><img src="${web.url}/tracker.png" alt="" />`;
+      const link = html.replaceAll('https://curbcut.example.com/scan/', `${web.url}/docs?`).replace('</body>', `${script}</body>`);
+      await transport.sendMail({ from: 'Curbcut <no-reply@localhost>', to: 'ada@example.com', subject, text, html: link });
+      transport.close();
+      await page.getByRole('link', { name: 'Refresh' }).click();
+      await expectAccessible(page, 'inbox');
+
+      const address = `${catcher.inboxUrl}${await page.getByRole('link', { name: subject }).getAttribute('href')}`;
+      await page.route(/\/html$/, (route) => route.fulfill({ contentType: 'text/html', body: html }));
+      await page.goto(address);
+      await expectAccessible(page, 'inbox-mail');
+
+      // The browser reports what it blocked, so this visitor is one whose errors are not recorded.
+      const other = await (await sharedBrowser()).newContext();
+      const careless = await other.newPage();
+      const answered: string[] = [];
+      careless.on('response', (response) => answered.push(response.url()));
+      await careless.goto(address);
+      const framed = careless.frameLocator('iframe');
+      await framed.getByRole('heading', { level: 1 }).waitFor();
+      await careless.waitForLoadState('networkidle');
+      expect(answered).to.include(`${address}/html`);
+      expect(answered.filter((url) => url.startsWith(web.url))).to.deep.equal([]);
+      expect(await framed.locator('title').innerText()).to.equal(subject);
+      const [opened] = await Promise.all([
+        other.waitForEvent('page'),
+        framed.getByRole('link', { name: 'Vollständiges Ergebnis öffnen' }).click(),
+      ]);
+      await opened.waitForURL(`${web.url}/**`);
+      await other.close();
+      const missing = await visitor.newPage();
+      await missing.goto(`${catcher.inboxUrl}/mails/999`);
+      await expectAccessible(missing, 'inbox-missing');
+    });
+  });
+});
+
+describe('unsubscribe links', () => {
+  let web: Web;
+  let suppressions: Suppressions;
+  before(async () => {
+    web = await openWeb();
+    suppressions = createSuppressions(web.db);
+  });
+  after(() => web.close());
+
+  const post = (token: string, body: string, type = 'application/x-www-form-urlencoded') =>
+    fetch(`${web.url}/unsubscribe/${token}`, { method: 'POST', headers: { 'content-type': type }, body, redirect: 'manual' });
+
+  for (const locale of LOCALES)
+    it(`unsubscribe and undo it with a button, without scripts, in ${locale}`, async () => {
+      const email = `ada@${locale}.example`;
+      const token = await suppressions.tokenFor(email, locale);
+      const texts = UNSUBSCRIBE_TEXTS[locale];
+      const plain = await web.open(`/unsubscribe/${token}`, { javaScriptEnabled: false });
+      expect(await plain.locator('html').getAttribute('lang')).to.equal(locale);
+      expect(await suppressions.find(email), 'a scanner that opens the link').to.equal(null);
+      await plain.getByRole('button', { name: texts.unsubscribe }).click();
+      expect(await plain.locator('h1').innerText()).to.equal(texts.doneTitle);
+      expect(await suppressions.find(email)).to.equal('unsubscribed');
+      const done = await web.open(`/unsubscribe/${token}`);
+      await expectAccessible(done, `unsubscribed-${locale}`);
+      await plain.getByRole('button', { name: texts.resubscribe }).click();
+      expect(await plain.locator('h1').innerText()).to.equal(texts.title);
+      expect(await suppressions.find(email)).to.equal(null);
+      await expectAccessible(await web.open(`/unsubscribe/${token}`), `unsubscribe-${locale}`);
+    });
+
+  for (const [encoding, type, body] of [
+    ['url-encoded', 'application/x-www-form-urlencoded', 'List-Unsubscribe=One-Click'],
+    [
+      'multipart',
+      'multipart/form-data; boundary=x',
+      '--x\r\nContent-Disposition: form-data; name="List-Unsubscribe"\r\n\r\nOne-Click\r\n--x--\r\n',
+    ],
+  ] as const)
+    it(`unsubscribe with one click of a mail program, ${encoding}, without cookies`, async () => {
+      const token = await suppressions.tokenFor(`grace@${encoding}.example`, 'en');
+      for (let time = 0; time < 2; time += 1) {
+        const response = await post(token, body, type);
+        expect(response.status).to.equal(200);
+        expect(response.headers.get('set-cookie')).to.equal(null);
+        expect(await suppressions.find(`grace@${encoding}.example`)).to.equal('unsubscribed');
+      }
+    });
+
+  it('say what to do if they are unknown or expired', async () => {
+    const page = await web.open('/unsubscribe/unknown');
+    expect(await page.locator('h1').innerText()).to.equal(UNSUBSCRIBE_TEXTS.en.unknownTitle);
+    await expectAccessible(page, 'unsubscribe-unknown');
+    expect((await fetch(`${web.url}/unsubscribe/unknown`)).status).to.equal(404);
+    expect((await post('unknown', 'List-Unsubscribe=One-Click')).status).to.equal(404);
+  });
+
+  it('ask to try again while the database is down', async () => {
+    const token = await suppressions.tokenFor('ada@example.com', 'en');
+    web.faults.set('suppressions.unsubscribe', down);
+    const response = await post(token, 'List-Unsubscribe=One-Click');
+    web.faults.delete('suppressions.unsubscribe');
+    expect(response.status).to.equal(503);
+    expect(response.headers.get('retry-after')).to.match(/^\d+$/);
+    expect(await suppressions.find('ada@example.com')).to.equal(null);
+  });
+});
