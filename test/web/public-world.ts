@@ -86,7 +86,7 @@ export async function storePublicScan(context: ApiContext, change: Partial<ScanR
 export async function servePublicPages(
   deps: Pick<PublicPagesDeps, 'requestPublicScan'> & Partial<PublicPagesDeps>,
 ): Promise<{ url: string; app: FastifyInstance }> {
-  const app = Fastify();
+  const app = Fastify({ forceCloseConnections: true });
   await app.register(requestLog, { logger: silentLogger });
   await app.register(jsonBodies);
   await app.register(web, { publicBaseUrl: 'https://curbcut.example', dashboard: true });
