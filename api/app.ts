@@ -46,6 +46,7 @@ import { CompleteEvent, ProgressEvent, scanEventRoutes } from './routes/scan-eve
 import { ListedScan, ScanList, scanListRoutes } from './routes/scan-list.ts';
 import { acceptedAnswer, ScanAccepted, ScanResult, scanRoutes } from './routes/scans.ts';
 import { serviceRoutes } from './routes/service.ts';
+import { createIdentityProvider } from './sessions/identity-provider.ts';
 import sessions from './sessions/plugin.ts';
 import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createQueueGate } from './submission/queue-gate.ts';
@@ -106,9 +107,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(publicRoutes, { requestPublicScan, stores, metrics, logger });
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
   if (options.dashboard ?? true)
-    await app.register((scope) =>
-      dashboardRoutes(scope, { stores, clock, logger, mail: options.mail ?? false, signIn: { provider: null, local: true } }),
-    );
+    await app.register((scope) => dashboardRoutes(scope, { stores, clock, logger, mail: options.mail ?? false, ...signInOf(options) }));
   await app.register(publicPages, {
     ...stores,
     reports: cachedViews(stores.reports, clock),
@@ -122,6 +121,16 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(designPage);
   app.refuseOtherMethods();
   return app;
+}
+
+/** How users sign in. */
+function signInOf({ identityProvider, publicBaseUrl }: AppOptions) {
+  if (identityProvider === undefined) return { signIn: { provider: null, local: true }, identityProvider: null };
+  const { name, localPasswords, ...provider } = identityProvider;
+  return {
+    signIn: { provider: `Sign in with ${name}`, local: localPasswords },
+    identityProvider: createIdentityProvider({ ...provider, redirectUri: `${publicBaseUrl}/dashboard/sign-in/oidc/callback` }),
+  };
 }
 
 /** Every route that requires an API key. */

@@ -16,6 +16,7 @@ import {
   TargetSettings,
   TracingSettings,
 } from '../platform/settings.ts';
+import { identityProblems, IdentitySettings } from './identity-settings.ts';
 import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
@@ -39,6 +40,7 @@ export const Environment = Type.Object({
     default: true,
     description: 'true, or false to turn off the pages below /dashboard; REST requests then need an API key',
   }),
+  ...IdentitySettings,
   MAX_EVENT_STREAMS: Type.Integer({
     minimum: 1,
     default: 1000,
@@ -66,6 +68,7 @@ export function readApiConfiguration(environment: Record<string, string | undefi
     ...databaseProblems(environment),
     ...problems,
     ...publicScanProblems(environment),
+    ...identityProblems(environment),
   ]);
   const { PUBLIC_BASE_URL, ALLOW_TARGETS: _allow, DENY_TARGETS: _deny, MAX_LIVE_SCANS_PER_ORGANISATION: _share, ...rest } = read;
   return Object.freeze({

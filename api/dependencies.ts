@@ -10,6 +10,7 @@ import type { Keys } from '../stores/accounts/keys.ts';
 import type { RateLimits } from '../stores/rate-limits/sliding-window.ts';
 import type { Outbox } from '../stores/mail/outbox.ts';
 import type { Invitations } from '../stores/accounts/invitations.ts';
+import type { OidcFlows } from '../stores/accounts/oidc-flows.ts';
 import type { PasswordResets } from '../stores/accounts/password-resets.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Users } from '../stores/accounts/users.ts';
@@ -21,6 +22,7 @@ import type { Reports } from '../stores/reports.ts';
 import type { ScanResources } from '../stores/submissions/scan-resources.ts';
 import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
+import type { IdentityProviderSettings } from './identity-settings.ts';
 import type { StreamTimings } from './scan-stream.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
@@ -48,6 +50,7 @@ export interface ApiStores {
   sessions: Sessions;
   invitations: Invitations;
   passwordResets: PasswordResets;
+  oidcFlows: OidcFlows;
   outbox: Pick<Outbox, 'enqueue'>;
   keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
   credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
@@ -90,6 +93,8 @@ export interface AppOptions {
   maxLiveScansPerOrganisation: number;
   /** How long a replica uses the state of a queue before it reads it again, in milliseconds. Default 1,000, and 2,000 for positions. */
   queueCacheMs?: number;
+  /** The OpenID Connect provider. Default: none. */
+  identityProvider?: IdentityProviderSettings;
   /** Whether mails of the dashboard are sent. Default: false. */
   mail?: boolean;
   /** Whether there is a dashboard. Default: true. Without it, REST requests need an API key. */

@@ -56,6 +56,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   schedules: 'mongodb',
   invitations: 'mongodb',
   passwordResets: 'mongodb',
+  oidcFlows: 'mongodb',
   outbox: 'mongodb',
   keys: 'mongodb',
   credits: 'mongodb',

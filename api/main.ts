@@ -9,6 +9,7 @@ import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
+import { identityProviderOf } from './identity-settings.ts';
 import { readApiConfiguration, type Configuration } from './config.ts';
 import { addProcessMetrics, createMetrics } from './metrics.ts';
 
@@ -62,6 +63,7 @@ const app = await buildApp(
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxLiveScans: config.MAX_LIVE_SCANS,
     dashboard: config.DASHBOARD,
+    identityProvider: identityProviderOf(config),
     mail: config.SMTP_URL !== undefined,
     maxEventStreams: config.MAX_EVENT_STREAMS,
     maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,

@@ -141,6 +141,7 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['invitations', { organisation: 1, createdAt: -1 }, {}],
   ['invitations', { email: 1 }, {}],
   ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
+  ['oidcFlows', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passwordResets', { email: 1 }, {}],
   ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['sessions', { email: 1, lastSeenAt: -1 }, {}],

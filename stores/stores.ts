@@ -15,6 +15,7 @@ import { createQueueStates, type QueueStates } from './submissions/queue-state.t
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createInvitations, type Invitations } from './accounts/invitations.ts';
+import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
@@ -31,6 +32,7 @@ export interface AllStores {
   sessions: Sessions;
   invitations: Invitations;
   passwordResets: PasswordResets;
+  oidcFlows: OidcFlows;
   idempotency: Idempotency;
   queueStates: QueueStates;
   outbox: Outbox;
@@ -60,6 +62,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     sessions: createSessions(db),
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),
+    oidcFlows: createOidcFlows(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),

@@ -14,6 +14,8 @@ import { auditPages } from './settings/audit-log.ts';
 import { memberPages } from './settings/members.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
+import { oidcRoutes } from './sign-in/oidc.ts';
+import type { IdentityProvider } from '../sessions/identity-provider.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
@@ -21,6 +23,8 @@ export interface DashboardDeps {
   clock: () => Date;
   logger: Logger;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
+  /** Null if none is configured. */
+  identityProvider: IdentityProvider | null;
   /** Whether this service sends mail. */
   mail: boolean;
 }
@@ -30,8 +34,9 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
   await app.register(htmlScope);
   const { stores, logger, mail } = deps;
   await app.register(signInRoutes, { stores, ...deps.signIn });
+  if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
-  await app.register(resetRoutes, { stores, logger, mail });
+  if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
   await app.register((scope) => signedInPages(scope, deps));
 }
 

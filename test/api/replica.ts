@@ -117,6 +117,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'sessions',
     'invitations',
     'passwordResets',
+    'oidcFlows',
     'outbox',
     'keys',
     'credits',

@@ -12,6 +12,7 @@ import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { signInPage } from './page.ts';
+import { problemText } from './problems.ts';
 
 export interface SignInDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations'>;
@@ -41,8 +42,7 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
   function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
     const { usable } = scope.sessionCookies;
     const token = csrfToken(request, reply);
-    const { signedOut } = request.query as { signedOut?: string };
-    const message = signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
+    const message = messageOf(request.query as { signedOut?: string; problem?: string });
     return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, usable }), { status });
   }
 
@@ -91,6 +91,13 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
     return reply.redirect('/dashboard/sign-in?signedOut', 303);
   });
 };
+
+/** What happened before the page. */
+function messageOf({ signedOut, problem }: { signedOut?: string; problem?: string }) {
+  const text = problemText(problem);
+  if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
+  return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
+}
 
 /** How long to wait, in minutes if it is long. */
 export function waitText(seconds: number): string {

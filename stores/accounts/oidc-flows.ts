@@ -1,0 +1,40 @@
+/** Sign-ins that are in progress at the identity provider. Each can be completed once, by the browser that started it. */
+import type { Db } from 'mongodb';
+import { newToken, tokenHash } from './one-time-token.ts';
+
+const VALID_MS = 600_000;
+
+export interface OidcFlow {
+  state: string;
+  nonce: string;
+  verifier: string;
+  /** Where to go afterwards. */
+  next: string;
+}
+
+export interface OidcFlows {
+  /** Stores a flow. @returns the token for the browser */
+  start(flow: OidcFlow): Promise<string>;
+  /** Returns the flow of a token, which works once; null if it is unknown, used or older than ten minutes. */
+  take(token: string): Promise<OidcFlow | null>;
+}
+
+/** Flows in MongoDB. */
+export function createOidcFlows(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): OidcFlows {
+  const flows = db.collection<OidcFlow & { _id: string; expiresAt: Date }>('oidcFlows');
+  return {
+    async start(flow) {
+      const token = newToken();
+      await flows.insertOne({ _id: tokenHash(token)!, ...flow, expiresAt: new Date(now().getTime() + VALID_MS) });
+      return token;
+    },
+
+    async take(token) {
+      const hash = tokenHash(token);
+      const found = hash === null ? null : await flows.findOneAndDelete({ _id: hash });
+      if (found === null || found.expiresAt <= now()) return null;
+      const { state, nonce, verifier, next } = found;
+      return { state, nonce, verifier, next };
+    },
+  };
+}

@@ -1,0 +1,68 @@
+/** An OpenID Connect provider on loopback, whose users sign in without being asked. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import Provider from 'oidc-provider';
+
+export interface TestProvider {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** Who signs in next. */
+  person: { sub: string; email: string; email_verified: boolean; name?: string };
+  /** Opens the address of a sign-in as a browser would, and returns the address to which the provider sends it back. */
+  signIn(url: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** @param redirectUri the address of the client to return to */
+export async function startProvider(redirectUri: string): Promise<TestProvider> {
+  const server: Server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const clientId = 'curbcut';
+  const clientSecret = 'the-secret-of-the-client';
+  const self: TestProvider = { issuer, clientId, clientSecret, person: { sub: '', email: '', email_verified: true }, signIn, close };
+  const provider = new Provider(issuer, {
+    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: [redirectUri], response_types: ['code'] }],
+    pkce: { required: () => true },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    cookies: { keys: ['test'] },
+    features: { devInteractions: { enabled: false } },
+    findAccount: (_context, id) => {
+      const { person } = self;
+      return { accountId: id, claims: () => Promise.resolve({ ...person, sub: id }) };
+    },
+  });
+  server.on('request', (request, response) => {
+    if (request.url?.startsWith('/interaction/') !== true) return void provider.callback()(request, response);
+    void (async () => {
+      const { prompt, params, session } = await provider.interactionDetails(request, response);
+      if (prompt.name === 'login') return provider.interactionFinished(request, response, { login: { accountId: self.person.sub } });
+      const grant = new provider.Grant({ accountId: session!.accountId, clientId: params['client_id'] as string });
+      grant.addOIDCScope(params['scope'] as string);
+      return provider.interactionFinished(request, response, { consent: { grantId: await grant.save() } });
+    })();
+  });
+
+  async function signIn(url: string): Promise<string> {
+    const cookies = new Map<string, string>();
+    for (let next = url; ;) {
+      if (next.startsWith(redirectUri)) return next;
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+      const response = await fetch(next, { redirect: 'manual', headers: { cookie } });
+      for (const line of response.headers.getSetCookie()) {
+        const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        cookies.set(name, value);
+      }
+      const location = response.headers.get('location');
+      if (location === null) throw new Error(`the provider answered ${response.status}: ${await response.text()}`);
+      next = new URL(location, issuer).href;
+    }
+  }
+
+  async function close(): Promise<void> {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+  return self;
+}
