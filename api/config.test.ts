@@ -9,6 +9,7 @@ const REQUIRED = {
   S3_ACCESS_KEY_ID: 'id',
   S3_SECRET_ACCESS_KEY: 'hush',
 };
+const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
 const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
   try {
     readApiConfiguration(environment);
@@ -31,12 +32,22 @@ describe('readApiConfiguration', () => {
       S3_REGION: 'us-east-1',
       MAX_PAGES_LIMIT: 500,
       MAX_LIVE_SCANS: 2000,
+      MAX_RUNNING_PUBLIC_SCANS: 2,
+      MAX_LIVE_PUBLIC_SCANS: 50,
+      PUBLIC_SCANS_PER_ADDRESS_AND_HOUR: 5,
+      PUBLIC_SCANS_PER_ADDRESS_AND_DAY: 20,
+      PUBLIC_SCANS_PER_EMAIL_AND_HOUR: 3,
+      PUBLIC_SCAN_RETENTION_DAYS: 30,
+      TURNSTILE_VERIFY_URL: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+      TRUSTED_PROXIES: '',
       DASHBOARD: true,
       MAX_EVENT_STREAMS: 1000,
       LOG_LEVEL: 'info',
       publicBaseUrl: 'http://127.0.0.1:8080',
       targets: { allow: [], deny: [] },
       maxLiveScansPerOrganisation: 500,
+      publicScans: null,
+      trustedProxies: [],
     });
     expect(problemsOf({})).to.have.lengthOf(Object.keys(REQUIRED).length);
   });
@@ -53,6 +64,15 @@ describe('readApiConfiguration', () => {
     ['PUBLIC_BASE_URL', 'https://curbcut.example.com/', (c) => c.publicBaseUrl, 'https://curbcut.example.com'],
     ['SMTP_URL', 'smtps://user:pass@mail:465', (c) => c.SMTP_URL, 'smtps://user:pass@mail:465'],
     ['MAIL_FROM', 'Curbcut <a11y@example.com>', (c) => c.MAIL_FROM, 'Curbcut <a11y@example.com>'],
+    ['TRUSTED_PROXIES', '10.0.0.0/8, fd00::/8,192.0.2.1', (c) => c.trustedProxies, ['10.0.0.0/8', 'fd00::/8', '192.0.2.1']],
+    ['PUBLIC_SCANS', 'false', (c) => c.publicScans, null],
+    ['MAX_LIVE_PUBLIC_SCANS', '7', (c) => c.MAX_LIVE_PUBLIC_SCANS, 7],
+    ['MAX_RUNNING_PUBLIC_SCANS', '3', (c) => c.MAX_RUNNING_PUBLIC_SCANS, 3],
+    ['PUBLIC_SCANS_PER_ADDRESS_AND_HOUR', '1', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_HOUR, 1],
+    ['PUBLIC_SCANS_PER_ADDRESS_AND_DAY', '2', (c) => c.PUBLIC_SCANS_PER_ADDRESS_AND_DAY, 2],
+    ['PUBLIC_SCANS_PER_EMAIL_AND_HOUR', '4', (c) => c.PUBLIC_SCANS_PER_EMAIL_AND_HOUR, 4],
+    ['PUBLIC_SCAN_RETENTION_DAYS', '1', (c) => c.PUBLIC_SCAN_RETENTION_DAYS, 1],
+    ['TURNSTILE_VERIFY_URL', 'http://verifier/', (c) => c.TURNSTILE_VERIFY_URL, 'http://verifier/'],
     ['DASHBOARD', 'false', (c) => c.DASHBOARD, false],
     ['CURBCUT_NAMESPACE', 'scans', (c) => c.CURBCUT_NAMESPACE, 'scans'],
     ['CURBCUT_CLASS', 'staging', (c) => c.CURBCUT_CLASS, 'staging'],
@@ -84,12 +104,43 @@ describe('readApiConfiguration', () => {
   for (const [name, value, read, expected] of valid)
     it(`accepts ${name}=${value}`, () => expect(read(readApiConfiguration({ ...REQUIRED, [name]: value }))).to.deep.equal(expected));
 
+  it('offers public scans if there is a mail server, unless PUBLIC_SCANS is false', () => {
+    const offered = (more: object) => readApiConfiguration({ ...REQUIRED, ...more }).publicScans;
+    expect(offered({ SMTP_URL: 'smtp://mail' })).to.deep.equal({
+      maxLive: 50,
+      maxRunning: 2,
+      perAddressAndHour: 5,
+      perAddressAndDay: 20,
+      perEmailAndHour: 3,
+      retentionDays: 30,
+      turnstile: null,
+    });
+    expect(offered({ SMTP_URL: 'smtp://mail', PUBLIC_SCANS: 'false' })).to.equal(null);
+    expect(problemsOf({ ...REQUIRED, PUBLIC_SCANS: 'true' })).to.deep.equal([
+      'PUBLIC_SCANS is true, but SMTP_URL is not set; their results are sent by mail.',
+    ]);
+  });
+
+  it('needs both keys of Turnstile, or neither', () => {
+    const mail = { ...REQUIRED, SMTP_URL: 'smtp://mail' };
+    expect(readApiConfiguration({ ...mail, ...TURNSTILE }).publicScans!.turnstile).to.deep.equal({
+      siteKey: 'site',
+      secretKey: 'hush',
+      verifyUrl: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
+    });
+    for (const [name, value] of Object.entries(TURNSTILE)) {
+      const problems = problemsOf({ ...mail, [name]: value });
+      expect(problems).to.deep.equal(['TURNSTILE_SITE_KEY and TURNSTILE_SECRET_KEY must both be set, or neither of them.']);
+    }
+  });
+
   it('gives one organisation a quarter of the live scans by default', () => {
     expect(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' }).maxLiveScansPerOrganisation).to.equal(3);
   });
 
   it('is tested for every variable', () => {
-    expect(valid.map(([name]) => name)).to.have.members(Object.keys(Environment.properties));
+    const tested = [...valid.map(([name]) => name), ...Object.keys(TURNSTILE)];
+    expect(tested).to.have.members(Object.keys(Environment.properties));
   });
 
   for (const [name, value] of [
@@ -112,6 +163,11 @@ describe('readApiConfiguration', () => {
     ['MAX_PAGES_LIMIT', '0'],
     ['MAX_LIVE_SCANS', 'many'],
     ['MAX_LIVE_SCANS_PER_ORGANISATION', '0'],
+    ['TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['TRUSTED_PROXIES', 'proxy.example.com'],
+    ['PUBLIC_SCANS', 'perhaps'],
+    ['MAX_LIVE_PUBLIC_SCANS', '0'],
+    ['TURNSTILE_VERIFY_URL', 'verifier'],
     ['LOG_LEVEL', 'loud'],
   ] as const)
     it(`rejects ${name}=${value} and describes valid values`, () => {

@@ -71,8 +71,8 @@ export interface OperatorContext {
     settings?: SettingsOverrides,
     overrides?: Partial<Pick<OperatorDeps, 'connection' | 'reports' | 'bus' | 'metrics' | 'clock' | 'comparer'>> & { stores?: AllStores },
   ): RunningOperator;
-  /** Submits a scan as the API does: row, credits, resource. */
-  submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number): Promise<Scan>;
+  /** Submits a scan as the API does: row, credits, resource. @param organisation default: `ORGANISATION` */
+  submit(spec?: Partial<AccessibilityScanSpec>, reserve?: number, organisation?: string): Promise<Scan>;
   /** Applies a manifest. */
   apply(namespace: string, spec?: Partial<AccessibilityScanSpec>): Promise<Scan>;
   /** Controls a scan that the test has created. Its pod must match no node (`NOWHERE`). */
@@ -225,16 +225,17 @@ export async function openContext(): Promise<OperatorContext> {
     team,
     strangers,
     start,
-    async submit(spec = {}, reserve) {
+    async submit(spec = {}, reserve, organisation = ORGANISATION) {
       const id = randomUUID();
       const wanted = specOf(spec);
       const options = withDefaults(wanted);
       const pages = reserve ?? options.maxPages;
       await stores.scans.create({
         id,
-        organisation: ORGANISATION,
+        organisation,
         origin: 'api',
         resource: { namespace, name: resourceNameOf(id) },
+        ...(wanted.queue !== undefined && { queue: wanted.queue }),
         submission: 'pending',
         options,
         pagesRequested: options.maxPages,
@@ -249,7 +250,7 @@ export async function openContext(): Promise<OperatorContext> {
         finishedAt: null,
       });
       await stores.credits.reserve({
-        organisation: ORGANISATION,
+        organisation,
         scanId: id,
         pages,
         partial: false,
@@ -257,7 +258,7 @@ export async function openContext(): Promise<OperatorContext> {
       });
       await stores.scans.mirror(id, { pagesReserved: pages });
       const resource = { namespace, name: resourceNameOf(id) };
-      return create({ ...resourceOf({ id, organisation: ORGANISATION, resource, options }), spec: wanted }, namespace);
+      return create({ ...resourceOf({ id, organisation, resource, options }), spec: wanted }, namespace);
     },
     apply(at, spec = {}) {
       const metadata = { name: `manifest-${randomUUID().slice(0, 8)}`, namespace: at };
