@@ -1,6 +1,7 @@
 /** One collection in memory: documents by `_id` in insertion order, its indexes, and its changes for the log. */
 import { ObjectId } from 'bson';
 import { CommandError } from '../errors.ts';
+import type { OrderedIndex } from './ordered.ts';
 import { openIndex, sameIndex, type Index, type IndexSpecification } from './indexes.ts';
 import { equalities, matcher } from '../query/match.ts';
 import { isDoc, keyOf, typeName, type Doc } from '../values.ts';
@@ -20,6 +21,8 @@ export interface Collection {
   all(): Iterable<Doc>;
   /** The documents that match a filter, at most `limit`, in insertion order. */
   find(filter: Doc, now: Date, limit?: number): Doc[];
+  /** The first documents that match a filter, in the order of `sort`; null if no index has this order. Reads no others. */
+  findInOrder(filter: Doc, sort: Doc, now: Date, limit: number): Doc[] | null;
   /** Stores a new document, with an `_id` if it has none. @throws CommandError 11000 */
   insert(doc: Doc): Doc;
   /** Replaces `doc` with `next`, which has the same `_id`. @throws CommandError 11000 */
@@ -78,6 +81,23 @@ export function openCollection(namespace: string, onChange: (change: Change) => 
         if (!test(doc)) continue;
         found.push(doc);
         if (found.length >= limit) break;
+      }
+      return found;
+    },
+    findInOrder(filter, sort, now, limit) {
+      const equal = equalities(filter);
+      if (equal.has('_id')) return null;
+      let best: ReturnType<OrderedIndex['range']> = null;
+      for (const { ordered } of indexes.values()) {
+        const range = ordered?.range({ equal, sort, filter }, docs.values()) ?? null;
+        if (range !== null && (best === null || range.fixed > best.fixed)) best = range;
+      }
+      if (best === null) return null;
+      const test = matcher(filter, { now });
+      const found: Doc[] = [];
+      for (let at = best.from; at < best.to && found.length < limit; at += 1) {
+        const doc = best.docs[at]!;
+        if (test(doc)) found.push(doc);
       }
       return found;
     },

@@ -1,6 +1,7 @@
 /** Indexes as hash tables: they enforce unique keys and look documents up by equality. */
 import { CommandError } from '../errors.ts';
 import { matcher, type Predicate } from '../query/match.ts';
+import { openOrderedIndex, type OrderedIndex } from './ordered.ts';
 import { leaves } from '../paths.ts';
 import { identical, isDoc, keyOf, numberType, toNumber, type Doc } from '../values.ts';
 
@@ -22,6 +23,8 @@ export interface Index {
   remove(id: string, doc: Doc): void;
   /** IDs of documents that may satisfy the equalities; null if this index cannot answer. */
   candidates(equal: ReadonlyMap<string, readonly unknown[]>): Set<string> | null;
+  /** The documents in the order of the index; null for an index that does not contain every document. */
+  readonly ordered: OrderedIndex | null;
 }
 
 const KNOWN = new Set(['v', 'key', 'name', 'unique', 'sparse', 'partialFilterExpression', 'expireAfterSeconds', 'background']);
@@ -100,8 +103,11 @@ export function openIndex(specification: IndexSpecification): Index {
     if (ids?.size === 0) map.delete(key);
   };
 
+  const ordered = partial === null && specification.sparse !== true ? openOrderedIndex(specification.key) : null;
+
   return {
     specification,
+    ordered,
     taken(doc, self) {
       if (specification.unique !== true) return null;
       for (const key of keysOf(doc)) {
@@ -112,12 +118,14 @@ export function openIndex(specification: IndexSpecification): Index {
       return null;
     },
     add(id, doc) {
+      ordered?.add(doc);
       for (const key of keysOf(doc)) {
         put(byKey, key.join('|'), id);
         if (byFirst !== byKey) put(byFirst, key[0]!, id);
       }
     },
     remove(id, doc) {
+      ordered?.remove(doc);
       for (const key of keysOf(doc)) {
         take(byKey, key.join('|'), id);
         if (byFirst !== byKey) take(byFirst, key[0]!, id);
