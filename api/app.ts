@@ -13,6 +13,8 @@ import { ruleText } from '../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
+import { openComparisons } from '../stores/comparisons/open-comparisons.ts';
+import type { ScanPageDeps } from './dashboard/routes/deps.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
 import { detectStoreOutages } from './dependency-outages.ts';
 import { createEventStreams, credentialCheck, type EventStreams } from './event-streams.ts';
@@ -105,15 +107,26 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
 
   await app.register(serviceRoutes);
   await app.register(publicRoutes, { requestPublicScan, stores, metrics, logger });
-  await app.register((scope) => authenticatedRoutes(scope, stores, deps, options));
+  const views = cachedViews(stores.reports, clock);
+  const services = scanServices(app, stores, deps, options);
+  await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, services));
   if (options.dashboard ?? true)
-    await app.register((scope) => dashboardRoutes(scope, { stores, clock, logger, mail: options.mail ?? false, ...signInOf(options) }));
+    await app.register((scope) =>
+      dashboardRoutes(scope, {
+        stores,
+        clock,
+        logger,
+        scans: scanPageDeps(stores, deps, options, { ...services, readView: views.readView }),
+        mail: options.mail ?? false,
+        ...signInOf(options),
+      }),
+    );
   await app.register(publicPages, {
     ...stores,
-    reports: cachedViews(stores.reports, clock),
+    reports: views,
     requestPublicScan,
     turnstile: widgetOf(options.publicScans?.turnstile),
-    positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
+    positions: services.positions,
     ruleTexts: ruleText,
     logger,
   });
@@ -134,7 +147,13 @@ function signInOf({ identityProvider, publicBaseUrl }: AppOptions) {
 }
 
 /** Every route that requires an API key. */
-async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, deps: AppDeps, options: AppOptions): Promise<void> {
+async function authenticatedRoutes(
+  scope: FastifyInstance,
+  stores: ApiStores,
+  deps: AppDeps,
+  options: AppOptions,
+  { submissions, positions, streams }: ScanServices,
+): Promise<void> {
   const { clock, logger, metrics } = deps;
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
@@ -144,30 +163,62 @@ async function authenticatedRoutes(scope: FastifyInstance, stores: ApiStores, de
   await scope.register(rateLimits, { rateLimits: stores.rateLimits, sizes: { ...LIMITS, ...options.limits } });
   await scope.register(permissions);
 
-  const submissions = submissionsOver(stores, deps, options);
-  const positions = createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS });
   await scope.register(scanRoutes, { submissions, scans: stores.scans, positions, metrics, logger, maxPagesLimit: options.maxPagesLimit });
   await scope.register(scanListRoutes, { scans: stores.scans });
   await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
-  await scope.register(scanEventRoutes, { streams: eventStreamsOver(scope, stores, deps, options) });
+  await scope.register(scanEventRoutes, { streams });
   await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { clock, logger });
 }
 
+/** What the API and the dashboard share, so that both have the same limits. */
+type ScanServices = Pick<ScanPageDeps, 'submissions' | 'positions' | 'streams'>;
+
+function scanServices(app: FastifyInstance, stores: ApiStores, deps: AppDeps, options: AppOptions): ScanServices {
+  const { clock } = deps;
+  return {
+    submissions: submissionsOver(stores, deps, options),
+    positions: createQueuePositions({ ...stores, clock, cacheMs: options.queueCacheMs ?? POSITIONS_CACHE_MS }),
+    streams: eventStreamsOver(app, stores, deps, options),
+  };
+}
+
+/** The pages of scans need more than REST: findings and comparisons. */
+function scanPageDeps(
+  stores: ApiStores,
+  deps: AppDeps,
+  options: AppOptions,
+  services: ScanServices & Pick<ScanPageDeps, 'readView'>,
+): ScanPageDeps {
+  const { reports } = stores;
+  return {
+    ...services,
+    reports,
+    scanResources: stores.scanResources,
+    rateLimits: stores.rateLimits,
+    comparisons: openComparisons({ ...stores, clock: deps.clock, logger: deps.logger }),
+    limits: { ...LIMITS, ...options.limits },
+    metrics: deps.metrics,
+    logger: deps.logger,
+    newId: randomUUID,
+    maxPagesLimit: options.maxPagesLimit,
+  };
+}
+
 /** Streams end before the server stops listening, so that clients reconnect to another replica with Last-Event-ID. */
-function eventStreamsOver(scope: FastifyInstance, { scans, keys }: ApiStores, deps: AppDeps, options: AppOptions): EventStreams {
+function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiStores, deps: AppDeps, options: AppOptions): EventStreams {
   const streams = createEventStreams({
     scans,
-    usable: credentialCheck({ keys: keys.usable }),
+    usable: credentialCheck({ keys: keys.usable, sessions: sessions.usable }),
     bus: deps.bus,
     metrics: deps.metrics,
     logger: deps.logger,
     timings: { ...STREAM_TIMINGS, ...options.streams },
     maxStreams: options.maxEventStreams,
   });
-  scope.addHook('preClose', async () => streams.end());
+  app.addHook('preClose', async () => streams.end());
   return streams;
 }
 

@@ -53,7 +53,7 @@ export interface ApiStores {
   oidcFlows: OidcFlows;
   outbox: Pick<Outbox, 'enqueue'>;
   keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
-  credits: Pick<Credits, 'balance' | 'reserve' | 'settle' | 'ledger'>;
+  credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;
   rateLimits: RateLimits;

@@ -38,6 +38,8 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
     },
     credits: {
       balance: () => credits.balance(id),
+      /** Null if the organisation has no account. */
+      account: async () => (await credits.accounts([id])).get(id) ?? null,
       ledger: (page: Parameters<typeof credits.ledger>[1]) => credits.ledger(id, page),
     },
     schedules: {

@@ -16,12 +16,17 @@ import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
 import { oidcRoutes } from './sign-in/oidc.ts';
 import type { IdentityProvider } from '../sessions/identity-provider.ts';
+import type { ScanPageDeps } from './routes/deps.ts';
+import { scanActions } from './routes/scan-actions.ts';
+import { scanListPages } from './routes/scan-list.ts';
+import { scanPages } from './routes/scan.ts';
 import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
   stores: ApiStores;
   clock: () => Date;
   logger: Logger;
+  scans: ScanPageDeps;
   signIn: Pick<SignInDeps, 'provider' | 'local' | 'limits'>;
   /** Null if none is configured. */
   identityProvider: IdentityProvider | null;
@@ -44,7 +49,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
  * The pages of signed-in users. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, clock, logger, mail, signIn }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, clock, logger, scans, mail, signIn }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
@@ -54,4 +59,7 @@ async function signedInPages(scope: FastifyInstance, { stores, clock, logger, ma
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);
   await scope.register(schedulePages, { clock });
+  await scope.register(scanListPages);
+  await scope.register(scanPages, scans);
+  await scope.register(scanActions, scans);
 }

@@ -46,6 +46,8 @@ export interface Sessions {
   start(request: { email: string; method: SignInMethod; browser: string }): Promise<{ secret: string; session: Session } | null>;
   /** Returns the session of a secret, or null if it is unknown or has ended. */
   recognise(secret: string): Promise<SignedIn | null>;
+  /** Returns those of the sessions that have not ended, and whose organisation is not blocked. It does not extend them. */
+  usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
   list(email: string): Promise<Session[]>;
   /** Ends a session of a user. */
@@ -99,6 +101,17 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     if (extra.length > 0) await sessions.deleteMany({ _id: { $in: extra.map(({ _id }) => _id) } });
   }
 
+  /** The user, the role and the organisation are never copied, so that each change takes effect immediately. */
+  const find = (ids: readonly string[]): Promise<FoundSession[]> =>
+    sessions
+      .aggregate<FoundSession>([
+        { $match: { _id: { $in: [...ids] } } },
+        lookup('users', 'email', 'users'),
+        lookup('organisations', 'organisation', 'organisations'),
+        lookup(MEMBERSHIPS, 'organisation', 'memberships'),
+      ])
+      .toArray();
+
   return {
     async start({ email, method, browser }) {
       const user = await users.findOne({ _id: email });
@@ -124,22 +137,16 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     async recognise(secret) {
       if (!SECRET.test(secret)) return null;
       const at = now();
-      const [found] = await sessions
-        .aggregate<FoundSession>([
-          { $match: { _id: hashOf(secret) } },
-          // The user, the role and the organisation are never copied, so that each change takes effect immediately.
-          lookup('users', 'email', 'users'),
-          lookup('organisations', 'organisation', 'organisations'),
-          lookup(MEMBERSHIPS, 'organisation', 'memberships'),
-        ])
-        .toArray();
-      const user = found?.users[0];
-      const organisation = found?.organisations[0];
-      if (found === undefined || user === undefined || organisation === undefined || found.expiresAt <= at) return null;
-      const role = roleIn(found.memberships[0], found.email);
-      if (role === null || user.organisation !== found.organisation || (user.generation ?? '') !== found.generation) return null;
-      await touch(found, at);
-      return { session: toSession(found), user: toUser(user, role), organisation: toOrganisation(organisation) };
+      const [found] = await find([hashOf(secret)]);
+      const signedIn = found === undefined ? null : signedInOf(found, at);
+      if (signedIn !== null) await touch(found!, at);
+      return signedIn;
+    },
+
+    async usable(ids) {
+      const at = now();
+      const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
+      return new Set(signedIn.filter(({ organisation }) => !organisation.blocked).map(({ session }) => session.id));
     },
 
     async list(email) {
@@ -152,4 +159,13 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       return (await sessions.deleteOne({ _id: id, email })).deletedCount === 1;
     },
   };
+}
+
+/** Null if the session has ended. */
+function signedInOf(found: FoundSession, at: Date): SignedIn | null {
+  const [user, organisation] = [found.users[0], found.organisations[0]];
+  if (user === undefined || organisation === undefined || found.expiresAt <= at) return null;
+  const role = roleIn(found.memberships[0], found.email);
+  if (role === null || user.organisation !== found.organisation || (user.generation ?? '') !== found.generation) return null;
+  return { session: toSession(found), user: toUser(user, role), organisation: toOrganisation(organisation) };
 }

@@ -1,0 +1,83 @@
+/** The query of the list of scans: filters, search and place. It is kept in the address of the page. Pure. */
+import {
+  PHASE_GROUPS,
+  SEARCH_TEXT_MAX,
+  VERDICTS,
+  type PhaseGroup,
+  type ScanPosition,
+  type ScanSearch,
+  type VerdictFilter,
+} from '../../stores/scans/scan-search.ts';
+import { decodeCursor, encodeCursor } from '../pagination.ts';
+
+const ORIGINS = ['api', 'manifest'] as const satisfies ScanSearch['origin'][];
+
+export interface ListQuery {
+  /** Part of an address. Empty: every address. */
+  search: string;
+  /** The host of the site, as in the rows. Empty: every site. */
+  site: string;
+  state: PhaseGroup | null;
+  verdict: VerdictFilter | null;
+  origin: (typeof ORIGINS)[number] | null;
+  /** Only scans after this one in the list. Null: from the newest one on. */
+  after: ScanPosition | null;
+}
+
+export const ALL_SCANS: ListQuery = { search: '', site: '', state: null, verdict: null, origin: null, after: null };
+
+const PATH = '/dashboard';
+
+/** Reads the query of an address. Values that no form sends are ignored, so that an edited address still shows the list. */
+export function readListQuery(params: Readonly<Record<string, unknown>>): ListQuery {
+  const text = (name: string): string => (typeof params[name] === 'string' ? params[name].trim().slice(0, SEARCH_TEXT_MAX) : '');
+  const one = <T extends string>(name: string, values: readonly T[]): T | null => values.find((value) => value === params[name]) ?? null;
+  return {
+    search: text('q'),
+    site: text('site').toLowerCase(),
+    state: one('state', PHASE_GROUPS),
+    verdict: one('verdict', VERDICTS),
+    origin: one('origin', ORIGINS),
+    after: positionOf(params['after']),
+  };
+}
+
+function positionOf(cursor: unknown): ScanPosition | null {
+  try {
+    return typeof cursor === 'string' ? decodeCursor(cursor) : null;
+  } catch {
+    // A cursor that was cut off: the list begins with the newest scans.
+    return null;
+  }
+}
+
+/** The address of a list. */
+export function listHref(query: ListQuery, path: string = PATH): string {
+  const params = new URLSearchParams();
+  const set = (name: string, value: string | null): void => void (value !== null && value !== '' && params.set(name, value));
+  set('q', query.search);
+  set('site', query.site);
+  set('state', query.state);
+  set('verdict', query.verdict);
+  set('origin', query.origin);
+  set('after', query.after && encodeCursor(query.after));
+  const text = params.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** Whether the query leaves out scans. */
+export const isFiltered = ({ search, site, state, verdict, origin }: ListQuery): boolean =>
+  search !== '' || site !== '' || state !== null || verdict !== null || origin !== null;
+
+/** What to search for. */
+export function toSearch({ search, site, state, verdict, origin, after }: ListQuery, limit: number): ScanSearch {
+  return {
+    ...(search !== '' && { text: search }),
+    ...(site !== '' && { site }),
+    ...(state !== null && { group: state }),
+    ...(verdict !== null && { verdict }),
+    ...(origin !== null && { origin }),
+    after,
+    limit,
+  };
+}

@@ -1,0 +1,65 @@
+/** What the pages of scans need besides the stores of the caller's organisation. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createHash } from 'node:crypto';
+import type { Logger } from '../../../platform/logger.ts';
+import type { Reports } from '../../../stores/reports.ts';
+import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
+import type { Comparisons } from '../../../stores/comparisons/comparisons.ts';
+import type { CancellationDeps } from '../../cancellation.ts';
+import type { EventStreams } from '../../event-streams.ts';
+import { ApiError } from '../../errors.ts';
+import type { Metrics } from '../../metrics.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import { rateLimited } from '../../plugins/denials.ts';
+import type { QueuePositions } from '../../queue-positions.ts';
+import type { LimitName, LimitSize } from '../../rate-limits.ts';
+import type { ReportObjects } from '../../report-links.ts';
+import type { Submissions } from '../../submission/submission.ts';
+import type { Html } from '../../web/html.ts';
+
+export interface ScanPageDeps extends CancellationDeps {
+  submissions: Submissions;
+  positions: QueuePositions;
+  streams: EventStreams;
+  reports: ReportObjects;
+  readView: Reports['readView'];
+  comparisons: Pick<Comparisons, 'between'>;
+  rateLimits: Pick<RateLimits, 'admit'>;
+  limits: Readonly<Record<LimitName, LimitSize>>;
+  metrics: Metrics;
+  logger: Logger;
+  newId: () => string;
+  maxPagesLimit: number;
+}
+
+/** Counts a request for a limit of the organisation, which it shares with the API. @throws ApiError if the limit is reached */
+export async function admit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ScanPageDeps,
+  policy: 'submissions' | 'reports',
+): Promise<void> {
+  const { organisation } = callerOf(request);
+  const decision = await deps.rateLimits.admit([{ policy, subject: organisation.id, ...deps.limits[policy] }]);
+  if (!decision.ok) throw rateLimited(reply, decision);
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The scan ID in the path. @throws ApiError if it is not one: such a page does not exist */
+export function scanIdOf(request: FastifyRequest): string {
+  const id = (request.params as { id: string }).id.toLowerCase();
+  if (!UUID.test(id)) throw new ApiError('scan_not_found');
+  return id;
+}
+
+/** The hidden field that makes a second submission of the same form have no further effect. */
+export const isIdempotencyKey = (text: string): boolean => UUID.test(text);
+
+/** Sends a part of a page, or 304 if the browser has it already. */
+export function sendFragment(request: FastifyRequest, reply: FastifyReply, part: Html): FastifyReply {
+  const etag = `"${createHash('sha256').update(part.toString()).digest('base64url').slice(0, 27)}"`;
+  reply.header('ETag', etag).header('Cache-Control', 'private, no-cache');
+  if (request.headers['if-none-match'] === etag) return reply.code(304).send();
+  return reply.page(part);
+}

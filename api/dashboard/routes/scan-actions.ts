@@ -1,0 +1,148 @@
+/** Forms that start and cancel scans. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { isTerminal } from '../../../core/scan/phases.ts';
+import type { ScanOptions } from '../../../core/scan/options.ts';
+import { cancelScan } from '../../cancellation.ts';
+import { ApiError, bodyOf, statusOf, ValidationFailure } from '../../errors.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import { refusalOf } from '../../plugins/errors.ts';
+import { annotate } from '../../plugins/request-log.ts';
+import type { ScanAccepted } from '../../routes/scans.ts';
+import { storesOf } from '../../scoped-stores.ts';
+import { fingerprintOf } from '../../submission/fingerprint.ts';
+import { errorOf } from '../../submission/refusals.ts';
+import { titleWithErrors, type FormError } from '../../web/components/index.ts';
+import { formOf } from '../../web/html-scope.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { createFormCheck, formErrors, readScanForm, type ScanFormValues } from '../scan-form.ts';
+import { emptyForm, newScanBody } from '../views/new-scan.ts';
+import { admit, isIdempotencyKey, type ScanPageDeps } from './deps.ts';
+import { scanOf, sendScanPage } from './scan.ts';
+
+const config = { permission: 'scans:write' } as const;
+
+/** Keys of forms and those that callers of the API choose cannot be equal. */
+const FORM_KEY = 'dashboard form ';
+
+interface Submission {
+  options: ScanOptions;
+  partial: boolean;
+  /** What the form says, to recognise that it was sent twice. */
+  content: unknown;
+}
+
+/** Submits a scan for the form of a request. @returns its ID. @throws ApiError, ValidationFailure or DependencyDown if it is refused */
+async function submit(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ScanPageDeps,
+  { options, partial, content }: Submission,
+): Promise<string> {
+  await admit(request, reply, deps, 'submissions');
+  const key = formOf(request.body).text('idempotency_key');
+  const outcome = await deps.submissions.submit(
+    {
+      organisation: callerOf(request).organisation.id,
+      options,
+      partial,
+      idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
+      origin: { requestId: request.id, traceparent: request.span?.traceparent },
+    },
+    deps.logger.child({ request: request.id }),
+  );
+  deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
+  if (!outcome.ok) throw errorOf(outcome, options.maxPages);
+  const { scan_id } = outcome.answer.body as ScanAccepted;
+  annotate(request, { scan: scan_id, replayed: outcome.replayed });
+  return scan_id;
+}
+
+/** The error of a refusal that a page explains. @throws any other error, which gets the page of errors */
+function explained(error: unknown, reply: FastifyReply): ApiError | ValidationFailure {
+  const refusal = refusalOf(error);
+  if (statusOf(refusal) === 500) throw error;
+  if (refusal instanceof ApiError && refusal.retryAfterSeconds !== null) reply.header('Retry-After', refusal.retryAfterSeconds);
+  return refusal;
+}
+
+/** The text of a refusal, as the API sends it. */
+function textOf(refusal: ApiError | ValidationFailure): string {
+  if (refusal instanceof ValidationFailure) return refusal.message;
+  const after = refusal.retryAfterSeconds === null ? '' : ` (Retry-After: ${refusal.retryAfterSeconds} s)`;
+  return String(bodyOf(refusal)['message']) + after;
+}
+
+export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+  const checkForm = createFormCheck(deps.maxPagesLimit);
+
+  /** Sends the form with what was typed and what is wrong. */
+  async function sendForm(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { values, errors, status }: { values: ScanFormValues; errors: readonly FormError[]; status?: number },
+  ): Promise<FastifyReply> {
+    const given = formOf(request.body).text('idempotency_key');
+    const body = newScanBody({
+      values,
+      errors,
+      csrfToken: request.viewer!.csrfToken,
+      // The same one after a refusal that may not be final, so that a scan that was started nevertheless is not started twice.
+      idempotencyKey: status === 503 && isIdempotencyKey(given) ? given : deps.newId(),
+      credits:
+        (
+          await storesOf(request)
+            .credits.account()
+            .catch(() => null)
+        )?.balance ?? null,
+      maxPagesLimit: deps.maxPagesLimit,
+    });
+    return reply.page(dashboardPage({ request, title: titleWithErrors('New scan', errors), active: 'scans', body }), { status });
+  }
+
+  scope.get('/dashboard/scans/new', { config }, async (request, reply) =>
+    sendForm(request, reply, { values: emptyForm(deps.maxPagesLimit), errors: [] }),
+  );
+
+  scope.post('/dashboard/scans/new', { config }, async (request, reply) => {
+    const values = readScanForm(formOf(request.body));
+    const checked = checkForm(values);
+    if (!checked.ok) return sendForm(request, reply, { values, errors: checked.errors, status: 422 });
+    try {
+      const id = await submit(request, reply, deps, { options: checked.options, partial: values.partial, content: checked.body });
+      return await reply.redirect(`/dashboard/scans/${id}`, 303);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      const errors = refusal instanceof ValidationFailure ? formErrors(refusal.items) : [{ field: null, text: textOf(refusal) }];
+      return sendForm(request, reply, { values, errors, status: statusOf(refusal) });
+    }
+  });
+
+  scope.post('/dashboard/scans/:id/again', { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    try {
+      const options = { ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) };
+      const id = await submit(request, reply, deps, { options, partial: false, content: options });
+      return await reply.redirect(`/dashboard/scans/${id}`, 303);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      return sendScanPage(request, reply, deps, { row, message: { kind: 'bad', text: textOf(refusal) }, status: statusOf(refusal) });
+    }
+  });
+
+  scope.post('/dashboard/scans/:id/cancel', { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    try {
+      await cancelScan(row, deps);
+    } catch (error) {
+      const refusal = explained(error, reply);
+      // It ended a moment ago, which its page shows.
+      const current = isTerminal(row.phase) ? row : ((await storesOf(request).scans.find(row.id)) ?? row);
+      return sendScanPage(request, reply, deps, {
+        row: current,
+        message: { kind: 'bad', text: textOf(refusal) },
+        status: statusOf(refusal),
+      });
+    }
+    return reply.redirect(`/dashboard/scans/${row.id}?canceling`, 303);
+  });
+};

@@ -1,0 +1,40 @@
+/** The pages that list scans. */
+import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import { storesOf } from '../../scoped-stores.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { readListQuery, toSearch } from '../list-query.ts';
+import { LIST_FRAGMENT, scanListBody, scanListFragment, type ScanListData } from '../views/scan-list.ts';
+import { sendFragment } from './deps.ts';
+
+/** Scans on one page. */
+const PAGE_SIZE = 25;
+
+const config = { permission: 'scans:read' } as const;
+
+export const scanListPages: FastifyPluginAsync = async (scope) => {
+  scope.get('/dashboard', { config }, async (request, reply) => {
+    const body = scanListBody(await listData(request));
+    return reply.page(dashboardPage({ request, title: 'Scans', active: 'scans', scripts: ['dashboard.js'], body }));
+  });
+
+  scope.get(LIST_FRAGMENT, { config }, async (request, reply) => sendFragment(request, reply, scanListFragment(await listData(request))));
+};
+
+/** Two queries, however many scans there are, and a third one if filters need it. */
+async function listData(request: FastifyRequest): Promise<ScanListData> {
+  const { scans, credits } = storesOf(request);
+  const caller = callerOf(request);
+  const query = readListQuery(request.query as Record<string, unknown>);
+  const [{ rows, next }, account] = await Promise.all([scans.search(toSearch(query, PAGE_SIZE)), credits.account()]);
+  return {
+    query,
+    rows,
+    next,
+    account: { liveScans: account?.liveScans ?? 0, credits: account?.balance ?? 0 },
+    maySubmit: mayCall(caller, 'scans:write'),
+    mayCreateKeys: mayCall(caller, 'keys:write'),
+    baseUrl: request.server.web.publicBaseUrl,
+  };
+}

@@ -1,0 +1,141 @@
+/** The page of one scan, and the parts of it that load later. */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
+import { mayCall } from '../../../core/accounts.ts';
+import { isTerminal } from '../../../core/scan/phases.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { ApiError } from '../../errors.ts';
+import { sessionCredential } from '../../event-streams.ts';
+import { callerOf } from '../../plugins/auth.ts';
+import { annotate } from '../../plugins/request-log.ts';
+import { reportLink, type ReportKind } from '../../report-links.ts';
+import { storesOf } from '../../scoped-stores.ts';
+import { breadcrumb } from '../../web/components/index.ts';
+import { html } from '../../web/html.ts';
+import { dashboardPage } from '../../web/layout.ts';
+import { differencePath, differenceSection, type Difference } from '../views/difference.ts';
+import { ruleTextOf } from '../rule-text.ts';
+import { severityOf } from '../views/root-causes.ts';
+import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
+import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
+import type { TrendPoint } from '../views/trend-chart.ts';
+import { admit, scanIdOf, sendFragment, type ScanPageDeps } from './deps.ts';
+
+/** Scans in the chart. */
+const TREND_MAX = 30;
+const VIEW_TIMEOUT_MS = 4_000;
+
+const config = { permission: 'scans:read' } as const;
+
+/** The scan of the path. @throws ApiError if the organisation has no such scan */
+export async function scanOf(request: FastifyRequest): Promise<ScanRow> {
+  const id = scanIdOf(request);
+  annotate(request, { scan: id });
+  const row = await storesOf(request).scans.find(id);
+  if (row === null) throw new ApiError('scan_not_found');
+  return row;
+}
+
+/** Sends the page of a scan. @param message the result of what the person did */
+export async function sendScanPage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  deps: ScanPageDeps,
+  { row, message, status }: { row: ScanRow; message: ScanPageData['message']; status?: number },
+): Promise<FastifyReply> {
+  const { scans, credits } = storesOf(request);
+  const ended = isTerminal(row.phase);
+  const mayWrite = mayCall(callerOf(request), 'scans:write');
+  const [position, view, trend, account] = await Promise.all([
+    deps.positions(row),
+    row.phase === 'done' && row.reports !== null ? viewOf(row, deps) : null,
+    ended ? scans.trend(row.options.url, TREND_MAX) : [],
+    ended && mayWrite ? credits.account() : null,
+  ]);
+  const body = scanBody({
+    row,
+    position,
+    view,
+    trend: pointsOf(trend),
+    severity: severityOf((request.query as Record<string, unknown>)['severity']),
+    ruleText: ruleTextOf,
+    write: mayWrite ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: deps.newId(), credits: account?.balance ?? null } : null,
+    message,
+  });
+  return reply.page(dashboardPage({ request, title: scanTitle(row), active: 'scans', scripts: ['dashboard.js'], body }), { status });
+}
+
+/** The page is of use without its findings. */
+async function viewOf(row: ScanRow, { readView, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
+  try {
+    return await readView(row.id, AbortSignal.timeout(VIEW_TIMEOUT_MS));
+  } catch (error) {
+    logger.warn({ scan: row.id, err: error }, 'view not read');
+    return 'unavailable';
+  }
+}
+
+const pointsOf = (rows: readonly ScanRow[]): TrendPoint[] =>
+  rows
+    .flatMap(({ id, createdAt, outcome }) =>
+      outcome === null ? [] : [{ id, at: createdAt, score: outcome.score, violations: outcome.violations.total }],
+    )
+    .reverse();
+
+export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
+  scope.get('/dashboard/scans/:id', { config }, async (request, reply) => {
+    const canceling = (request.query as Record<string, unknown>)['canceling'] !== undefined;
+    const row = await scanOf(request);
+    const message = canceling && !isTerminal(row.phase) ? ({ kind: 'note', text: 'The scan is being canceled.' } as const) : null;
+    return sendScanPage(request, reply, deps, { row, message });
+  });
+
+  scope.get(liveFragment(':id'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    if (isTerminal(row.phase)) return sendFragment(request, reply, scanEnded(row));
+    const csrfToken = mayCall(callerOf(request), 'scans:write') ? request.viewer!.csrfToken : null;
+    return sendFragment(request, reply, scanProgress({ row, position: await deps.positions(row), csrfToken }));
+  });
+
+  // The response to HEAD would be a stream that never ends.
+  scope.get(eventsPath(':id'), { config, exposeHeadRoute: false }, async (request, reply) => {
+    const { organisation, actor } = callerOf(request);
+    if (actor.kind !== 'user') throw new ApiError('session_required');
+    const id = scanIdOf(request);
+    annotate(request, { scan: id });
+    return deps.streams.send(reply, { credential: sessionCredential(actor.sessionId), organisation: organisation.id }, id);
+  });
+
+  scope.get(differencePath(':id'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    const section = differenceSection(row.id, await differenceOf(request, row, deps));
+    const trail = breadcrumb([
+      { text: 'Scans', href: '/dashboard' },
+      { text: 'Scan', href: `/dashboard/scans/${row.id}` },
+      { text: 'Difference' },
+    ]);
+    const body = html`${trail}
+      <h1>Difference of two scans</h1>
+      ${section}`;
+    return reply.page(dashboardPage({ request, title: 'Difference of two scans', active: 'scans', body }));
+  });
+
+  for (const [path, kind] of [
+    ['report', 'pdf'],
+    ['report/json', 'export'],
+  ] as const)
+    scope.get(`/dashboard/scans/:id/${path}`, { config }, async (request, reply) => download(request, reply, deps, kind));
+};
+
+async function differenceOf(request: FastifyRequest, row: ScanRow, { comparisons }: ScanPageDeps): Promise<Difference> {
+  if (row.phase !== 'done') return null;
+  const previous = await storesOf(request).scans.previousDone(row);
+  if (previous === null) return null;
+  return { previous, compared: await comparisons.between(previous, row) };
+}
+
+async function download(request: FastifyRequest, reply: FastifyReply, deps: ScanPageDeps, kind: ReportKind): Promise<FastifyReply> {
+  await admit(request, reply, deps, 'reports');
+  const row = await scanOf(request);
+  const url = await reportLink(row, kind, deps.reports);
+  return reply.header('Cache-Control', 'no-store').redirect(url, 303);
+}

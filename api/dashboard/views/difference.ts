@@ -1,0 +1,89 @@
+/** The difference of a scan to the last one of the same address. Pure. */
+import type { Caveat } from '../../../core/report/diff.ts';
+import type { ComparedReports } from '../../../core/report/diff-summary.ts';
+import type { Comparison } from '../../../stores/comparisons/comparisons.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { figure, link, notice, time } from '../../web/components/index.ts';
+import { attributes, html, type Html } from '../../web/html.ts';
+import { number, shown, siteLink } from './scan-words.ts';
+
+export const differencePath = (id: string): string => `/dashboard/scans/${id}/difference`;
+
+/** Null: there is no earlier scan. */
+export type Difference = { previous: ScanRow; compared: Comparison } | null;
+
+const frame = (body: Html, load: string | null): Html =>
+  html`<section${attributes({ class: 'card', id: 'difference', 'aria-labelledby': 'difference-title', 'data-load': load })}>
+    <h2 id="difference-title">Difference to the last scan</h2>
+    ${body}
+  </section>`;
+
+/** What the page of a scan shows first: the script replaces it by the difference. */
+export const differenceLater = (id: string): Html =>
+  frame(html`<p>${link('Compare with the last scan of this address', differencePath(id))}</p>`, differencePath(id));
+
+export function differenceSection(id: string, difference: Difference): Html {
+  if (difference === null) return frame(html`<p>There is no earlier scan of this address with the same options that is done.</p>`, null);
+  const { previous, compared } = difference;
+  const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
+  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${examples(compared)}`, null);
+  const again = html` ${link('Try again', differencePath(id))}.`;
+  return frame(
+    html`${to} ${notice({ kind: 'warn', body: html`${REASONS[compared.reason]}${RETRIES.has(compared.reason) && again}` })}`,
+    null,
+  );
+}
+
+type Reason = Extract<NonNullable<Difference>['compared'], { ok: false }>['reason'];
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  not_found: 'The scans cannot be compared: the JSON export of one of them is not stored any more.',
+  not_comparable:
+    'The scans cannot be compared here: a JSON export is too large, or was made by another version. Download both exports, and run curbcut diff.',
+  unavailable: 'The scans cannot be compared at the moment: the object store is unavailable.',
+  busy: 'The scans cannot be compared at the moment: other comparisons are in progress.',
+};
+const RETRIES: ReadonlySet<Reason> = new Set(['unavailable', 'busy']);
+
+function numbers({ new: added, fixed, unchanged, onNewPages, notTested }: ComparedReports): Html {
+  return html`<div class="columns">
+      ${figure({ value: number(added), label: 'new violations', kind: added > 0 ? 'bad' : 'good' })}
+      ${figure({ value: number(fixed), label: 'fixed violations', kind: fixed > 0 ? 'good' : undefined })}
+      ${figure({ value: number(unchanged), label: 'unchanged violations' })}
+    </div>
+    ${onNewPages > 0 && html`<p>${number(onNewPages)} of the new violations are on pages that the earlier scan did not test.</p>`}
+    ${notTested > 0 && html`<p>${number(notTested)} violations of the earlier scan are on pages that this scan did not test: it is unknown whether they are fixed.</p>`}`;
+}
+
+const CAVEATS: Readonly<Record<Caveat['reason'], string>> = {
+  site: 'The scans begin at different addresses.',
+  wcag: 'The scans test different WCAG versions or levels.',
+  pages: 'The scans may test different numbers of pages.',
+  crawl: 'The scans choose their pages by different rules.',
+  locale: 'The scans describe their findings in different languages.',
+  axe_core: 'The scans were made with different versions of axe-core, whose rules may differ.',
+  fingerprint_version: 'The scans hold different evidence of elements, so that elements that changed place are matched less surely.',
+};
+
+function caveats({ caveats: reasons }: ComparedReports): Html | false {
+  return (
+    reasons.length > 0 &&
+    notice({
+      kind: 'warn',
+      title: 'Parts of the difference may not come from the site',
+      body: html`<ul>
+        ${reasons.map((reason) => html`<li>${CAVEATS[reason]}</li>`)}
+      </ul>`,
+    })
+  );
+}
+
+function examples({ examples: found }: ComparedReports): Html | false {
+  return (
+    found.length > 0 &&
+    html`<h3>New violations</h3>
+      <ul class="examples">
+        ${found.map(({ rule, page, selector }) => html`<li><code>${shown(rule, 100)}</code> on ${siteLink(page)}: <code class="address">${shown(selector)}</code></li>`)}
+      </ul>`
+  );
+}

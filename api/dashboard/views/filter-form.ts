@@ -1,0 +1,50 @@
+/** The filters of the list of scans: a form that works without scripts and keeps its state in the address. Pure. */
+import { button, link, type Choice } from '../../web/components/index.ts';
+import { attributes, html, type Html } from '../../web/html.ts';
+import { SEARCH_TEXT_MAX } from '../../../stores/scans/scan-search.ts';
+import { isFiltered, type ListQuery } from '../list-query.ts';
+
+const STATES: readonly Choice[] = [
+  { value: 'live', text: 'In progress' },
+  { value: 'done', text: 'Done' },
+  { value: 'failed', text: 'Failed' },
+  { value: 'canceled', text: 'Canceled' },
+];
+const VERDICTS: readonly Choice[] = [
+  { value: 'passed', text: 'Passed' },
+  { value: 'missed', text: 'Not passed' },
+  { value: 'none', text: 'No thresholds' },
+];
+const ORIGINS: readonly Choice[] = [
+  { value: 'api', text: 'API and dashboard' },
+  { value: 'manifest', text: 'Manifests and schedules' },
+];
+
+export function filterForm(query: ListQuery): Html {
+  return html`<form class="fields-inline" method="get" action="/dashboard" role="search" aria-label="Scans">
+    ${textFilter('q', 'Address contains', query.search)} ${textFilter('site', 'Site', query.site)}
+    ${choiceFilter('state', 'State', query.state, STATES)} ${choiceFilter('verdict', 'Verdict', query.verdict, VERDICTS)}
+    ${choiceFilter('origin', 'Origin', query.origin, ORIGINS)}
+    <div class="actions">${button({ text: 'Filter' })}${isFiltered(query) && link('Clear filters', '/dashboard')}</div>
+  </form>`;
+}
+
+/** Not the fields of forms that change something: these would be marked as optional one by one. */
+function textFilter(name: string, label: string, value: string): Html {
+  const id = `filter-${name}`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    <input${attributes({ class: 'input', type: 'search', id, name, value, maxlength: SEARCH_TEXT_MAX, autocomplete: 'off' })} />
+  </div>`;
+}
+
+function choiceFilter(name: string, label: string, value: string | null, choices: readonly Choice[]): Html {
+  const id = `filter-${name}`;
+  return html`<div class="field">
+    <label for="${id}">${label}</label>
+    <select${attributes({ class: 'input', id, name })}>
+      <option value="">All</option>
+      ${choices.map((choice) => html`<option${attributes({ value: choice.value, selected: choice.value === value })}>${choice.text}</option>`)}
+    </select>
+  </div>`;
+}

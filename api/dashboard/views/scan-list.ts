@@ -1,0 +1,151 @@
+/** The list of scans. Pure. */
+import { isTerminal } from '../../../core/scan/phases.ts';
+import type { ScanPosition } from '../../../stores/scans/scan-search.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { code, emptyState, link, linkButton, time, visuallyHidden } from '../../web/components/index.ts';
+import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
+import { ALL_SCANS, isFiltered, listHref, type ListQuery } from '../list-query.ts';
+import { filterForm } from './filter-form.ts';
+import { originOf, type OriginWords } from './origin.ts';
+import {
+  count,
+  nothingYet,
+  number,
+  partsOf,
+  PHASE_WORDS,
+  progressText,
+  stateBadge,
+  verdictBadge,
+  verdictWords,
+  violations,
+} from './scan-words.ts';
+
+export interface ScanListData {
+  query: ListQuery;
+  /** The scans of this page, newest first. */
+  rows: readonly ScanRow[];
+  /** The position to continue from; null at the end. */
+  next: ScanPosition | null;
+  /** The organisation's live scans and available credits. Null: unknown at the moment. */
+  account: { liveScans: number; credits: number } | null;
+  maySubmit: boolean;
+  mayCreateKeys: boolean;
+  /** The address of this service, for the command line. */
+  baseUrl: string;
+}
+
+/** The interval between two refreshes of the list, in seconds. */
+const REFRESH_SECONDS = 4;
+export const LIST_FRAGMENT = '/dashboard/scans/rows';
+
+export function scanListBody(data: ScanListData): Html {
+  const { query, maySubmit } = data;
+  const newScan = linkButton({ text: 'New scan', href: '/dashboard/scans/new', kind: 'primary' });
+  return html`<div class="page-head"><h1>Scans</h1>${maySubmit && newScan}</div>
+    ${filterForm(query)} ${scanListFragment(data)}`;
+}
+
+/** The part of the list that refreshes itself: numbers, rows and pages. */
+export function scanListFragment(data: ScanListData): Html {
+  const { query, rows } = data;
+  const shownRows = rows.length === 0 ? emptyList(data) : scanTable(rows);
+  return html`<div${attributes({
+    id: 'scans',
+    'data-fragment': listHref(query, LIST_FRAGMENT),
+    'data-seconds': REFRESH_SECONDS,
+    'data-announce': announcement(rows[0]),
+  })}>
+    ${accountLine(data)} ${shownRows} ${pages(data)}
+  </div>`;
+}
+
+function pages({ query, next }: ScanListData): Html {
+  if (query.after === null && next === null) return NOTHING;
+  return html`<nav class="pagination" aria-label="Pages of the list">
+    ${query.after !== null && linkButton({ text: 'Newest scans', href: listHref({ ...query, after: null }) })}
+    ${next !== null && linkButton({ text: 'Older scans', href: listHref({ ...query, after: next }) })}
+  </nav>`;
+}
+
+/** Changes when a scan arrives, and when the newest one ends. */
+function announcement(newest: ScanRow | undefined): string {
+  if (newest === undefined) return '';
+  const { host, path } = partsOf(newest.options.url);
+  const state = isTerminal(newest.phase) ? PHASE_WORDS[newest.phase].text : 'in progress';
+  const verdict = newest.passed === null ? null : verdictWords(newest);
+  return `Newest scan: ${host}${path}, ${state.toLowerCase()}${verdict === null ? '' : `, ${verdict.text.toLowerCase()}`}.`;
+}
+
+const LIVE = { one: '{n} scan in progress', other: '{n} scans in progress' };
+const CREDITS = { one: '{n} credit left', other: '{n} credits left' };
+
+function accountLine({ account }: ScanListData): Html {
+  if (account === null) return html`<p class="soft" id="scans-account">The numbers of your organisation are unavailable at the moment.</p>`;
+  return html`<p class="soft" id="scans-account">
+    ${link(count(LIVE, account.liveScans), listHref({ ...ALL_SCANS, state: 'live' }))},
+    ${link(count(CREDITS, account.credits), '/dashboard/credits')}
+  </p>`;
+}
+
+function scanTable(rows: readonly ScanRow[]): Html {
+  const heads = ['Page', 'State', 'Score', 'Violations', 'Verdict', 'Origin', 'Submitted'];
+  return html`<div class="table-frame" id="scans-frame" role="group" tabindex="0" aria-labelledby="scans-caption">
+    <table class="scan-table">
+      <caption id="scans-caption">${visuallyHidden('Scans, newest first')}</caption>
+      <thead>
+        <tr>${heads.map((text) => html`<th scope="col"${attributes({ class: text === 'Score' ? 'numeric' : undefined })}>${text}</th>`)}</tr>
+      </thead>
+      <tbody id="scan-rows">${rows.map(scanRow)}</tbody>
+    </table>
+  </div>`;
+}
+
+function scanRow(row: ScanRow): Html {
+  const { id, options, phase, pages, outcome } = row;
+  const { host, path } = partsOf(options.url);
+  const counting = !isTerminal(phase) && phase !== 'queued';
+  return html`<tr id="scan-${id}">
+    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${path}</span></a></th>
+    <td>${stateBadge(phase)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
+    <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
+    <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>
+    <td>${verdictBadge(row)}</td>
+    <td>${originCell(originOf(row))}</td>
+    <td class="scan-time">${time(row.createdAt)}</td>
+  </tr>`;
+}
+
+const originCell = ({ text, who }: OriginWords): Html =>
+  html`${text}${who !== null && html`<span class="small soft address">${who}</span>`}`;
+
+function emptyList({ query, next, maySubmit, mayCreateKeys, baseUrl }: ScanListData): Html {
+  if (next !== null)
+    return emptyState({
+      title: 'No match so far',
+      text: 'None of the scans that were searched matches. Continue with older scans, or name the site to search all of its scans.',
+    });
+  if (isFiltered(query))
+    return emptyState({
+      title: 'No scan matches',
+      text: 'Change the filters, or show all scans.',
+      action: linkButton({ text: 'Clear filters', href: '/dashboard' }),
+    });
+  if (query.after !== null)
+    return emptyState({
+      title: 'No more scans',
+      text: 'There are no scans here.',
+      action: linkButton({ text: 'Newest scans', href: '/dashboard' }),
+    });
+  return html`<section class="card" id="first-steps">
+    <h2>No scans yet</h2>
+    <p>Scan a page here, from a pipeline, or with a Kubernetes manifest. New scans appear here by themselves.</p>
+    <ol class="steps">
+      <li>${mayCreateKeys ? link('Create an API key', '/dashboard/settings/api-keys') : 'Ask a member of your organisation for an API key'}.</li>
+      <li>
+        Run the command line with it:
+        ${code({ id: 'first-command', label: 'the command', text: `CURBCUT_URL=${baseUrl} CURBCUT_API_KEY=svc_live_… curbcut scan https://example.com/` })}
+      </li>
+      ${maySubmit && html`<li>Or ${link('submit a scan', '/dashboard/scans/new')} in the browser.</li>`}
+    </ol>
+  </section>`;
+}

@@ -1,0 +1,130 @@
+/** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
+import type { Counts } from '../../../core/scan/counts.ts';
+import { coverageOf } from '../../../core/scan/counts.ts';
+import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
+import type { Outcome } from '../../../core/scan/outcome.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { badge, definitions, figure, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
+import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { originOf } from './origin.ts';
+import { number, pagesText, siteLink, verdictWords } from './scan-words.ts';
+
+export function scanResult(row: ScanRow): Html {
+  return html`${headline(row)} ${row.outcome !== null && figures(row, row.outcome)} ${row.outcome !== null && thresholds(row, row.outcome)}`;
+}
+
+/** Why the scan ended as it did. */
+function headline({ phase, passed, message }: ScanRow): Html {
+  const title = { done: passed === null ? null : passed ? 'The scan met every threshold.' : 'The scan did not meet its thresholds.' }[
+    phase as 'done'
+  ];
+  const ended = phase === 'failed' ? 'The scan failed.' : phase === 'canceled' ? 'The scan was canceled.' : title;
+  if (ended === null && message === null) return NOTHING;
+  const kind: NoticeKind =
+    phase === 'failed' || passed === false
+      ? 'bad'
+      : passed === true && message === null
+        ? 'good'
+        : phase === 'canceled' || message !== null
+          ? 'warn'
+          : 'note';
+  return notice({ kind, title: ended ?? undefined, body: message ?? undefined, id: 'outcome' });
+}
+
+function figures({ phase, passed }: ScanRow, { score, violations, pages }: Outcome): Html {
+  const verdict = verdictWords({ phase, passed });
+  const coverage = coverageOf(pages);
+  return html`<section class="card" aria-labelledby="result-title">
+    <h2 id="result-title">Result</h2>
+    <div class="columns">
+      <div>
+        ${figure({ value: number(score), of: 'of 100', label: 'score', kind: passed === false ? 'bad' : passed ? 'good' : 'note' })}
+        ${verdict !== null && html`<p>${badge(verdict.kind, verdict.text)}</p>`}
+      </div>
+      <div>
+        ${figure({ value: number(violations.total), label: violations.total === 1 ? 'violation' : 'violations' })} ${severityCounts(severities(violations))}
+      </div>
+      <div>
+        ${figure({ value: `${number(coverage)} %`, label: 'coverage', kind: coverage < 100 ? 'warn' : undefined })}
+        <p class="hint">${number(pages.scanned)} of ${pagesText(pages.scanned + pages.failed)} could be tested.</p>
+      </div>
+    </div>
+  </section>`;
+}
+
+const severities = ({ critical, serious, moderate, minor }: Counts) => ({ critical, serious, moderate, minor });
+
+const LABELS: Readonly<Record<ThresholdName, string>> = {
+  minScore: 'Minimum score',
+  maxViolations: 'Maximum violations',
+  failOnSeverity: 'No violation of this severity or worse',
+  minCoverage: 'Minimum coverage',
+};
+
+function thresholds({ options }: ScanRow, outcome: Outcome): Html {
+  const checks = checkThresholds(options.thresholds, outcome);
+  if (checks.length === 0) return NOTHING;
+  return html`<section class="card" aria-labelledby="thresholds-title">
+    <h2 id="thresholds-title">Thresholds</h2>
+    ${table({
+      id: 'thresholds',
+      caption: 'Thresholds of this scan',
+      captionHidden: true,
+      columns: [{ text: 'Threshold' }, { text: 'Allowed' }, { text: 'Measured' }, { text: 'Verdict' }],
+      rows: checks.map((check) => [
+        LABELS[check.name],
+        unit(check.name, check.allowed),
+        measured(check),
+        check.met ? badge('good', 'Met') : badge('bad', 'Missed'),
+      ]),
+    })}
+  </section>`;
+}
+
+const unit = (name: ThresholdName, value: number | string): string =>
+  typeof value === 'string' ? value : name === 'minCoverage' ? `${number(value)} %` : number(value);
+
+function measured({ name, measured: value }: ThresholdCheck): string {
+  if (typeof value === 'number') return unit(name, value);
+  const parts = Object.entries(value).map(([impact, amount]) => `${number(amount)} ${impact}`);
+  return parts.length === 0 ? 'None' : parts.join(', ');
+}
+
+/** How the scan was made, and by whom. */
+export function optionList(row: ScanRow): Html {
+  const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
+  const { thresholds: limits, crawl } = options;
+  const { text, who } = originOf(row);
+  const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
+    const allowed = limits[name];
+    return allowed === undefined ? [] : [`${LABELS[name]}: ${unit(name, allowed)}`];
+  });
+  const rows: [HtmlValue, HtmlValue][] = [
+    ['Starts at', siteLink(options.url)],
+    [
+      'Pages',
+      pagesReserved < pagesRequested && pagesReserved > 0
+        ? `${number(pagesReserved)} of ${number(pagesRequested)} requested, because credits were short`
+        : `at most ${number(pagesRequested)}`,
+    ],
+    ['Conformance', `WCAG ${options.wcagVersion}, level ${options.wcagLevel}`],
+    ['Thresholds', set.length === 0 ? 'None' : set.join('; ')],
+    ['Language of the reports', options.locale],
+    ...globs('Only pages that match', crawl.include),
+    ...globs('Not pages that match', crawl.exclude),
+    ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
+    ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
+    ['Origin', who === null ? text : `${text}: ${who}`],
+    ...(queue === undefined ? [] : [['Queue', queue] as [string, string]]),
+    ['Submitted', time(createdAt)],
+    ...(finishedAt === null ? [] : [['Ended', time(finishedAt)] as [string, Html]]),
+    ['Scan ID', html`<code>${id}</code>`],
+  ];
+  return html`<section class="card" aria-labelledby="options-title">
+    <h2 id="options-title">Options</h2>
+    ${definitions(rows)}
+  </section>`;
+}
+
+const globs = (term: string, patterns: readonly string[]): [string, string][] =>
+  patterns.length === 0 ? [] : [[term, patterns.join(', ')]];

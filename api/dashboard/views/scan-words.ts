@@ -1,0 +1,92 @@
+/** How scans are named in the dashboard: states, verdicts, scores, severities, addresses. Pure. */
+import type { Counts } from '../../../core/scan/counts.ts';
+import { IMPACTS } from '../../../core/scan/impacts.ts';
+import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
+import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { badge, externalLink, severityIcon, visuallyHidden, type BadgeKind } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
+import { webI18n } from '../../web/i18n.ts';
+
+const { number, count, date, texts } = webI18n('en');
+
+/** Numbers, plurals and dates of the dashboard, which is in English. */
+export { count, date, number };
+
+export const PHASE_WORDS: Readonly<Record<Phase, { text: string; kind: BadgeKind }>> = {
+  queued: { text: 'Queued', kind: 'plain' },
+  crawling: { text: 'Finding pages', kind: 'note' },
+  scanning: { text: 'Testing pages', kind: 'note' },
+  aggregating: { text: 'Grouping findings', kind: 'note' },
+  generating: { text: 'Writing reports', kind: 'note' },
+  done: { text: 'Done', kind: 'plain' },
+  failed: { text: 'Failed', kind: 'bad' },
+  canceled: { text: 'Canceled', kind: 'warn' },
+};
+
+export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);
+
+/** The verdict of a scan in words; null while it has none. */
+export function verdictWords({ phase, passed }: Pick<ScanRow, 'phase' | 'passed'>): { text: string; kind: BadgeKind } | null {
+  if (!isTerminal(phase)) return null;
+  if (passed === null) return { text: 'No thresholds', kind: 'plain' };
+  return passed ? { text: 'Passed', kind: 'good' } : { text: 'Not passed', kind: 'bad' };
+}
+
+export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
+  const words = verdictWords(row);
+  return words === null ? nothingYet : badge(words.kind, words.text);
+}
+
+/** A cell without a value. */
+export const nothingYet: Html = html`<span aria-hidden="true">–</span>${visuallyHidden('none')}`;
+
+const PAGES = { one: '{n} page', other: '{n} pages' };
+export const pagesText = (n: number): string => count(PAGES, n);
+
+/** How far a scan is, in pages. */
+export function progressText({ scanned, failed, total }: ScanRow['pages']): string {
+  const tried = scanned + failed;
+  const untested = failed === 0 ? '' : `, ${number(failed)} could not be tested`;
+  return `${number(tried)} of ${pagesText(Math.max(total, tried))}${untested}`;
+}
+
+/** The violations of each severity that has any, worst first. */
+export function violations(counts: Counts): Html {
+  if (counts.total === 0) return html`None`;
+  const present = IMPACTS.filter((impact) => counts[impact] > 0);
+  return html`<ul class="severity-list">
+    ${present.map(
+      (impact) =>
+        html`<li class="severity severity-${impact}">
+          ${severityIcon(impact)}${number(counts[impact])} ${visuallyHidden(texts.severities[impact].toLowerCase())}
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** Longer addresses and texts of tested sites are cut off. */
+const SHOWN_MAX = 300;
+export const shown = (text: string, max = SHOWN_MAX): string => (text.length > max ? `${text.slice(0, max)}…` : text);
+
+/** The host of an address, and what follows it. Addresses of tested sites may be anything. */
+export function partsOf(url: string): { host: string; path: string } {
+  if (!URL.canParse(url)) return { host: shown(url), path: '' };
+  const { host, pathname, search, hash } = new URL(url);
+  return { host: shown(host), path: shown(decoded(pathname + search + hash)) };
+}
+
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    // Not UTF-8: shown as it is.
+    return path;
+  }
+}
+
+/** A link to a tested page if its address is one of the web, else its text. */
+export function siteLink(url: string): Html {
+  const text = html`<span class="address">${shown(url)}</span>`;
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return text;
+  return externalLink(text, url, { rel: 'noopener noreferrer nofollow' });
+}

@@ -1,0 +1,206 @@
+/** The dashboard's scans in a real browser. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import type { Role } from '../../core/accounts.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { signedIn } from '../api/people.ts';
+import { eventually } from '../api/context.ts';
+import { expectAccessible } from './accessible.ts';
+import { storeView, OUTCOME } from './scan-views.ts';
+import { openWeb, type VisitorOptions, type Web } from './web.ts';
+
+describe('the dashboard', () => {
+  let web: Web;
+  before(async () => {
+    web = await openWeb();
+  });
+  after(() => web?.close());
+
+  /** Opens a page as a new user. */
+  async function openAs(
+    role: Role,
+    path: string,
+    options: VisitorOptions & { organisation?: string } = {},
+  ): Promise<Page & { organisation: string }> {
+    const { organisation: given, ...visitorOptions } = options;
+    const { client, organisation } = await signedIn(web, { role, organisation: given ?? (await web.organisation({ credits: 20 })).id });
+    const visitor = await web.visitor(visitorOptions);
+    await visitor.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: web.url })));
+    const page = await visitor.newPage();
+    await page.goto(path);
+    return Object.assign(page, { organisation });
+  }
+
+  const done = (organisation: string, change: Partial<ScanRow> = {}): Promise<ScanRow> =>
+    web.scan(organisation, {
+      phase: 'done',
+      outcome: OUTCOME,
+      pages: OUTCOME.pages,
+      passed: false,
+      message: 'The score is 71.5, below the minimum of 90.',
+      options: withDefaults({ url: 'https://example.com/', thresholds: { minScore: 90, failOnSeverity: 'serious' } }),
+      finishedAt: new Date(),
+      ...change,
+    });
+
+  it('lists no scan and says what to do first, to each role', async () => {
+    const page = await openAs('owner', '/dashboard');
+    expect(await page.getByRole('heading', { name: 'No scans yet' }).isVisible()).to.equal(true);
+    await expectAccessible(page, 'dashboard-scans-empty');
+    const viewer = await openAs('viewer', '/dashboard');
+    expect(await viewer.getByText('submit a scan').count()).to.equal(0);
+  });
+
+  it('lists scans in every state', async () => {
+    const page = await openAs('member', '/dashboard');
+    await done(page.organisation);
+    await done(page.organisation, {
+      passed: true,
+      message: null,
+      origin: 'manifest',
+      outcome: { ...OUTCOME, violations: { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 }, score: 100 },
+    });
+    await web.scan(page.organisation, { phase: 'scanning', pages: { scanned: 2, failed: 1, total: 5 } });
+    await web.scan(page.organisation, { phase: 'failed', message: 'No page could be tested.' });
+    await web.scan(page.organisation, { phase: 'canceled' });
+    await web.scan(page.organisation, { options: withDefaults({ url: `https://example.com/${'a-long-path/'.repeat(40)}` }) });
+    await page.reload();
+    expect(await page.locator('#scan-rows > tr').count()).to.equal(6);
+    await expectAccessible(page, 'dashboard-scans');
+  });
+
+  it('shows a scan that arrives, and its progress, without a reload, and keeps the focus', async () => {
+    const page = await openAs('owner', '/dashboard');
+    const first = await web.scan(page.organisation);
+    await page.locator(`#scan-${first.id}`).waitFor();
+    await page.locator(`#scan-link-${first.id}`).focus();
+    const second = await web.scan(page.organisation, { createdAt: new Date(Date.now() + 5) });
+    await web.stores.scans.mirror(first.id, { phase: 'scanning', pages: { scanned: 1, failed: 0, total: 4 } });
+    await page.locator(`#scan-${second.id}`).waitFor();
+    expect(await page.locator(`#scan-${first.id}`).innerText()).to.include('1 of 4 pages');
+    expect(await page.evaluate('document.activeElement.id')).to.equal(`scan-link-${first.id}`);
+  });
+
+  it('filters and searches by its address, without scripts too', async () => {
+    const page = await openAs('viewer', '/dashboard', { javaScriptEnabled: false });
+    const row = await done(page.organisation);
+    await web.scan(page.organisation, { options: withDefaults({ url: 'https://other.example/' }) });
+    await page.getByLabel('Address contains').fill('EXAMPLE.com');
+    await page.getByLabel('Verdict').selectOption('missed');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(new URL(page.url()).search).to.include('q=EXAMPLE.com').and.include('verdict=missed');
+    expect(await page.locator('#scan-rows > tr').evaluateAll((rows) => rows.map(({ id }) => id))).to.deep.equal([`scan-${row.id}`]);
+    expect(await page.getByLabel('Address contains').inputValue()).to.equal('EXAMPLE.com');
+    await page.getByLabel('State').selectOption('live');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    expect(await page.getByText('No scan matches').isVisible()).to.equal(true);
+    await page.getByRole('link', { name: 'Clear filters' }).first().click();
+    expect(await page.locator('#scan-rows > tr').count()).to.equal(2);
+  });
+
+  it('shows the result of a scan with its findings', async () => {
+    const page = await openAs('member', '/dashboard');
+    await done(page.organisation, { createdAt: new Date(Date.now() - 86_400_000), outcome: { ...OUTCOME, score: 60 } });
+    const row = await done(page.organisation);
+    await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports: await storeView(web, row.id) } });
+    await page.goto(`/dashboard/scans/${row.id}`);
+    const text = await page.locator('main').innerText();
+    expect(text)
+      .to.include('Images must have alternative text')
+      .and.include('Needs review')
+      .and.include('Bot protection')
+      .and.include('Missed');
+    expect(await page.locator('script:not([src]), img').count(), 'the text of the page is not HTML').to.equal(0);
+    await page.getByText('the JSON export of one of them is not stored any more').waitFor();
+    await expectAccessible(page, 'dashboard-scan-done');
+    await page.getByRole('link', { name: 'Serious (1)' }).click();
+    expect(await page.locator('#causes .cause').count()).to.equal(1);
+  });
+
+  it('shows a scan in progress, and its result when it ends', async () => {
+    const page = await openAs('owner', '/dashboard');
+    const row = await web.scan(page.organisation, { phase: 'crawling' });
+    await page.goto(`/dashboard/scans/${row.id}`);
+    await web.stores.scans.mirror(row.id, { phase: 'scanning', pages: { scanned: 2, failed: 0, total: 5 } });
+    await page.getByText('2 of 5 pages').waitFor();
+    await expectAccessible(page, 'dashboard-scan-live');
+    await page.locator('main a').first().focus();
+    await web.stores.scans.mirror(row.id, { phase: 'done', outcome: OUTCOME, passed: null, finishedAt: new Date() });
+    await page.getByRole('heading', { name: 'Result' }).waitFor();
+    expect(await page.title()).to.include('done');
+    expect(await page.evaluate('document.activeElement.textContent')).to.equal('Scans');
+  });
+
+  for (const phase of ['queued', 'failed', 'canceled', 'done'] as const)
+    it(`shows a scan that is ${phase}, without reports`, async () => {
+      const page = await openAs('viewer', '/dashboard');
+      const row = await web.scan(page.organisation, {
+        phase,
+        message: phase === 'failed' ? 'No page could be tested: the host did not answer.' : null,
+        outcome: phase === 'done' ? OUTCOME : null,
+        finishedAt: phase === 'queued' ? null : new Date(),
+      });
+      await page.goto(`/dashboard/scans/${row.id}`);
+      expect(await page.getByRole('button', { name: /Scan again|Cancel/ }).count()).to.equal(0);
+      await expectAccessible(page, `dashboard-scan-${phase}-without-reports`);
+    });
+
+  it('cancels a scan after a question, with the keyboard', async () => {
+    const page = await openAs('member', '/dashboard/scans/new');
+    await page.getByLabel('Address').fill('https://example.com/');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/\/dashboard\/scans\/[0-9a-f-]{36}$/);
+    const id = page.url().split('/').pop()!;
+    await page.getByRole('button', { name: 'Cancel scan' }).first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await expectAccessible(page, 'dashboard-scan-cancel');
+    await page.getByRole('button', { name: 'Keep scanning' }).click();
+    expect((await resourceOf(id)).spec.cancel).to.not.equal(true);
+    await page.getByRole('button', { name: 'Cancel scan' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel scan' }).click();
+    await page.getByText('The scan is being canceled.').waitFor();
+    await eventually('the cancellation', async () => (await resourceOf(id)).spec.cancel === true);
+  });
+
+  async function resourceOf(id: string): Promise<{ spec: { cancel?: boolean } }> {
+    const { resource } = (await web.stores.scans.find(id))!;
+    return web.kubernetes.request(
+      'GET',
+      `/apis/curbcut.dev/v1/namespaces/${resource.namespace}/accessibilityscans/${resource.name}`,
+    ) as never;
+  }
+
+  it('keeps what was typed into the form of a new scan, and says what is wrong at the field', async () => {
+    const page = await openAs('member', '/dashboard/scans/new');
+    await expectAccessible(page, 'dashboard-new-scan');
+    await page.getByLabel('Address').fill('ftp://example.com/');
+    await page.getByRole('textbox', { name: 'Pages' }).fill('many');
+    await page.getByLabel('Minimum score').fill('101');
+    await page.getByRole('button', { name: 'Start scan' }).click();
+    expect(await page.locator('#max_pages-error').innerText()).to.equal('max_pages must be an integer.');
+    expect(await page.locator('#min_score-error').innerText()).to.equal('min_score must be at most 100.');
+    expect(await page.getByRole('textbox', { name: 'Pages' }).inputValue()).to.equal('many');
+    expect(await page.evaluate('document.activeElement.className')).to.equal('error-summary');
+    await expectAccessible(page, 'dashboard-new-scan-errors');
+  });
+
+  it('scans again, and says why it cannot', async () => {
+    const { id: organisation } = await web.organisation({ credits: 7 });
+    const page = await openAs('member', '/dashboard', { organisation });
+    const row = await done(organisation);
+    await page.goto(`/dashboard/scans/${row.id}`);
+    expect(await page.locator('#again-cost').innerText())
+      .to.include('5 credits')
+      .and.include('7 are available');
+    await page.getByRole('button', { name: 'Scan again' }).click();
+    await page.getByRole('heading', { name: 'In progress' }).waitFor();
+    const again = (await web.stores.scans.find(page.url().split('/').pop()!))!;
+    expect(again.options).to.deep.equal(row.options);
+    await page.goto(`/dashboard/scans/${row.id}`);
+    await page.getByRole('button', { name: 'Scan again' }).click();
+    expect(await page.getByRole('alert').innerText()).to.include('There are not enough credits for the requested pages');
+    await expectAccessible(page, 'dashboard-scan-again-refused');
+  });
+});

@@ -1,0 +1,110 @@
+/** A view with everything that a page of a scan shows, from a hostile site. */
+import type { ReportView, ViewGroup } from '../../core/report/view-schema.ts';
+import type { Outcome } from '../../core/scan/outcome.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { ApiContext } from '../api/context.ts';
+
+export const OUTCOME: Outcome = {
+  score: 71.5,
+  violations: { total: 12, critical: 3, serious: 9, moderate: 0, minor: 0 },
+  pages: { scanned: 2, failed: 1, total: 3 },
+};
+
+export const HOSTILE = '"><script>document.title="hacked"</script><img src=x onerror=alert(1)>';
+
+function group(change: Partial<ViewGroup>): ViewGroup {
+  return {
+    fingerprint: '0123456789abcdef',
+    rule: 'image-alt',
+    impact: 'critical',
+    wcag: ['1.1.1'],
+    help: 'Images must have alternative text',
+    description: 'Ensures <img> elements have alternative text or a role of none or presentation',
+    help_url: 'https://dequeuniversity.com/rules/axe/4.14/image-alt',
+    pages: 2,
+    elements: 3,
+    page_urls: ['https://example.com/', `https://example.com/${encodeURIComponent(HOSTILE)}`, 'javascript:alert(1)'],
+    example: {
+      selector: `img[alt='${HOSTILE}']`,
+      html: `<img src="/logo.png" title="${HOSTILE}">`,
+      landmark: 'banner',
+      failure_summary: 'Element does not have an alt attribute',
+      frame_path: ['iframe'],
+      shadow_path: [],
+    },
+    ...change,
+  };
+}
+
+const view: ReportView = {
+  view_version: 1,
+  url: 'https://example.com/',
+  locale: 'en',
+  tested_at: '2026-11-22T20:00:00.000Z',
+  score: OUTCOME.score,
+  counts: OUTCOME.violations,
+  coverage: { tested: 2, attempted: 3 },
+  passed: false,
+  message: 'The score is 71.5, below the minimum of 90.',
+  thresholds: [{ name: 'min_score', allowed: 90, measured: 71.5, met: false }],
+  options: {
+    pages_requested: 5,
+    pages_reserved: 5,
+    wcag_level: 'AA',
+    wcag_version: '2.1',
+    locale: 'en',
+    include: [],
+    exclude: [],
+    sitemap: true,
+    respect_robots: true,
+  },
+  tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
+  groups: [
+    group({}),
+    group({
+      fingerprint: 'fedcba9876543210',
+      rule: 'color-contrast',
+      impact: 'serious',
+      wcag: ['1.4.3'],
+      elements: 9,
+      pages: 1,
+      page_urls: ['https://example.com/'],
+      help: `Elements must meet minimum contrast ${HOSTILE}`,
+    }),
+  ],
+  groups_total: 3,
+  needs_review: [group({ fingerprint: 'aaaaaaaaaaaaaaaa', rule: 'video-caption', help: 'Videos must have captions' })],
+  needs_review_total: 1,
+  needs_review_elements: 3,
+  pages: [
+    {
+      url: 'https://example.com/',
+      title: HOSTILE,
+      tested: true,
+      score: 80,
+      counts: { total: 3, critical: 3, serious: 0, moderate: 0, minor: 0 },
+    },
+    {
+      url: `https://example.com/${'x'.repeat(900)}`,
+      title: 'A page',
+      tested: true,
+      score: 63,
+      counts: { total: 9, critical: 0, serious: 9, moderate: 0, minor: 0 },
+    },
+    {
+      url: 'https://example.com/private',
+      tested: false,
+      reason: 'bot_wall',
+      message: 'The page asks visitors to prove that they are people.',
+    },
+  ],
+  pages_total: 3,
+  issues: [],
+  issues_total: 12,
+};
+
+/** Stores the view of a scan, and returns the field of its row. */
+export async function storeView(context: ApiContext, scanId: string, change: Partial<ReportView> = {}): Promise<ScanRow['reports']> {
+  await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify({ ...view, ...change })));
+  return context.storeReports(scanId, ['pdf']);
+}
