@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
 import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/public-scan.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
+import { showCount } from '../support/counts.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
 import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
 import { openWeb, type Web } from './web.ts';
@@ -198,6 +199,18 @@ describe('public pages', () => {
     expect(await page.getByRole('heading', { name: 'A rule of the future' }).getAttribute('lang')).to.equal(null);
   });
 
+  it('show hostile texts of a tested page as texts, and never follow its links to scripts', async () => {
+    const hostile = '"><script>globalThis.attacked = true</script><img src=x onerror="globalThis.attacked = true">{{7*7}}${7*7}';
+    const finding = sampleViolation('future-rule', 'minor', hostile, [sampleNode(hostile, hostile)]);
+    const view = sampleView([{ ...finding, help_url: 'javascript:globalThis.attacked = true' }]);
+    const token = await storePublicScan(web, { phase: 'done' }, { ...view, url: `https://example.org/${hostile}` });
+    const page = await web.open(`/scan/${token}`);
+    expect(await page.locator('.finding h3').first().innerText()).to.equal(hostile);
+    expect(await page.locator('#cause-1-element').innerText()).to.equal(hostile);
+    expect(await page.evaluate('globalThis.attacked')).to.equal(undefined);
+    expect(await page.locator('a[href^="javascript:"], main img, main script').count()).to.equal(0);
+  });
+
   it('keep the page when the language changes', async () => {
     const token = await storePublicScan(web, { phase: 'canceled' });
     const page = await web.open(`/scan/${token}`);
@@ -224,6 +237,7 @@ describe('public pages', () => {
     expect(sizes.length).to.be.greaterThan(3);
     const total = sizes.reduce((sum, size) => sum + size, 0);
     expect(total).to.be.lessThan(50_000);
+    showCount(total, 'bytes that the first page transfers');
   });
 
   it('are not shown in search results, cached, or named in referrers, if they belong to one person', async () => {

@@ -1,0 +1,41 @@
+/** A public scan from the form to its result, through the real app. */
+import { expect } from 'chai';
+import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { inLanguage } from '../../api/web/languages.ts';
+import { PUBLIC_SCANS } from '../api/public-context.ts';
+import { sampleView } from './public-world.ts';
+import { openWeb, type Web } from './web.ts';
+
+describe('a public scan in the browser', () => {
+  let web: Web;
+  before(async () => (web = await openWeb({ publicScans: { ...PUBLIC_SCANS, perAddressAndHour: LOCALES.length } })));
+  after(() => web.close());
+
+  for (const locale of LOCALES)
+    it(`goes from the form to the result in ${locale}`, async () => {
+      const { home, waiting, result } = PUBLIC_TEXTS[locale];
+      const page = await web.open(inLanguage(locale, '/'));
+      await page.getByLabel(home.url).fill('example.com');
+      await page.getByLabel(home.email).fill(`ann-${locale}@example.com`);
+      await page.getByRole('button', { name: home.submit }).click();
+      await page.getByRole('heading', { level: 1, name: waiting.title.replace('{site}', 'example.com') }).waitFor();
+      const path = new URL(page.url()).pathname;
+      expect(path).to.match(new RegExp(`^${inLanguage(locale, '/scan/')}[\\w-]{43}$`));
+      const scan = (await web.stores.publicScans.findByToken(path.split('/').at(-1)!))!;
+      expect(scan).to.include({ url: 'https://example.com/', email: `ann-${locale}@example.com`, locale });
+      await web.stores.reports.writeView(scan.scanId, Buffer.from(JSON.stringify(sampleView())));
+      await web.stores.scans.mirror(scan.scanId, { phase: 'done', finishedAt: new Date() });
+      await page.getByRole('heading', { level: 2, name: result.fixTitle }).waitFor();
+    });
+
+  it('is refused after too many, with the time to wait, and keeps what was typed', async () => {
+    const { home, refused } = PUBLIC_TEXTS.en;
+    const page = await web.open('/');
+    await page.getByLabel(home.url).fill('https://example.com/');
+    await page.getByLabel(home.email).fill('bob@example.com');
+    await page.getByRole('button', { name: home.submit }).click();
+    expect(await page.getByRole('alert').innerText()).to.include(refused.rateLimited.split('{when}')[0]!);
+    expect(await page.getByLabel(home.email).inputValue()).to.equal('bob@example.com');
+  });
+});
