@@ -1,0 +1,133 @@
+/** The first steps of a newcomer, in a real browser: a public scan and its mail in each language, then the dashboard with a key. */
+import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import type { BrowserContext, Page } from 'playwright-core';
+import { publicI18n } from '../../api/public/pages/i18n.ts';
+import { inLanguage } from '../../api/web/languages.ts';
+import { LOCALES, type Locale } from '../../core/scan/locales.ts';
+import { DEMO_EMAIL } from '../../local/demo-organisation.ts';
+import { sharedBrowser } from '../web/browser.ts';
+import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from './product.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const SCREENSHOTS = join(ROOT, '.curbcut', 'screenshots');
+const CURBCUT = join(ROOT, 'cli', 'main.ts');
+/** A page of the demo site in each language, so that no two requests are for the same page. */
+const PAGES: Readonly<Record<Locale, string>> = { en: '/en/', de: '/de/', fr: '/en/events/', nl: '/en/library-card/', pl: '/en/catalogue/' };
+
+interface Mail {
+  subject: string;
+  html: string;
+  text: string;
+}
+
+describe('a newcomer', function () {
+  this.timeout(180_000);
+  let product: WholeProduct;
+  let visitor: BrowserContext;
+  let page: Page;
+  let key: string;
+  before(async function () {
+    // The browser of this test is not in the cluster's network, and signs in over http on loopback only.
+    if (ON_CLUSTER) return this.skip();
+    mkdirSync(SCREENSHOTS, { recursive: true });
+    product = await startWholeProduct();
+    visitor = await (await sharedBrowser()).newContext({ baseURL: product.url });
+    visitor.setDefaultTimeout(15_000);
+    page = await visitor.newPage();
+  });
+  after(async () => {
+    await visitor?.close();
+    await product?.close();
+  });
+
+  const picture = (name: string) => page.screenshot({ path: join(SCREENSHOTS, `journey-${name}.png`), fullPage: true });
+  const mailsTo = async (address: string): Promise<Mail[]> => {
+    const answer = await fetch(`${product.inboxUrl}/api/mails?to=${encodeURIComponent(address)}`);
+    return ((await answer.json()) as { data: Mail[] }).data;
+  };
+  /** Runs the command line with the key that was created in the dashboard. @returns the exit code and both outputs */
+  const curbcut = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [CURBCUT, ...args], {
+      env: { ...process.env, CURBCUT_URL: product.url, CURBCUT_API_KEY: key },
+    }).then(
+      ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
+      (error: { code: number; stdout: string; stderr: string }) => ({ code: error.code, output: error.stdout + error.stderr }),
+    );
+
+  for (const locale of LOCALES)
+    it(`has a page tested, reads the mail and opens the result in ${locale}`, async () => {
+      const { texts } = publicI18n(locale);
+      const address = `visitor-${locale}@example.com`;
+      await page.goto(inLanguage(locale, '/'));
+      expect(await page.locator('html').getAttribute('lang')).to.equal(locale);
+      await page.getByLabel(texts.home.url).fill(product.demoUrl + PAGES[locale]);
+      await page.getByLabel(texts.home.email).fill(address);
+      await picture(`1-form-${locale}`);
+      await page.getByRole('button', { name: texts.home.submit }).click();
+      await page.waitForURL(/\/scan\/[\w-]{43}$/);
+      await picture(`2-status-${locale}`);
+      await page.getByRole('heading', { name: texts.result.fixTitle }).waitFor({ timeout: 90_000 });
+      await picture(`3-result-${locale}`);
+
+      const [mail] = await eventually(
+        () => mailsTo(address),
+        (mails) => mails.length > 0,
+      );
+      const link = new RegExp(`${product.url}${inLanguage(locale, '/scan/')}[\\w-]{43}`).exec(mail!.text)![0];
+      expect(mail!.html).to.contain(`lang="${locale}"`);
+      await page.goto(product.inboxUrl!);
+      await page.getByRole('link', { name: mail!.subject }).first().click();
+      await picture(`4-mail-${locale}`);
+      await page.goto(link);
+      await page.getByRole('heading', { name: texts.result.fixTitle }).waitFor();
+      expect(await mailsTo(address)).to.have.length(1);
+    });
+
+  it('signs in with the printed password', async () => {
+    await page.goto('/dashboard/settings/api-keys');
+    await page.getByLabel('E-mail address').fill(DEMO_EMAIL);
+    await page.getByLabel('Password', { exact: true }).fill(product.password);
+    await picture('5-sign-in');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    // Back at the page that was asked for.
+    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+    await picture('6-dashboard');
+  });
+
+  it('creates a key, which is shown once', async () => {
+    await page.getByRole('link', { name: 'API keys' }).first().click();
+    await page.getByRole('link', { name: 'Create an API key' }).first().click();
+    await page.getByLabel('Name').fill('My pipeline');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    key = (await page.locator('#new-key').textContent())!.trim();
+    expect(key).to.match(/^svc_live_[0-9A-Za-z]{38}$/);
+    await picture('7-key');
+    await page.goto('/dashboard/settings/api-keys');
+    expect(await page.content()).to.not.contain(key);
+  });
+
+  it('scans with the key on the command line', async () => {
+    const { code, output } = await curbcut('scan', `${product.demoUrl}/`, '--max-pages', '3');
+    expect(code, output).to.equal(0);
+    await page.goto('/dashboard/credits');
+    await page.getByText('3', { exact: true }).first().waitFor();
+    await picture('8-credits');
+  });
+
+  it('revokes the key, and the command line gets 401', async () => {
+    await page.goto('/dashboard/settings/api-keys');
+    await page.getByRole('link', { name: /^Revoke\b.*My pipeline/ }).click();
+    await page.getByRole('button', { name: 'Revoke key' }).click();
+    await page.waitForURL(/\/dashboard\/settings\/api-keys/);
+    await picture('11-revoked');
+    const { code, output } = await curbcut('list');
+    expect(code).to.equal(2);
+    expect(output).to.match(/invalid_api_key|key/i);
+    const answer = await fetch(`${product.url}/v1/ci/scans`, { headers: { 'X-API-Key': key } });
+    expect(answer.status).to.equal(401);
+  });
+});
