@@ -14,7 +14,6 @@ const SIGN_IN = {
   'networkPolicy.oidc.to': ANY,
 };
 const TURNSTILE = { 'turnstile.siteKey': '0x4AAA', 'turnstile.existingSecret.name': 'turnstile', 'networkPolicy.turnstile.to': ANY };
-const KNOWN = { ...PLAIN, ...MAIL, ...TURNSTILE };
 const EVERYTHING = { ...PLAIN, ...MAIL, ...SIGN_IN, ...TURNSTILE };
 const SECRET_VALUES = {
   ...FROM_SECRETS,
@@ -40,7 +39,7 @@ describe('mail, sign-in and public pages in the chart', function () {
   });
 
   it('set only known variables, with valid values', () => {
-    const objects = render(KNOWN);
+    const objects = render(EVERYTHING);
     expect(Object.keys(ApiEnvironment.properties)).to.include.members(Object.keys(apiOf(objects)));
     expect(() => readApiConfiguration(apiOf(objects))).to.not.throw();
     expect(Object.keys(OperatorEnvironment.properties)).to.include.members(Object.keys(operatorOf(objects)));
@@ -72,9 +71,15 @@ describe('mail, sign-in and public pages in the chart', function () {
     expect(operatorOf(render({ ...PLAIN, 'publicScans.maxRunning': 5 }))).to.include({ MAX_RUNNING_PUBLIC_SCANS: '5' });
   });
 
+  it('turn off passwords, if people sign in at the OpenID provider', () => {
+    expect(apiOf(render(EVERYTHING))).to.not.have.property('LOCAL_PASSWORDS');
+    const api = apiOf(render({ ...EVERYTHING, 'dashboard.localPasswords': false }));
+    expect(readApiConfiguration(api).LOCAL_PASSWORDS).to.equal(false);
+  });
+
   it('have the same limits of public scans as the processes, and set others', () => {
-    const limits = (values: Record<string, unknown>) => readApiConfiguration(apiOf(render({ ...KNOWN, ...values }))).publicScans;
-    const { MAX_RUNNING_PUBLIC_SCANS: _running, ...rest } = apiOf(render(KNOWN));
+    const limits = (values: Record<string, unknown>) => readApiConfiguration(apiOf(render({ ...EVERYTHING, ...values }))).publicScans;
+    const { MAX_RUNNING_PUBLIC_SCANS: _running, ...rest } = apiOf(render(EVERYTHING));
     const withoutLimits = Object.fromEntries(Object.entries(rest).filter(([name]) => !/^PUBLIC_SCANS?_|^MAX_LIVE_PUBLIC/.test(name)));
     expect(limits({})).to.deep.equal(readApiConfiguration(withoutLimits).publicScans);
     const changed = { maxRunning: 4, maxLive: 60, perAddressAndHour: 6, perAddressAndDay: 30, perEmailAndHour: 7, retentionDays: 9 };

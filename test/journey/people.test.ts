@@ -16,7 +16,13 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const SCREENSHOTS = join(ROOT, '.curbcut', 'screenshots');
 const CURBCUT = join(ROOT, 'cli', 'main.ts');
 /** A page of the demo site in each language, so that no two requests are for the same page. */
-const PAGES: Readonly<Record<Locale, string>> = { en: '/en/', de: '/de/', fr: '/en/events/', nl: '/en/library-card/', pl: '/en/catalogue/' };
+const PAGES: Readonly<Record<Locale, string>> = {
+  en: '/en/',
+  de: '/de/',
+  fr: '/en/events/',
+  nl: '/en/library-card/',
+  pl: '/en/catalogue/',
+};
 
 interface Mail {
   subject: string;
