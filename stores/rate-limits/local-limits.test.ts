@@ -37,6 +37,14 @@ describe('local rate limits', () => {
     expect(denied.states.map((state) => state.remaining)).to.deep.equal([3, 0]);
   });
 
+  it('takes back the request that a refund names', async () => {
+    const limits = createLocalLimits(() => 0);
+    for (const hit of ['a', 'b']) await limits.admit([perOrganisation], { hit });
+    await limits.refund([perOrganisation, perKey], 'a');
+    expect((await limits.admit([perOrganisation])).ok).to.equal(true);
+    expect((await limits.admit([perOrganisation])).ok).to.equal(false);
+  });
+
   it('remembers 10,000 subjects, and forgets the one that was not used for the longest time', async () => {
     const limits = createLocalLimits(() => 0);
     const once = (subject: number) => limits.admit([{ ...perKey, subject: String(subject), limit: 1 }]);

@@ -40,6 +40,15 @@ describe('rate limits across replicas', () => {
     return decision;
   }
 
+  it('takes back the request that a refund names, and no other', async () => {
+    const rules = [rule(), rule({ policy: 'submissions' })];
+    for (const hit of ['a', 'b', 'c']) await limits.admit(rules, { hit });
+    await limits.refund(rules, 'b');
+    await limits.refund(rules, 'b');
+    expect((await limits.admit(rules)).states.map(({ remaining }) => remaining)).to.deep.equal([0, 0]);
+    await denial(rules);
+  });
+
   it('counts down, then denies with retryAfterSeconds', async () => {
     const one = rule();
     for (const remaining of [2, 1, 0]) {
