@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { ALL_SCANS, isFiltered, listHref, readListQuery, toSearch } from './list-query.ts';
+
+const AFTER = { at: new Date(1_700_000_000_000), id: 'b7d0' };
+
+describe('the query of the list of scans', () => {
+  it('is kept in the address', () => {
+    const query = { search: 'a&b', site: 'example.com', state: 'live', verdict: 'missed', origin: 'manifest', after: AFTER } as const;
+    const { searchParams } = new URL(listHref(query), 'https://curbcut.example');
+    expect(readListQuery(Object.fromEntries(searchParams))).to.deep.equal(query);
+    expect(toSearch(query, 25)).to.deep.equal({
+      text: 'a&b',
+      site: 'example.com',
+      group: 'live',
+      verdict: 'missed',
+      origin: 'manifest',
+      after: AFTER,
+      limit: 25,
+    });
+  });
+
+  it('ignores values that no form sends', () => {
+    const given = { q: ['a'], state: 'sleeping', verdict: '$ne', origin: {}, after: 'not a cursor' };
+    expect(readListQuery(given)).to.deep.equal(ALL_SCANS);
+    expect([listHref(ALL_SCANS), isFiltered(ALL_SCANS), isFiltered({ ...ALL_SCANS, after: AFTER })]).to.deep.equal([
+      '/dashboard',
+      false,
+      false,
+    ]);
+  });
+});
