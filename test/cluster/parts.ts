@@ -29,6 +29,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
   gitops: { files: ['test/gitops/manifests.test.ts'], node: 0, images: false },
   chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },
+  people: { files: ['test/cluster/people.test.ts'], node: 1, images: true },
   chaos: { files: ['test/cluster/{chaos,outages}.test.ts'], node: 1, images: true },
   restart: { files: ['test/cluster/restart.test.ts'], node: 1, images: true },
   sandbox: { files: ['test/cluster/sandbox.test.ts'], node: 1, images: true },

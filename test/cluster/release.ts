@@ -98,6 +98,8 @@ export interface Evaluation {
   /** The namespace of its scans. */
   scans: string;
   url: string;
+  /** The address of the mail catcher's inbox. */
+  inboxUrl: string;
   key: string;
   /** The notes that helm printed after the installation. */
   notes: string;
@@ -125,7 +127,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     process.env.CURBCUT_CLUSTER_NODE_IP ??
     (await kubectl(['get', 'nodes', '-o', 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}']));
   const taken = await kubectl(['get', 'services', '-A', '-o', 'jsonpath={.items[*].spec.ports[*].nodePort}']);
-  const [apiPort, objectsPort] = [...new Set(Array.from({ length: 50 }, () => randomInt(30_000, 32_768)))].filter(
+  const [apiPort, objectsPort, inboxPort] = [...new Set(Array.from({ length: 50 }, () => randomInt(30_000, 32_768)))].filter(
     (port) => !taken.includes(String(port)),
   );
   const url = `http://${node}:${apiPort}`;
@@ -133,6 +135,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
     ...IMAGES,
     'evaluation.enabled': true,
     'evaluation.objectsNodePort': objectsPort,
+    'evaluation.inboxNodePort': inboxPort,
     'evaluation.objectsEndpoint': `http://${node}:${objectsPort}`,
     'api.service.type': 'NodePort',
     'api.service.nodePort': apiPort,
@@ -158,6 +161,7 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
       namespace,
       scans,
       url,
+      inboxUrl: `http://${node}:${inboxPort}`,
       key,
       notes,
       readyMs,
