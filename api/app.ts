@@ -97,6 +97,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(jsonBodies);
   await app.register(web, { publicBaseUrl: options.publicBaseUrl, dashboard: options.dashboard ?? true });
   app.decorate('allStores', stores);
+  app.decorate('protectedRoutes', []);
   await app.register(sessions, { sessions: stores.sessions, publicBaseUrl: options.publicBaseUrl });
   await app.register(errors);
   await app.register(gracefulClose);

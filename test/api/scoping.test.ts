@@ -1,0 +1,103 @@
+/**
+ * Tries every route of a caller with the ids of another organisation. The cases come from the route table: a route with an
+ * unknown parameter, or a new form, fails here until it has a case.
+ */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
+import { tokenIn } from './client.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { PASSWORD, signedIn } from './people.ts';
+
+/** What the other organisation has. */
+interface Theirs {
+  organisation: string;
+  scan: string;
+  key: string;
+  email: string;
+  invitation: string;
+}
+
+/** The value of each parameter in a path. */
+const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
+  scan_id: ({ scan }) => scan,
+  id: ({ scan }) => scan,
+  key_id: ({ key }) => key,
+};
+
+/** The ids in the forms of the dashboard. Empty: the form has none, so it can change only what belongs to the sender. */
+const MEMBERS = '/dashboard/settings/members';
+const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>> = {
+  'POST /dashboard/account/name': () => ({}),
+  'POST /dashboard/account/password': () => ({}),
+  'POST /dashboard/account/sign-out-everywhere': () => ({}),
+  'POST /dashboard/settings/api-keys/new': () => ({}),
+  'POST /dashboard/settings/api-keys/:key_id/revoke': () => ({}),
+  [`POST ${MEMBERS}/invitations`]: () => ({}),
+  [`POST ${MEMBERS}/invitations/cancel`]: ({ invitation }) => ({ id: invitation }),
+  [`POST ${MEMBERS}/role`]: ({ email }) => ({ email, role: 'viewer' }),
+  [`POST ${MEMBERS}/remove`]: ({ email }) => ({ email }),
+  'POST /dashboard/scans/new': () => ({}),
+  'POST /dashboard/scans/:scan_id/cancel': () => ({}),
+  'POST /dashboard/scans/:scan_id/again': () => ({}),
+};
+/** Routes that stop the session of the test. */
+const ENDS_SESSION = 'POST /dashboard/account/sign-out-everywhere';
+
+describe('the scope of every route', () => {
+  let context: ApiContext;
+  let theirs: Theirs;
+  before(async () => {
+    context = await startContext();
+    const { id: organisation, keyId: key } = await context.organisation({ credits: 77 });
+    const email = `theirs-${randomUUID().slice(0, 8)}@people.example`;
+    await context.stores.users.add({ email, organisation, password: PASSWORD });
+    await context.stores.users.add({ email: `second-${email}`, organisation, password: PASSWORD });
+    const created = await context.stores.invitations.create({ organisation, email: `i-${email}`, role: 'member', createdBy: email });
+    if (!created.ok) throw new Error(created.reason);
+    const reports = await context.storeReports(randomUUID());
+    const { id: scan } = await context.scan(organisation, { phase: 'done', reports });
+    theirs = { organisation, scan, key, email, invitation: created.invitation.id };
+  });
+  after(() => context?.close());
+
+  const fill = (url: string): string =>
+    url.replace(/:(\w+)/g, (_, name: string) => {
+      const value = PARAMETERS[name];
+      if (value === undefined) throw new Error(`the parameter ${name} of ${url} has no value in this test`);
+      return value(theirs);
+    });
+
+  it('shows and changes nothing of another organisation', async () => {
+    const { client, organisation } = await signedIn(context);
+    const { secret } = await issueKey(context.stores.keys, organisation);
+    const token = tokenIn((await client.get('/dashboard/account')).text);
+    const routes = [...new Set(context.app.protectedRoutes)].filter((route) => route !== ENDS_SESSION);
+    expect(routes).to.include.members(['GET /v1/ci/scans/:scan_id', `POST ${MEMBERS}/remove`]);
+    for (const route of routes) {
+      const [method = '', url = ''] = route.split(' ');
+      const page = url.startsWith('/dashboard');
+      const form = FORMS[route];
+      if (page && method !== 'GET') expect(form, `${route} has no case in this test`).to.be.a('function');
+      const fields = form?.(theirs) ?? {};
+      const answer = page
+        ? method === 'GET'
+          ? await client.get(fill(url))
+          : await client.post(fill(url), { _csrf: token, ...fields })
+        : await client.request(method, fill(url), { headers: { 'X-API-Key': secret, Accept: 'application/json' } });
+      const asks = url.includes(':') || Object.keys(fields).length > 0;
+      if (asks) expect(answer.status, route).to.equal(404);
+      expect(answer.status, route).to.be.below(500);
+      for (const marker of [theirs.organisation, theirs.email, theirs.invitation]) expect(answer.text, route).to.not.include(marker);
+    }
+  });
+
+  it('left what belongs to the other organisation as it was', async () => {
+    const { users, keys, invitations, scans, credits } = context.stores;
+    expect((await users.find(theirs.email))?.role).to.equal('owner');
+    expect([...(await keys.usable([theirs.key]))]).to.deep.equal([theirs.key]);
+    expect((await invitations.list(theirs.organisation)).map(({ id }) => id)).to.deep.equal([theirs.invitation]);
+    expect((await scans.find(theirs.scan, theirs.organisation))?.phase).to.equal('done');
+    expect((await credits.balance(theirs.organisation)).balance).to.equal(77);
+  });
+});
