@@ -14,6 +14,7 @@ import {
   partsOf,
   PHASE_WORDS,
   progressText,
+  shown,
   stateBadge,
   verdictBadge,
   verdictWords,
@@ -105,7 +106,7 @@ function scanRow(row: ScanRow): Html {
   const { host, path } = partsOf(options.url);
   const counting = !isTerminal(phase) && phase !== 'queued';
   return html`<tr id="scan-${id}">
-    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${path}</span></a></th>
+    <th scope="row" class="scan-site"><a id="scan-link-${id}" href="/dashboard/scans/${id}">${host}<span class="soft address">${shown(path, 80)}</span></a></th>
     <td>${stateBadge(phase)}${counting && html`<span class="small soft scan-progress">${progressText(pages)}</span>`}</td>
     <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
     <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>

@@ -33,7 +33,7 @@ export interface ScanPageData {
 /** The title of the page: screen readers read it first. */
 export function scanTitle({ options, phase, passed }: ScanRow): string {
   const verdict = passed === null || !isTerminal(phase) ? '' : passed ? ', passed' : ', not passed';
-  return `Scan of ${partsOf(options.url).host}: ${PHASE_WORDS[phase].text.toLowerCase()}${verdict}`;
+  return `Scan of ${partsOf(options.url).host}: ${isTerminal(phase) ? PHASE_WORDS[phase].text.toLowerCase() : 'in progress'}${verdict}`;
 }
 
 export function scanBody(data: ScanPageData): Html {
@@ -44,7 +44,7 @@ export function scanBody(data: ScanPageData): Html {
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
-      <p class="badges">${stateBadge(row.phase)} ${ended && verdictBadge(row)}</p>
+      ${ended && html`<p class="badges">${stateBadge(row.phase)} ${verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${optionList(row)}`;
