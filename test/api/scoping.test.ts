@@ -38,8 +38,8 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   [`POST ${MEMBERS}/role`]: ({ email }) => ({ email, role: 'viewer' }),
   [`POST ${MEMBERS}/remove`]: ({ email }) => ({ email }),
   'POST /dashboard/scans/new': () => ({}),
-  'POST /dashboard/scans/:scan_id/cancel': () => ({}),
-  'POST /dashboard/scans/:scan_id/again': () => ({}),
+  'POST /dashboard/scans/:id/cancel': () => ({}),
+  'POST /dashboard/scans/:id/again': () => ({}),
 };
 /** Routes that stop the session of the test. */
 const ENDS_SESSION = 'POST /dashboard/account/sign-out-everywhere';
