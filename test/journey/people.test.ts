@@ -1,6 +1,7 @@
 /** The first steps of a newcomer, in a real browser: a public scan and its mail in each language, then the dashboard with a key. */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
@@ -41,7 +42,7 @@ describe('a newcomer', function () {
     if (ON_CLUSTER) return this.skip();
     mkdirSync(SCREENSHOTS, { recursive: true });
     product = await startWholeProduct();
-    visitor = await (await sharedBrowser()).newContext({ baseURL: product.url });
+    visitor = await (await sharedBrowser()).newContext({ baseURL: product.url, acceptDownloads: true });
     visitor.setDefaultTimeout(15_000);
     page = await visitor.newPage();
   });
@@ -94,13 +95,13 @@ describe('a newcomer', function () {
     });
 
   it('signs in with the printed password', async () => {
-    await page.goto('/dashboard/settings/api-keys');
+    await page.goto('/dashboard');
     await page.getByLabel('E-mail address').fill(DEMO_EMAIL);
     await page.getByLabel('Password', { exact: true }).fill(product.password);
     await picture('5-sign-in');
     await page.getByRole('button', { name: 'Sign in' }).click();
-    // Back at the page that was asked for.
-    await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor();
+    await page.waitForURL(/\/dashboard$/);
+    await page.getByRole('heading', { name: 'Scans', level: 1 }).waitFor();
     await picture('6-dashboard');
   });
 
@@ -116,12 +117,39 @@ describe('a newcomer', function () {
     expect(await page.content()).to.not.contain(key);
   });
 
-  it('scans with the key on the command line', async () => {
-    const { code, output } = await curbcut('scan', `${product.demoUrl}/`, '--max-pages', '3');
+  it('uses the key with the command line, and sees the scan arrive live', async () => {
+    await page.goto('/dashboard');
+    const scan = curbcut('scan', `${product.demoUrl}/`, '--max-pages', '3');
+    const row = page.locator('#scan-rows tr').first();
+    // Without a reload: the list refreshes itself.
+    await row.waitFor({ timeout: 30_000 });
+    await picture('8-live');
+    await row.getByText('Done', { exact: true }).waitFor({ timeout: 60_000 });
+    const { code, output } = await scan;
     expect(code, output).to.equal(0);
-    await page.goto('/dashboard/credits');
-    await page.getByText('3', { exact: true }).first().waitFor();
-    await picture('8-credits');
+    await row.getByRole('link').first().click();
+    await page.getByRole('heading', { name: 'Reports and next scan' }).waitFor();
+    await picture('9-scan');
+  });
+
+  it('downloads the PDF by session', async () => {
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download PDF' }).click();
+    const file = await (await downloading).path();
+    expect((await readFile(file)).subarray(0, 5).toString()).to.equal('%PDF-');
+  });
+
+  it('cancels another scan', async () => {
+    const scan = curbcut('scan', `${product.demoUrl}/`, '--max-pages', '60');
+    await page.goto('/dashboard');
+    await page.locator('#scans-account').getByText('1 scan in progress').waitFor({ timeout: 30_000 });
+    await page.locator('#scan-rows tr').first().getByRole('link').first().click();
+    await page.getByRole('button', { name: 'Cancel scan' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Cancel this scan?' });
+    await dialog.getByRole('button', { name: 'Cancel scan' }).click();
+    await page.getByText('Canceled', { exact: true }).first().waitFor({ timeout: 30_000 });
+    await picture('10-canceled');
+    expect((await scan).output).to.match(/cancell?ed/i);
   });
 
   it('revokes the key, and the command line gets 401', async () => {
