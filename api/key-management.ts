@@ -8,8 +8,6 @@ import { callerOf } from './plugins/auth.ts';
 import { requirePermission } from './plugins/permissions.ts';
 import { storesOf, type ScopedStores } from './scoped-stores.ts';
 
-export const KEY_NAME_MAX = 100;
-
 export interface KeyManagementDeps {
   clock: () => Date;
   logger: Logger;

@@ -14,6 +14,9 @@ export type Permission = (typeof PERMISSIONS)[number];
 export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/** The longest name of an API key, in characters. */
+export const KEY_NAME_MAX = 100;
+
 /** What requests with each scope can do, for people. */
 export const SCOPE_MEANINGS: Readonly<Record<KeyScope, string>> = {
   'scans:read': 'List scans, follow their progress and download their reports.',

@@ -1,7 +1,6 @@
 /** `curbcut-admin key …`: issues, lists and revokes API keys. */
-import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
+import { KEY_NAME_MAX, KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
 import { readDateTime } from '../../core/date-time.ts';
-import { KEY_NAME_MAX } from '../key-management.ts';
 import {
   CommandRefused,
   argument,

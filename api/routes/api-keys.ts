@@ -1,12 +1,12 @@
 /** Routes that issue, list and revoke API keys. */
 import { Type, type Static } from 'typebox';
-import { KEY_SCOPES } from '../../core/accounts.ts';
+import { KEY_NAME_MAX, KEY_SCOPES } from '../../core/accounts.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { KEY_STATUSES, statusOf, type ApiKey } from '../../stores/accounts/keys.ts';
 import { storesOf } from '../scoped-stores.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { ApiError } from '../errors.ts';
-import { askedBy, createKeyManagement, KEY_NAME_MAX, type KeyManagementDeps } from '../key-management.ts';
+import { askedBy, createKeyManagement, type KeyManagementDeps } from '../key-management.ts';
 import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';

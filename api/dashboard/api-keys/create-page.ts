@@ -1,8 +1,7 @@
 /** The form that creates an API key, and the page that shows the key once. */
 import type { FastifyRequest } from 'fastify';
-import { KEY_SCOPES, SCOPE_MEANINGS } from '../../../core/accounts.ts';
+import { KEY_NAME_MAX, KEY_SCOPES, SCOPE_MEANINGS } from '../../../core/accounts.ts';
 import type { ApiKey } from '../../../stores/accounts/keys.ts';
-import { KEY_NAME_MAX } from '../../key-management.ts';
 import {
   actions,
   breadcrumb,
