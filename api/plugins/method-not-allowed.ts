@@ -11,6 +11,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Names methods that a path accepts although its route is not in the OpenAPI document. */
     acceptMethods(url: string, methods: string | readonly string[]): void;
+    /** The methods that each path accepts. */
+    acceptedMethods(): ReadonlyMap<string, ReadonlySet<string>>;
     /** Adds the 405 responses to all routes that are registered. Call it after the last route. */
     refuseOtherMethods(): void;
   }
@@ -34,6 +36,7 @@ const methodNotAllowed: FastifyPluginAsync = async (app) => {
     for (const name of [accepted].flat()) methods.add(name);
     allowed.set(url, methods);
   });
+  app.decorate('acceptedMethods', () => allowed);
   app.addHook('onRoute', ({ url, method, schema }) => {
     if (!schema?.hide) app.acceptMethods(url, method);
   });

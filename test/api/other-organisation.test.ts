@@ -1,0 +1,220 @@
+/**
+ * Each page and REST route with what belongs to another organisation. The cases are held against the app's own list of routes,
+ * so a new route needs a case here.
+ */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { scheduleRow } from '../support/schedule-rows.ts';
+import { tokenIn } from './client.ts';
+import { startContext, SUBMISSION, type ApiContext } from './context.ts';
+import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
+
+/** What an organisation has. */
+interface Belongings {
+  scan: string;
+  liveScan: string;
+  key: string;
+  email: string;
+  invitation: string;
+}
+
+/**
+ * `missing`: the response is the one for something that does not exist, and nothing changes. `own`: the route takes no ID, and
+ * its response has nothing of another organisation. `open`: the route has no caller; the token in its address is the permission.
+ */
+type Case =
+  | { expect: 'missing'; ids: (of: Belongings) => { path: string; form?: Record<string, string> } }
+  | { expect: 'own'; status: number }
+  | 'open';
+
+const OWN: Case = { expect: 'own', status: 200 };
+const on = (path: (of: Belongings) => string): Case => ({ expect: 'missing', ids: (of) => ({ path: path(of) }) });
+const withForm = (path: string, form: (of: Belongings) => Record<string, string>): Case => ({
+  expect: 'missing',
+  ids: (of) => ({ path, form: form(of) }),
+});
+
+const CASES: Readonly<Record<string, Case>> = {
+  'GET /dashboard': OWN,
+  'GET /dashboard/scans/rows': OWN,
+  'GET /dashboard/scans/new': OWN,
+  'POST /dashboard/scans/new': { expect: 'own', status: 422 },
+  'GET /dashboard/scans/:id': on(({ scan }) => `/dashboard/scans/${scan}`),
+  'GET /dashboard/scans/:id/progress': on(({ liveScan }) => `/dashboard/scans/${liveScan}/progress`),
+  'GET /dashboard/scans/:id/events': on(({ liveScan }) => `/dashboard/scans/${liveScan}/events`),
+  'GET /dashboard/scans/:id/difference': on(({ scan }) => `/dashboard/scans/${scan}/difference`),
+  'GET /dashboard/scans/:id/report': on(({ scan }) => `/dashboard/scans/${scan}/report`),
+  'GET /dashboard/scans/:id/report/json': on(({ scan }) => `/dashboard/scans/${scan}/report/json`),
+  'POST /dashboard/scans/:id/again': on(({ scan }) => `/dashboard/scans/${scan}/again`),
+  'POST /dashboard/scans/:id/cancel': on(({ liveScan }) => `/dashboard/scans/${liveScan}/cancel`),
+  'GET /dashboard/schedules': OWN,
+  'GET /dashboard/credits': OWN,
+  'GET /dashboard/credits/ledger.csv': OWN,
+  'GET /dashboard/settings/api-keys': OWN,
+  'GET /dashboard/settings/api-keys/new': OWN,
+  'POST /dashboard/settings/api-keys/new': { expect: 'own', status: 422 },
+  'GET /dashboard/settings/api-keys/:key_id/revoke': on(({ key }) => `/dashboard/settings/api-keys/${key}/revoke`),
+  'POST /dashboard/settings/api-keys/:key_id/revoke': on(({ key }) => `/dashboard/settings/api-keys/${key}/revoke`),
+  'GET /dashboard/settings/members': OWN,
+  'POST /dashboard/settings/members/invitations': { expect: 'own', status: 422 },
+  'POST /dashboard/settings/members/invitations/cancel': withForm('/dashboard/settings/members/invitations/cancel', ({ invitation }) => ({
+    id: invitation,
+  })),
+  'POST /dashboard/settings/members/role': withForm('/dashboard/settings/members/role', ({ email }) => ({ email, role: 'viewer' })),
+  'POST /dashboard/settings/members/remove': withForm('/dashboard/settings/members/remove', ({ email }) => ({ email })),
+  'GET /dashboard/settings/audit-log': OWN,
+  'GET /dashboard/account': OWN,
+  'POST /dashboard/account/name': { expect: 'own', status: 303 },
+  'POST /dashboard/account/password': { expect: 'own', status: 422 },
+  'POST /dashboard/account/sign-out-everywhere': { expect: 'own', status: 303 },
+  'GET /dashboard/sign-in': 'open',
+  'POST /dashboard/sign-in': 'open',
+  'POST /dashboard/sign-out': 'open',
+  'GET /dashboard/invitation/:token': 'open',
+  'POST /dashboard/invitation/:token': 'open',
+  'GET /dashboard/reset-password': 'open',
+  'POST /dashboard/reset-password': 'open',
+  'GET /dashboard/reset-password/:token': 'open',
+  'POST /dashboard/reset-password/:token': 'open',
+  'GET /v1/ci/scans': OWN,
+  'POST /v1/ci/scans': { expect: 'own', status: 422 },
+  'GET /v1/ci/scans/:scan_id': on(({ scan }) => `/v1/ci/scans/${scan}`),
+  'GET /v1/ci/scans/:scan_id/events': on(({ liveScan }) => `/v1/ci/scans/${liveScan}/events`),
+  'POST /v1/ci/scans/:scan_id/cancel': on(({ liveScan }) => `/v1/ci/scans/${liveScan}/cancel`),
+  'GET /v1/scans/:scan_id/report': on(({ scan }) => `/v1/scans/${scan}/report`),
+  'GET /v1/scans/:scan_id/report/json': on(({ scan }) => `/v1/scans/${scan}/report/json`),
+  'GET /v1/billing/credits': OWN,
+  'GET /v1/billing/ledger': OWN,
+  'GET /v1/api-keys': OWN,
+  'POST /v1/api-keys': { expect: 'own', status: 422 },
+  'DELETE /v1/api-keys/:key_id': on(({ key }) => `/v1/api-keys/${key}`),
+  'POST /v1/public/scan-request': 'open',
+  'GET /v1/public/scan-status/:token': 'open',
+};
+
+/** A name that only the other organisation uses. */
+const SECRET = 'not-for-others';
+
+describe("another organisation's things", () => {
+  let context: ApiContext;
+  let theirs: Belongings;
+  /** Texts by which a response would reveal something of the other organisation. */
+  let marks: string[];
+  let me: Person;
+  let their: Person;
+  let myKey: string;
+
+  before(async () => {
+    context = await startContext();
+    const other = await context.organisation({ credits: 50 });
+    const { stores } = context;
+    their = await addPerson(context, other.id, 'owner');
+    // A second owner, so that removing one or changing a role would be possible.
+    await addPerson(context, other.id, 'owner');
+    const { options } = await context.scan(other.id);
+    const done: Partial<ScanRow> = {
+      phase: 'done',
+      reports: await context.storeReports(randomUUID()),
+      outcome: {
+        score: 71,
+        violations: { total: 0, critical: 0, serious: 0, moderate: 0, minor: 0 },
+        pages: { scanned: 1, failed: 0, total: 1 },
+      },
+    };
+    const scan = await context.scan(other.id, done);
+    const liveScan = await context.scan(other.id, { options: { ...options, url: `https://${SECRET}.example/` } });
+    const invited = await stores.invitations.create({
+      organisation: other.id,
+      email: `${SECRET}@people.example`,
+      role: 'owner',
+      createdBy: their.email,
+    });
+    if (!invited.ok) throw new Error(invited.reason);
+    const { id: invitation } = invited.invitation;
+    await stores.credits.grant(other.id, SECRET, 7);
+    await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
+    await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
+    theirs = { scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation };
+    marks = [SECRET, other.id, ...Object.values(theirs)];
+    const mine = await context.organisation({ credits: 50 });
+    myKey = mine.key;
+    me = await signedIn(context, { organisation: mine.id });
+    await addPerson(context, mine.id, 'owner');
+    // The same site, so that trends and comparisons have a reason to look further.
+    await context.scan(mine.id, done);
+  });
+  after(() => context?.close());
+
+  /** Every stored document that names the other organisation or something of it. */
+  async function stored(): Promise<string[]> {
+    const collections = await context.db.listCollections().toArray();
+    const all = await Promise.all(collections.map(({ name }) => context.db.collection(name).find().toArray()));
+    return all
+      .flat()
+      .map((document) => JSON.stringify(document))
+      .filter((text) => marks.some((mark) => text.includes(mark)))
+      .sort();
+  }
+
+  /** Sends a request as the user if it is of a page, else with the key. Forms have a valid token. */
+  async function send(method: string, path: string, form: Record<string, string> = {}) {
+    if (path.startsWith('/v1')) {
+      const body = method === 'POST' && !path.endsWith('/cancel') ? { ...SUBMISSION, unknown: true } : undefined;
+      return context.request(method, path, { key: myKey, body });
+    }
+    if (method === 'GET') return me.client.get(path);
+    const token = tokenIn((await me.client.get('/dashboard/account')).text);
+    return me.client.post(path, { _csrf: token, ...form });
+  }
+
+  const nobodys = (): Belongings => ({
+    scan: randomUUID(),
+    liveScan: randomUUID(),
+    key: randomUUID(),
+    email: `${randomUUID()}@people.example`,
+    invitation: randomUUID(),
+  });
+  /** The text of a response without what differs between any two. */
+  const plain = (text: string, of: Belongings): string =>
+    [...Object.values(of), /value="[^"]{20,}"/g, /[0-9a-f]{8}-[0-9a-f-]{27}/g].reduce<string>((all, one) => all.replaceAll(one, '…'), text);
+
+  it('have a case for each route of pages and of REST', () => {
+    const routes = [...context.app.acceptedMethods()].flatMap(([url, methods]) =>
+      [...methods].filter((method) => method !== 'HEAD').map((method) => `${method} ${url}`),
+    );
+    const guarded = routes.filter((route) => /^\S+ \/(?:dashboard|v\d+)(?:\/|$)/.test(route));
+    expect(Object.keys(CASES).sort()).to.deep.equal(guarded.sort());
+  });
+
+  for (const [route, one] of Object.entries(CASES)) {
+    if (one === 'open') continue;
+    const [method = '', url = ''] = route.split(' ');
+    it(`are not there for ${route}`, async () => {
+      const before = await stored();
+      if (one.expect === 'own') {
+        const { status, text } = await send(method, url);
+        expect(status, text).to.equal(one.status);
+        for (const mark of marks) expect(text).to.not.include(mark);
+      } else {
+        const unknown = nobodys();
+        const [first, second] = [one.ids(theirs), one.ids(unknown)];
+        const answer = await send(method, first.path, first.form);
+        const expected = await send(method, second.path, second.form);
+        expect(answer.status, answer.text).to.equal(404);
+        expect(plain(answer.text, theirs)).to.equal(plain(expected.text, unknown));
+      }
+      expect(await stored(), 'nothing of it changed').to.deep.equal(before);
+      if (route.endsWith('/sign-out-everywhere')) await me.client.signIn(me.email, PASSWORD);
+    });
+  }
+
+  it('are there for its own people, so that the cases above mean something', async () => {
+    await their.client.signIn(their.email, PASSWORD);
+    for (const [route, one] of Object.entries(CASES)) {
+      if (one === 'open' || one.expect !== 'missing' || !route.startsWith('GET /dashboard') || route.endsWith('/events')) continue;
+      const { status, text } = await their.client.get(one.ids(theirs).path);
+      expect(status, `${route}: ${text}`).to.be.oneOf([200, 303]);
+    }
+  });
+});
