@@ -13,8 +13,8 @@ export interface EstimateFacts {
 
 const LEAST_SECONDS = 10;
 const MOST_SECONDS = 3_600;
-/** Until the first scan has ended. */
-const UNKNOWN_SECONDS = 60;
+/** Until the first scan has ended, and while the estimate is unknown. */
+export const UNKNOWN_SECONDS = 60;
 const STEP_SECONDS = 5;
 
 /** Returns the seconds until a new public scan ends. Pure. */

@@ -1,6 +1,6 @@
 /**
  * Submits public scans: limits, Turnstile, and then the submission that every scan goes through, under the anonymous
- * organisation. A refused request consumes nothing of the limits on scans, and nothing is stored for it.
+ * organisation. A refused request consumes nothing of the limits on scans, and nothing about it stays stored.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,10 +10,12 @@ import { withDefaults } from '../../core/scan/options.ts';
 import { isTerminal } from '../../core/scan/phases.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { PublicScan } from '../../stores/public-scans/public-scans.ts';
+import type { RateLimitState } from '../../stores/rate-limits/sliding-window.ts';
 import type { ApiStores } from '../dependencies.ts';
 import type { Metrics } from '../metrics.ts';
 import { bestEffort } from '../submission/best-effort.ts';
 import type { Submissions } from '../submission/submission.ts';
+import { UNKNOWN_SECONDS } from './estimate.ts';
 import { attemptRules, scanRules } from './limits.ts';
 import type { PublicScanOutcome, PublicScanRefusal, PublicScanRequest, RequestPublicScan } from './public-scan.ts';
 import type { PublicScanOptions } from './settings.ts';
@@ -44,24 +46,23 @@ const DAY_MS = 86_400_000;
 const newToken = (): string => randomBytes(32).toString('base64url');
 
 export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPublicScan {
-  const { rateLimits } = deps.stores;
-
   async function answer(request: PublicScanRequest, logger: Logger): Promise<PublicScanOutcome> {
-    const attempt = await rateLimits.admit(attemptRules(request.address));
+    const attempt = await deps.stores.rateLimits.admit(attemptRules(request.address));
     if (!attempt.ok) return attempt;
-    const repeated = await findRepeated(deps, request);
-    if (repeated !== null) return accepted(deps, { token: repeated.token, repeated: true, limits: attempt.states });
-    const rules = scanRules(request, deps.options);
-    const hit = randomUUID();
-    const admitted = await rateLimits.admit(rules, { hit });
-    if (!admitted.ok) return admitted;
-    const refund = () => bestEffort('a refused request counts against the limits', logger, () => rateLimits.refund(rules, hit));
+    const scan = newPublicScan(deps, request);
+    const claim = await claimOrFind(deps, scan);
+    if (!claim.ok) return claim;
+    if (claim.token !== scan.token) return accepted(deps, { token: claim.token, repeated: true, limits: attempt.states }, logger);
+    const forget = () =>
+      bestEffort('the token of a refused public scan remains for the sweeper', logger, () => deps.stores.publicScans.remove(scan.token));
     try {
-      const submitted = await verifyAndSubmit(deps, request, logger);
-      if (!submitted.ok || submitted.repeated) await refund();
-      return submitted.ok ? await accepted(deps, { ...submitted, limits: admitted.states }) : submitted;
+      const submitted = await submitWithinLimits(deps, request, scan, logger);
+      if (submitted.ok) return await accepted(deps, { token: scan.token, repeated: false, limits: submitted.limits }, logger);
+      await forget();
+      return submitted;
     } catch (error) {
-      await refund();
+      // If the scan runs all the same, nobody knows its token.
+      await forget();
       throw error;
     }
   }
@@ -74,80 +75,97 @@ export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPub
   };
 }
 
-type Submitted = { ok: true; token: string; repeated: boolean };
-
+/** The scan is submitted, so a failed estimate must not refuse it. */
 async function accepted(
   { estimate }: RequestPublicScanDeps,
   found: Omit<Extract<PublicScanOutcome, { ok: true }>, 'ok' | 'estimatedSeconds'>,
+  logger: Logger,
 ): Promise<PublicScanOutcome> {
-  return { ok: true, estimatedSeconds: await estimate(), ...found };
+  let estimatedSeconds = UNKNOWN_SECONDS;
+  try {
+    estimatedSeconds = await estimate();
+  } catch (error) {
+    logger.warn({ err: error }, 'public scan not estimated');
+  }
+  return { ok: true, estimatedSeconds, ...found };
 }
 
-async function verifyAndSubmit(
-  deps: RequestPublicScanDeps,
-  request: PublicScanRequest,
-  logger: Logger,
-): Promise<Submitted | PublicScanRefusal> {
-  if (deps.turnstile !== null) {
-    const { turnstileToken: token, address, url, email } = request;
-    const verdict = await deps.turnstile({ token, address, request: `${url}\n${email}` }, logger);
-    if (!verdict.ok) return verdict;
-  }
-  const scan = newPublicScan(deps, request);
+/**
+ * Claims the URL and e-mail address. Before the limits and Turnstile, so that equal requests at the same time are one scan and
+ * count once.
+ * @returns the token of the scan, or of the one that is under way
+ */
+async function claimOrFind(deps: RequestPublicScanDeps, scan: PublicScan): Promise<{ ok: true; token: string } | PublicScanRefusal> {
+  const { publicScans } = deps.stores;
   const until = performance.now() + WAIT_MS;
   for (;;) {
-    const claimed = await deps.stores.publicScans.claim(scan);
-    if (claimed.ok) return submit(deps, request, scan, logger);
+    const claimed = await publicScans.claim(scan);
+    if (claimed.ok) return { ok: true, token: scan.token };
     const standing = await standingOf(deps, claimed.by);
-    if (standing === 'live') return { ok: true, token: claimed.by.token, repeated: true };
-    if (standing === 'over') await deps.stores.publicScans.releaseClaim(claimed.by.token);
+    if (standing === 'live') return { ok: true, token: claimed.by.token };
+    if (standing === 'over') await publicScans.releaseClaim(claimed.by.token);
     else if (performance.now() > until) return { ok: false, reason: 'in_progress' };
     else await sleep(WAIT_STEP_MS);
   }
+}
+
+type Submitted = { ok: true; limits: RateLimitState[] } | PublicScanRefusal;
+
+/** Submits a claimed scan. A refused or failed one consumes nothing of the limits. */
+async function submitWithinLimits(
+  deps: RequestPublicScanDeps,
+  request: PublicScanRequest,
+  scan: PublicScan,
+  logger: Logger,
+): Promise<Submitted> {
+  const { rateLimits } = deps.stores;
+  const rules = scanRules(request, deps.options);
+  const hit = randomUUID();
+  const admitted = await rateLimits.admit(rules, { hit });
+  if (!admitted.ok) return admitted;
+  const refund = () => bestEffort('a refused request counts against the limits', logger, () => rateLimits.refund(rules, hit));
+  try {
+    const refusal = await verifyAndSubmit(deps, request, scan, logger);
+    if (refusal === null) return { ok: true, limits: admitted.states };
+    await refund();
+    return refusal;
+  } catch (error) {
+    await refund();
+    throw error;
+  }
+}
+
+/** @returns null if the scan is submitted */
+async function verifyAndSubmit(
+  deps: RequestPublicScanDeps,
+  { turnstileToken, address, url, email, locale, requestId, traceparent }: PublicScanRequest,
+  { scanId }: PublicScan,
+  logger: Logger,
+): Promise<PublicScanRefusal | null> {
+  if (deps.turnstile !== null) {
+    const verdict = await deps.turnstile({ token: turnstileToken, address, request: `${url}\n${email}` }, logger);
+    if (!verdict.ok) return verdict;
+  }
+  const outcome = await deps.submissions.submit(
+    {
+      organisation: ANONYMOUS,
+      scanId,
+      queue: PUBLIC_QUEUE,
+      options: { ...withDefaults({ url, locale }), maxPages: 1 },
+      partial: false,
+      idempotency: null,
+      origin: { requestId, traceparent },
+    },
+    logger,
+  );
+  // It needs no credits and has no Idempotency-Key.
+  return outcome.ok ? null : (outcome as PublicScanRefusal);
 }
 
 function newPublicScan({ clock, options }: RequestPublicScanDeps, { url, email, locale }: PublicScanRequest): PublicScan {
   const createdAt = clock();
   const expiresAt = new Date(createdAt.getTime() + options.retentionDays * DAY_MS);
   return { token: newToken(), scanId: randomUUID(), url, email, locale, createdAt, expiresAt };
-}
-
-async function submit(
-  { stores, submissions }: RequestPublicScanDeps,
-  { url, locale, requestId, traceparent }: PublicScanRequest,
-  { token, scanId }: PublicScan,
-  logger: Logger,
-): Promise<Submitted | PublicScanRefusal> {
-  const forget = () =>
-    bestEffort('the token of a refused public scan remains for the sweeper', logger, () => stores.publicScans.remove(token));
-  try {
-    const outcome = await submissions.submit(
-      {
-        organisation: ANONYMOUS,
-        scanId,
-        queue: PUBLIC_QUEUE,
-        options: { ...withDefaults({ url, locale }), maxPages: 1 },
-        partial: false,
-        idempotency: null,
-        origin: { requestId, traceparent },
-      },
-      logger,
-    );
-    if (outcome.ok) return { ok: true, token, repeated: false };
-    await forget();
-    // It needs no credits and has no Idempotency-Key.
-    return outcome as PublicScanRefusal;
-  } catch (error) {
-    // If the scan runs all the same, nobody knows its token.
-    await forget();
-    throw error;
-  }
-}
-
-/** Returns the public scan for the same URL and e-mail address that is under way, or null. */
-async function findRepeated(deps: RequestPublicScanDeps, { url, email }: PublicScanRequest): Promise<PublicScan | null> {
-  const claimed = await deps.stores.publicScans.findClaim(url, email);
-  return claimed !== null && (await standingOf(deps, claimed)) === 'live' ? claimed : null;
 }
 
 /** `submitting`: its row is not decided yet. `over`: it ended, never ran, or is too old, so the URL may be scanned again. */

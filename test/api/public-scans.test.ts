@@ -96,10 +96,11 @@ describe('public scans', () => {
 
   it('are submitted once by simultaneous requests to two replicas', async () => {
     const other = await context.replica();
-    const email = newEmail();
-    const answers = await Promise.all(Array.from({ length: 3 }, (_, n) => client(n % 2 === 0 ? context : other).ask({ email })));
+    const [email, { address }] = [newEmail(), client(context)];
+    const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => client(n % 2 === 0 ? context : other, address).ask({ email })));
     expect(new Set(answers.map(tokenOf)).size).to.equal(1);
     expect(await context.db.collection('public_scans').countDocuments({ email })).to.equal(1);
+    expect((await client(context, address).ask()).headers.get('ratelimit'), 'they count once').to.match(/"public-hour";r=3;/);
   });
 
   it('follow a request that died before its scan had a row, and wait no longer than some seconds for one that may live', async () => {
@@ -159,6 +160,13 @@ describe('public scans', () => {
     }
     expect(await stored()).to.equal(before);
     expect((await visitor.ask()).headers.get('ratelimit'), 'nothing was consumed').to.match(/"public-hour";r=4;/);
+  });
+
+  it('are accepted while the estimate fails', async () => {
+    const other = await context.replica();
+    other.faults.set('queueStates.readLine', down);
+    const answer = await client(other).ask();
+    expect([answer.status, answer.body.estimated_seconds]).to.deep.equal([200, 60]);
   });
 
   it('count the requests by outcome', async () => {
