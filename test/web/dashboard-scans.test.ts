@@ -1,14 +1,13 @@
 /** The dashboard's scans in a real browser. */
 import { expect } from 'chai';
-import type { Page } from 'playwright-core';
 import type { Role } from '../../core/accounts.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
-import { signedIn } from '../api/people.ts';
 import { eventually } from '../api/context.ts';
 import { expectAccessible } from './accessible.ts';
 import { storeView, OUTCOME } from './scan-views.ts';
-import { openWeb, type VisitorOptions, type Web } from './web.ts';
+import { openAs as open } from './open-as.ts';
+import { openWeb, type Web } from './web.ts';
 
 describe('the dashboard', () => {
   let web: Web;
@@ -17,20 +16,7 @@ describe('the dashboard', () => {
   });
   after(() => web?.close());
 
-  /** Opens a page as a new user. */
-  async function openAs(
-    role: Role,
-    path: string,
-    options: VisitorOptions & { organisation?: string } = {},
-  ): Promise<Page & { organisation: string }> {
-    const { organisation: given, ...visitorOptions } = options;
-    const { client, organisation } = await signedIn(web, { role, organisation: given ?? (await web.organisation({ credits: 20 })).id });
-    const visitor = await web.visitor(visitorOptions);
-    await visitor.addCookies([...client.cookies].map(([name, value]) => ({ name, value, url: web.url })));
-    const page = await visitor.newPage();
-    await page.goto(path);
-    return Object.assign(page, { organisation });
-  }
+  const openAs = (role: Role, path: string, options?: Parameters<typeof open>[3]) => open(web, role, path, options);
 
   const done = (organisation: string, change: Partial<ScanRow> = {}): Promise<ScanRow> =>
     web.scan(organisation, {

@@ -5,7 +5,8 @@ import type { Comparison } from '../../../stores/comparisons/comparisons.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { figure, link, notice, time } from '../../web/components/index.ts';
 import { attributes, html, type Html } from '../../web/html.ts';
-import { number, shown, siteLink } from './scan-words.ts';
+import { changedCauses } from './changed-causes.ts';
+import { number } from './scan-words.ts';
 
 export const differencePath = (id: string): string => `/dashboard/scans/${id}/difference`;
 
@@ -26,7 +27,7 @@ export function differenceSection(id: string, difference: Difference): Html {
   if (difference === null) return frame(html`<p>There is no earlier scan of this address with the same options that is done.</p>`, null);
   const { previous, compared } = difference;
   const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
-  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${examples(compared)}`, null);
+  if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`, null);
   const again = html` ${link('Try again', differencePath(id))}.`;
   return frame(
     html`${to} ${notice({ kind: 'warn', body: html`${REASONS[compared.reason]}${RETRIES.has(compared.reason) && again}` })}`,
@@ -75,15 +76,5 @@ function caveats({ caveats: reasons }: ComparedReports): Html | false {
         ${reasons.map((reason) => html`<li>${CAVEATS[reason]}</li>`)}
       </ul>`,
     })
-  );
-}
-
-function examples({ examples: found }: ComparedReports): Html | false {
-  return (
-    found.length > 0 &&
-    html`<h3>New violations</h3>
-      <ul class="examples">
-        ${found.map(({ rule, page, selector }) => html`<li><code>${shown(rule, 100)}</code> on ${siteLink(page)}: <code class="address">${shown(selector)}</code></li>`)}
-      </ul>`
   );
 }

@@ -4,7 +4,7 @@ import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ViewGroup } from '../../../core/report/view-schema.ts';
 import { code, externalLink, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
-import { count, number, pagesText, shown, siteLink } from './scan-words.ts';
+import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
 export interface CausesData {
   scanId: string;
@@ -15,9 +15,6 @@ export interface CausesData {
   severity: Impact | null;
   ruleText(group: ViewGroup): RuleText;
 }
-
-const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
-const ELEMENTS = { one: '{n} element', other: '{n} elements' };
 
 export function severityOf(value: unknown): Impact | null {
   return IMPACTS.find((impact) => impact === value) ?? null;

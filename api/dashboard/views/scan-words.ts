@@ -40,6 +40,9 @@ export function verdictBadge(row: Pick<ScanRow, 'phase' | 'passed'>): Html {
 /** A cell without a value. */
 export const nothingYet: Html = html`<span aria-hidden="true">–</span>${visuallyHidden('none')}`;
 
+/** For `count`. */
+export const CAUSES = { one: '{n} root cause', other: '{n} root causes' };
+export const ELEMENTS = { one: '{n} element', other: '{n} elements' };
 const PAGES = { one: '{n} page', other: '{n} pages' };
 export const pagesText = (n: number): string => count(PAGES, n);
 
