@@ -3,6 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
+import { TooBusy } from '../../stores/accounts/gate.ts';
 import { DependencyDown } from '../dependency-outages.ts';
 import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
 import { errorPage, wantsPage } from '../web/error-page.ts';
@@ -22,7 +23,7 @@ const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is no
 /** Converts an error to one with a response. Unknown errors become `internal_error`, because their messages may contain internals. */
 export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (error instanceof ApiError || error instanceof ValidationFailure) return error;
-  if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
+  if (error instanceof DependencyDown || error instanceof TooBusy) return new ApiError('service_unavailable', { cause: error });
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = FASTIFY[String(code)];
   if (known !== undefined) return new ApiError(known, { cause: error });

@@ -1,0 +1,82 @@
+/** Pages of the dashboard while something that they need is down or busy. */
+import { expect } from 'chai';
+import { TooBusy } from '../../stores/accounts/gate.ts';
+import { createClient } from './client.ts';
+import { startContext, type ApiContext } from './context.ts';
+import { addPerson, PASSWORD, signedIn } from './people.ts';
+import { down } from './replica.ts';
+
+const UNAVAILABLE = 'The service is temporarily unavailable';
+
+describe('the dashboard during an outage', () => {
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext({ mail: true });
+  });
+  afterEach(() => context.faults.clear());
+  after(() => context?.close());
+
+  it('says that it is too busy if too many passwords are being checked, and the repeated sign-in succeeds', async () => {
+    const { id } = await context.organisation();
+    const { email, client } = await addPerson(context, id);
+    context.faults.set('users.verify', () => Promise.reject(new TooBusy()));
+    const page = await client.submit('/dashboard/sign-in', { email, password: PASSWORD });
+    expect([page.status, page.headers.get('retry-after')]).to.deep.equal([503, '5']);
+    expect(page.text).to.include(UNAVAILABLE).and.not.include(PASSWORD);
+    const { headers, text } = await client.get('/dashboard/sign-in');
+    expect(headers.get('retry-after')).to.equal(null);
+    const script = await client.post(
+      '/dashboard/sign-in',
+      { _csrf: /name="_csrf" value="([^"]+)"/.exec(text)![1]!, email, password: PASSWORD },
+      { Accept: 'application/json' },
+    );
+    expect([script.status, script.headers.get('retry-after')]).to.deep.equal([503, '5']);
+    expect(JSON.parse(script.text).detail).to.equal('service_unavailable');
+    context.faults.clear();
+    await client.signIn(email, PASSWORD);
+  });
+
+  it('gets 503 over REST too if a store is too busy', async () => {
+    const { key } = await context.organisation();
+    context.faults.set('keys.list', () => Promise.reject(new TooBusy()));
+    const { status, headers, body } = await context.request('GET', '/v1/api-keys', { key });
+    expect([status, headers.get('retry-after'), body.detail]).to.deep.equal([503, '5', 'service_unavailable']);
+  });
+
+  it('answers each page with 503, what to do, and Retry-After if the database is down', async () => {
+    const { client } = await signedIn(context);
+    const stranger = createClient(context.url);
+    const pages: [call: string, path: string, browser: typeof client][] = [
+      ['sessions.recognise', '/dashboard', client],
+      ['scans.search', '/dashboard', client],
+      ['users.list', '/dashboard/settings/members', client],
+      ['organisations.auditPage', '/dashboard/settings/audit-log', client],
+      ['keys.list', '/dashboard/settings/api-keys', client],
+      ['credits.ledger', '/dashboard/credits', client],
+      ['schedules.list', '/dashboard/schedules', client],
+      ['sessions.list', '/dashboard/account', client],
+      ['invitations.find', `/dashboard/invitation/${'A'.repeat(43)}`, stranger],
+      ['passwordResets.find', `/dashboard/reset-password/${'A'.repeat(43)}`, stranger],
+    ];
+    for (const [call, path, browser] of pages) {
+      context.faults.clear();
+      context.faults.set(call, down);
+      const { status, headers, text } = await browser.get(path);
+      expect([call, path, status, headers.get('retry-after')]).to.deep.equal([call, path, 503, '5']);
+      expect(headers.get('content-type'), path).to.include('text/html');
+      expect(text, path).to.include(UNAVAILABLE).and.not.include('secret-host');
+    }
+  });
+
+  it('does not sign anybody in or out if the database is down, and keeps the session', async () => {
+    const { client, email } = await signedIn(context);
+    context.faults.set('sessions.recognise', down);
+    expect((await client.get('/dashboard/account')).status).to.equal(503);
+    context.faults.clear();
+    expect((await client.get('/dashboard/account')).text).to.include(email);
+    const other = createClient(context.url);
+    context.faults.set('sessions.start', down);
+    expect((await other.submit('/dashboard/sign-in', { email, password: PASSWORD })).status).to.equal(503);
+    expect([...other.cookies.keys()]).to.not.include('__Host-curbcut_session');
+  });
+});
