@@ -13,7 +13,7 @@ import {
   type AdminContext,
   type Command,
 } from './command.ts';
-import { EMAIL } from './user.ts';
+import { acceptedPassword, EMAIL } from './user.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
@@ -48,7 +48,7 @@ async function ensureOwner(context: AdminContext, organisation: string, email: s
   if (user !== null && user.organisation !== organisation)
     throw new CommandRefused(`user ${user.email} belongs to organisation ${user.organisation}`);
   if (user !== null) return (await users.verify(email, password)) !== null;
-  const added = await users.add({ email, organisation, password });
+  const added = await users.add({ email, organisation, password: acceptedPassword(password, [email, organisation]) });
   if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
   await record(context, organisation, 'user.add', added.user.email);
   return true;

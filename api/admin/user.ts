@@ -1,5 +1,6 @@
 /** `curbcut-admin user …`: the users of an organisation, who can sign in. */
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
+import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import {
   ACTOR,
   CommandRefused,
@@ -17,12 +18,26 @@ import {
 
 export const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
-/** Reads the password from standard input, or generates one. It is never an argument, because all processes can read those. */
-async function passwordFor(given: Arguments, context: AdminContext): Promise<{ password: string; generated: boolean }> {
-  if (given.values['password-stdin'] !== true) return { password: context.randomToken(), generated: true };
-  const password = (await context.readInput()).replace(/\r?\n$/, '');
+/**
+ * Returns a new password that was read from standard input, if the dashboard would accept it too.
+ * @param known values that others expect @throws CommandRefused
+ */
+export function acceptedPassword(password: string, known: readonly string[]): string {
   if (password === '') throw new CommandRefused('Standard input contains no password.');
-  return { password, generated: false };
+  const problem = passwordProblem(password, { known });
+  if (problem !== null) throw new CommandRefused(`The password is not accepted. ${PASSWORD_PROBLEMS[problem]}`);
+  return password;
+}
+
+/** Reads the password from standard input, or generates one. It is never an argument, because all processes can read those. */
+async function passwordFor(
+  given: Arguments,
+  context: AdminContext,
+  known: readonly string[],
+): Promise<{ password: string; generated: boolean }> {
+  if (given.values['password-stdin'] !== true) return { password: context.randomToken(), generated: true };
+  const typed = (await context.readInput()).replace(/\r?\n$/, '');
+  return { password: acceptedPassword(typed, known), generated: false };
 }
 
 /** @throws CommandRefused if there is no such role */
@@ -47,8 +62,8 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 1);
       if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
       const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
-      const { id } = await findOrganisation(context, requiredOption(given, 'organisation'));
-      const secret = await passwordFor(given, context);
+      const { id, displayName } = await findOrganisation(context, requiredOption(given, 'organisation'));
+      const secret = await passwordFor(given, context, [email, id, displayName]);
       const added = await context.stores.users.add({ email, organisation: id, password: secret.password, role, createdBy: ACTOR });
       if (!added.ok) throw new CommandRefused(`user ${added.email} already exists`);
       const { user } = added;
@@ -69,7 +84,7 @@ export const USER: Record<string, Command> = {
       rejectExtra(given, 1);
       const user = await context.stores.users.find(email);
       if (user === null) throw noUser(email);
-      const secret = await passwordFor(given, context);
+      const secret = await passwordFor(given, context, [user.email, user.organisation]);
       await context.stores.users.resetPassword(user.email, secret.password);
       await record(context, user.organisation, 'user.reset-password', user.email);
       return {

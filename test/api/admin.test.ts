@@ -246,24 +246,80 @@ describe('curbcut-admin', () => {
       expect(await stores.users.verify('ada@people.example', password)).to.equal(null);
       expect(await stores.users.verify('ada@people.example', 'a password of my own')).not.to.equal(null);
       expect((await admin('user', 'list', '--organisation', 'people')).out).to.include('ada@people.example');
-      await admin('user', 'remove', 'ada@people.example');
-      expect((await admin('user', 'list', '--organisation', 'people')).out).to.equal('people has no users.\n');
       expect(await actions('people')).to.deep.equal([
         'organisation.add people',
         'user.add ada@people.example',
         'user.reset-password ada@people.example',
-        'user.remove ada@people.example',
       ]);
     });
 
-    it('cannot have an empty or too short password', async () => {
-      input = '\n';
-      expect(await admin('user', 'add', 'bob@people.example', '--organisation', 'people', '--password-stdin')).to.deep.include({ code: 1 });
-      input = 'short\n';
-      expect((await admin('user', 'add', 'bob@people.example', '--organisation', 'people', '--password-stdin')).err).to.include(
-        '8 to 1024 characters',
+    it('is removed only with --last-owner if there is no other owner', async () => {
+      await admin('organisation', 'add', 'owned');
+      const listed = async () => (await admin('user', 'list', '--organisation', 'owned')).out;
+      await admin('user', 'add', 'one@owned.example', '--organisation', 'owned');
+      await admin('user', 'add', 'two@owned.example', '--organisation', 'owned', '--role', 'member');
+      const refused = await admin('user', 'remove', 'one@owned.example');
+      expect([refused.code, refused.out]).to.deep.equal([1, '']);
+      expect(refused.err).to.include(
+        'one@owned.example is the only owner; add another owner first, or repeat the command with --last-owner',
       );
+      expect(await listed()).to.include('one@owned.example');
+      expect((await admin('user', 'remove', 'two@owned.example')).out).to.equal('Removed two@owned.example from owned.\n');
+      expect((await admin('user', 'remove', 'one@owned.example', '--last-owner')).code).to.equal(0);
+      expect(await listed()).to.equal('owned has no users.\n');
+      expect(await actions('owned')).to.deep.equal([
+        'organisation.add owned',
+        'user.add one@owned.example',
+        'user.add two@owned.example',
+        'user.remove two@owned.example',
+        'user.remove one@owned.example',
+      ]);
     });
+
+    it('changes the role, but not that of the only owner', async () => {
+      await admin('organisation', 'add', 'roles');
+      await admin('user', 'add', 'one@roles.example', '--organisation', 'roles');
+      const refused = await admin('user', 'role', 'one@roles.example', '--role', 'viewer');
+      expect([refused.code, refused.out]).to.deep.equal([1, '']);
+      expect(refused.err).to.include('one@roles.example is the only owner; make another user an owner first.');
+      const unknown = await admin('user', 'role', 'one@roles.example', '--role', 'emperor');
+      expect([unknown.code, unknown.err.split('\n')[0]]).to.deep.equal([
+        2,
+        'curbcut-admin: --role must be owner, member or viewer, not emperor.',
+      ]);
+      await admin('user', 'add', 'two@roles.example', '--organisation', 'roles');
+      const changed = await admin('user', 'role', 'one@roles.example', '--role', 'viewer');
+      expect(changed.out).to.equal('one@roles.example is now viewer of roles.\n');
+      expect((await stores.users.find('one@roles.example'))?.role).to.equal('viewer');
+      expect((await actions('roles')).at(-1)).to.equal('user.role one@roles.example: viewer');
+    });
+
+    const rejected: [password: string, text: string][] = [
+      ['', 'Standard input contains no password.'],
+      ['short', 'Use at least 15 characters'],
+      ['x'.repeat(1025), 'Use at most 1024 characters'],
+      ['strict@people.example', 'This password is easy to guess'],
+      ['passwordpassword', 'This password is easy to guess'],
+    ];
+    for (const [password, text] of rejected)
+      it(`cannot have the password ${JSON.stringify(password.slice(0, 25))} of ${password.length} characters`, async () => {
+        const [email, add] = ['strict@people.example', ['user', 'add', 'strict@people.example', '--organisation', 'people']];
+        input = `${password}\n`;
+        const refused = await admin(...add, '--password-stdin');
+        expect([refused.code, refused.out]).to.deep.equal([1, '']);
+        expect(refused.err).to.include(text);
+        expect(await stores.users.find(email)).to.equal(null);
+
+        const owner = ['--owner', email, '--credits', '5', '--key-name', 'setup'];
+        expect((await admin('organisation', 'ensure', 'people', ...owner)).err).to.include(text);
+        expect(await stores.users.find(email)).to.equal(null);
+
+        await admin(...add);
+        const before = (await stores.users.find(email))!;
+        expect((await admin('user', 'reset-password', email, '--password-stdin')).err).to.include(text);
+        expect(await stores.users.find(email)).to.deep.equal(before);
+        await admin('user', 'remove', email);
+      });
   });
 
   describe('key', () => {
