@@ -2,9 +2,10 @@
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
 import { countPages } from './coverage.ts';
-import { FINGERPRINT_VERSION, groupViolations } from './root-causes.ts';
+import { groupViolations } from './root-causes.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
-import { SCORE_VERSION, countViolations, scanScore, sumCounts } from './score.ts';
+import { countViolations, scanScore, sumCounts } from './score.ts';
+import { FINGERPRINT_VERSION, SCORE_VERSION } from './versions.ts';
 
 export interface Results {
   outcome: Outcome;

@@ -7,12 +7,6 @@ import { IMPACTS } from '../scan/impacts.ts';
 import { normalise } from './normalise-html.ts';
 import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
 
-/**
- * Increase this if the fingerprints of unchanged elements change, and `SCORE_VERSION` with it.
- * 2: computed from the element's whole HTML, its landmark and the colours of a contrast violation.
- */
-export const FINGERPRINT_VERSION = 2;
-
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
 

@@ -2,9 +2,6 @@
 import { IMPACTS, type Impact } from '../scan/impacts.ts';
 import type { Counts } from '../scan/counts.ts';
 
-/** Increase this if the formula changes, or with `FINGERPRINT_VERSION`. Scores of different versions cannot be compared. */
-export const SCORE_VERSION = 2;
-
 const WEIGHTS: Readonly<Record<Impact, number>> = { critical: 10, serious: 7, moderate: 3, minor: 1 };
 
 /** The rules that passed and failed on a page, by impact. A rule that did not apply counts as neither. */

@@ -62,8 +62,8 @@ describe('the admission gate', () => {
     gate.admitted('default', 'bolt');
     gate.admitted('default', 'acme');
     expect([...gate.close('default').lastAdmissions]).to.deep.equal([
-      ['bolt', 1_001],
-      ['acme', 1_002],
+      ['bolt', 1_002],
+      ['acme', 1_003],
     ]);
     gate.forget('default');
     expect(gate.close('default').lastAdmissions.size).to.equal(0);

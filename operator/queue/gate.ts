@@ -42,7 +42,8 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
   let last = 0;
 
   function remember({ lastAdmissions }: Desk, organisation: string): void {
-    last = Math.max(clock.now(), last + 1);
+    // Later than now, because resources state their admissions in whole seconds: one of this very moment came before.
+    last = Math.max(clock.now(), last) + 1;
     lastAdmissions.delete(organisation);
     lastAdmissions.set(organisation, last);
     if (lastAdmissions.size > REMEMBERED_MAX) lastAdmissions.delete(lastAdmissions.keys().next().value!);
