@@ -22,7 +22,7 @@ describe('the estimate of a public scan', () => {
         readLine: async () => {
           reads += 1;
           if (reads === 1) throw new Error('down');
-          return { waiting: 2 * reads, order: [] };
+          return reads < 4 ? { waiting: 2 * reads, order: [] } : { waiting: 12, order: [], maxRunning: 3 };
         },
       },
       scans: { list: async () => [] },
@@ -33,5 +33,7 @@ describe('the estimate of a public scan', () => {
     expect([await estimate(), await estimate(), reads]).to.deep.equal([180, 180, 2]);
     now = 5_000;
     expect([await estimate(), reads]).to.deep.equal([240, 3]);
+    now = 10_000;
+    expect(await estimate(), 'with the places of the ScanQueue').to.equal(300);
   });
 });

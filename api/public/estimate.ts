@@ -30,6 +30,7 @@ export interface EstimatorDeps {
   queueStates: Pick<ApiStores['queueStates'], 'readLine'>;
   scans: Pick<ApiStores['scans'], 'list'>;
   clock: () => Date;
+  /** If the operator has not mirrored that of the queue. */
   maxRunning: number;
 }
 
@@ -49,7 +50,7 @@ export function createEstimator({ queueStates, scans, clock, maxRunning }: Estim
     const recentSeconds = recent.flatMap(({ createdAt, finishedAt }) =>
       finishedAt === null ? [] : [(finishedAt.getTime() - createdAt.getTime()) / 1000],
     );
-    const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning, recentSeconds });
+    const seconds = estimateSeconds({ waiting: line?.waiting ?? 0, maxRunning: line?.maxRunning ?? maxRunning, recentSeconds });
     cached = { until: now + CACHE_MS, seconds };
     return seconds;
   };

@@ -52,6 +52,14 @@ describe('admission', () => {
     expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, paused: false });
   });
 
+  it('gives all places of the public queue to the scans of one organisation, before their pods have started', () => {
+    const scans = many(4, 'a', 'anonymous', 60);
+    const publicQueue = { ...OPEN, metadata: { name: 'public' } };
+    expect(decide(scans, publicQueue, 2).admit).to.have.length(2);
+    expect(decide(scans, { ...publicQueue, spec: { maxStartingPerOrganisation: 1 } }, 2).admit).to.have.length(1);
+    expect(decide(scans, OPEN, 2).admit, 'in another queue').to.have.length(1);
+  });
+
   it('admits no scan while the queue is paused', () => {
     const look = decide([waiting('a', 30), running('x')], queue({ paused: true, maxRunning: 9 }), 2);
     expect(look.admit).to.deep.equal([]);
@@ -145,7 +153,7 @@ describe('admission', () => {
       fc.property(fc.array(scan, { maxLength: 40 }), spec, (kinds, limits) => {
         const scans = kinds.map(([seconds, kind, organisation], index) => KINDS[kind](`s${index}`, seconds, organisation));
         const look = decide(scans, queue(limits), 6);
-        const { maxRunningPerOrganisation, maxStartingPerOrganisation, ...rest } = limitsOf(limits, 6);
+        const { maxRunningPerOrganisation, maxStartingPerOrganisation, ...rest } = limitsOf(queue(limits), 6);
         const maxRunning = limits.paused === true ? 0 : rest.maxRunning;
         const count = (kind: string, of?: string) => kinds.filter(([, is, org]) => is === kind && (of ?? org) === org).length;
         const given = (of: string) => look.admit.filter(({ status }) => status!.organisation === of);

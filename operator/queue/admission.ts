@@ -43,7 +43,7 @@ export interface QueueDecision extends QueueLoad {
 
 export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAdmissions, now }: AdmissionFacts): QueueDecision {
   const paused = queue?.spec.paused ?? false;
-  const limits = limitsOf(queue?.spec ?? {}, defaultMaxRunning);
+  const limits = limitsOf(queue ?? { metadata: { name: '' }, spec: {} }, defaultMaxRunning);
   const places = noPlaces(queue === null || paused ? { ...limits, maxRunning: 0 } : limits);
   const waiting: AccessibilityScan[] = [];
   for (const scan of scans) {

@@ -1,5 +1,5 @@
 /** The places of running scans: how many are taken, by whom, and whether an organisation may take another. */
-import type { ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
+import { PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 
 export interface Limits {
   maxRunning: number;
@@ -20,12 +20,14 @@ export interface Places extends Counts {
 }
 
 /** The limits of a queue, without regard to a pause. */
-export function limitsOf(spec: ScanQueueSpec, defaultMaxRunning: number): Limits {
+export function limitsOf({ metadata, spec }: Pick<ScanQueue, 'metadata' | 'spec'>, defaultMaxRunning: number): Limits {
   const { maxRunning = defaultMaxRunning, maxRunningPerOrganisation, maxStartingPerOrganisation } = spec;
+  // All public scans are of one organisation, so none of its places must be left to others.
+  const defaultMaxStarting = metadata.name === PUBLIC_QUEUE ? maxRunning : Math.ceil(maxRunning / 2);
   return {
     maxRunning,
     maxRunningPerOrganisation: maxRunningPerOrganisation ?? maxRunning,
-    maxStartingPerOrganisation: maxStartingPerOrganisation ?? Math.ceil(maxRunning / 2),
+    maxStartingPerOrganisation: maxStartingPerOrganisation ?? defaultMaxStarting,
   };
 }
 

@@ -127,7 +127,7 @@ describe('the plan of the queue', () => {
 
   describe('of positions', () => {
     const mirrorOf = (of: QueueFacts) => planQueue(of).actions.find((action) => action.do === 'mirrorLine');
-    const mirrored = { waiting: 2, order: ['s0', 's1'] };
+    const mirrored = { waiting: 2, order: ['s0', 's1'], maxRunning: 1 };
 
     it('mirrors the IDs of waiting scans in the order of their admission, and their number', () => {
       expect(mirrorOf(facts({ scans: [running, ...line(2)] }))).to.deep.include({ line: mirrored, changed: true });

@@ -117,9 +117,9 @@ function unexplainedWaits({ lines }: QueueDecision, why: WaitReason): Extract<Qu
 function mirrorLine({ queued, lines, places, shares }: QueueDecision, queue: ScanQueue | null, facts: QueueFacts): QueueAction {
   let line: WaitingLine = { waiting: 0, order: [] };
   if (queue !== null && queued > 0) {
-    const limits = limitsOf(queue.spec, facts.defaultMaxRunning);
+    const limits = limitsOf(queue, facts.defaultMaxRunning);
     const order = waitingOrder({ lines, places, shares, limits, max: POSITIONS_MAX });
-    line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)) };
+    line = { waiting: queued, order: order.map((scan) => scanIdOf(scan, facts.namespace)), maxRunning: limits.maxRunning };
   }
   return { do: 'mirrorLine', line, changed: !isDeepStrictEqual(line, facts.line.mirrored) };
 }

@@ -37,7 +37,7 @@ const decide = (
 const namesOf = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 const orderOf = (scans: readonly AccessibilityScan[], queue: ScanQueue, max = 1000) => {
   const decision = decide(scans, queue);
-  return namesOf(waitingOrder({ ...decision, limits: limitsOf(queue.spec, 2), max }));
+  return namesOf(waitingOrder({ ...decision, limits: limitsOf(queue, 2), max }));
 };
 
 describe('the waiting order', () => {
@@ -87,7 +87,7 @@ describe('the waiting order', () => {
         const admitted = new Set(before.admit);
         scans = scans.map((one) => (admitted.has(one) ? running(one) : one));
         const again = decide(scans, queue, NOW, before.shares.lastAdmissions);
-        const expected = namesOf(waitingOrder({ ...again, limits: limitsOf(queue.spec, 2), max: 1000 }));
+        const expected = namesOf(waitingOrder({ ...again, limits: limitsOf(queue, 2), max: 1000 }));
 
         const last = before.shares.lastAdmissions;
         let time = Math.max(NOW.getTime(), ...last.values());

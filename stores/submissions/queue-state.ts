@@ -18,6 +18,8 @@ export interface WaitingLine {
   waiting: number;
   /** The IDs of those that are admitted next, in that order. */
   order: string[];
+  /** The number of scans that may run at once. Earlier versions did not mirror it. */
+  maxRunning?: number;
 }
 
 export interface QueueStates {
@@ -45,9 +47,9 @@ export function createQueueStates(db: Db): QueueStates {
       await retryRace(() => queues.updateOne({ _id: queue }, change, { upsert: true }));
     },
     readLine: (queue) => lines.findOne({ _id: queue }, { projection: { _id: 0 } }),
-    async writeLine(queue, { waiting, order }) {
-      if (waiting === 0) await lines.deleteOne({ _id: queue });
-      else await retryRace(() => lines.updateOne({ _id: queue }, { $set: { waiting, order } }, { upsert: true }));
+    async writeLine(queue, line) {
+      if (line.waiting === 0) await lines.deleteOne({ _id: queue });
+      else await retryRace(() => lines.updateOne({ _id: queue }, { $set: line }, { upsert: true }));
     },
   };
 }

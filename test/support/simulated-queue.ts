@@ -81,7 +81,7 @@ export function simulateQueue(): SimulatedQueue {
   const simulated: SimulatedQueue = {
     admissions,
     get limits() {
-      return limitsOf(spec, DEFAULT_MAX_RUNNING);
+      return limitsOf({ metadata: { name: QUEUE }, spec }, DEFAULT_MAX_RUNNING);
     },
     get paused() {
       return spec.paused === true;
