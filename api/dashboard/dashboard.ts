@@ -54,7 +54,7 @@ async function signedInPages(scope: FastifyInstance, { stores, clock, logger, sc
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
   await scope.register(accountPages, { stores, local: signIn.local, record });
-  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record });
+  await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);

@@ -68,6 +68,19 @@ describe('the dashboard during an outage', () => {
     }
   });
 
+  it('shows the link of an invitation whose mail cannot be queued, and says that it was not sent', async () => {
+    const { client, organisation } = await signedIn(context);
+    const members = '/dashboard/settings/members';
+    context.faults.set('outbox.enqueue', down);
+    const { status, text } = await client.submit(`${members}/invitations`, { email: 'ann@people.example', role: 'viewer' }, members);
+    expect(status).to.equal(200);
+    expect(text).to.include('the mail could not be sent').and.not.include('also sent by mail');
+    const [, link] = /https:\/\/curbcut\.example(\/dashboard\/invitation\/[\w-]{43})/.exec(text)!;
+    expect((await createClient(context.url).get(link!)).text).to.include('ann@people.example');
+    expect((await context.stores.organisations.audit(organisation, 1))[0]).to.include({ action: 'user.invite' });
+    expect(context.log.find(({ message }) => message === 'invitation not mailed')?.fields).to.include({ organisation });
+  });
+
   it('does not sign anybody in or out if the database is down, and keeps the session', async () => {
     const { client, email } = await signedIn(context);
     context.faults.set('sessions.recognise', down);

@@ -25,6 +25,13 @@ import { ROLE_CHOICES, ROLE_TEXTS } from '../roles.ts';
 
 export const MEMBERS_PATH = '/dashboard/settings/members';
 
+/** What became of the mail with the link of an invitation. */
+const MAIL_TEXTS = {
+  sent: 'The link below was also sent by mail.',
+  off: 'Give this link to the person whom you invite.',
+  failed: 'The invitation was created, but the mail could not be sent. Give this link to the person whom you invite.',
+} as const;
+
 export interface MembersPage {
   request: FastifyRequest;
   users: readonly User[];
@@ -33,7 +40,7 @@ export interface MembersPage {
   /** What was typed into the form of invitations. */
   typed?: { email: string; role: Role };
   /** The link of a new invitation, which is shown once. */
-  invited?: { email: string; url: string; mailed: boolean };
+  invited?: { email: string; url: string; mail: keyof typeof MAIL_TEXTS };
   /** What was done. */
   done?: string | null;
 }
@@ -88,14 +95,13 @@ function memberRow(request: FastifyRequest, user: User, at: number): readonly (H
   return [who, role, user.lastSignInAt === null ? 'Never' : time(user.lastSignInAt), remove];
 }
 
-const invitationLink = ({ email, url, mailed }: NonNullable<MembersPage['invited']>): Html =>
+const invitationLink = ({ email, url, mail }: NonNullable<MembersPage['invited']>): Html =>
   notice({
-    kind: 'good',
+    kind: mail === 'failed' ? 'warn' : 'good',
     announce: true,
     title: `Invitation for ${email}`,
     body: html`<p>
-        ${mailed ? 'The link below was also sent by mail. ' : 'Give this link to the person whom you invite. '}It is shown only now, works
-        once, and expires after ${INVITATION_HOURS} hours.
+        ${MAIL_TEXTS[mail]} It is shown only now, works once, and expires after ${INVITATION_HOURS} hours.
       </p>
       ${code({ text: url, id: 'invitation-link', label: 'the invitation link', inline: true })}`,
   });

@@ -1,9 +1,10 @@
 /** Members of an organisation: invitations, roles, removal. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isEmailAddress } from '../../../core/email-address.ts';
+import type { Logger } from '../../../platform/logger.ts';
 import { INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
-import type { Outbox } from '../../../stores/mail/outbox.ts';
+import type { NewMail, Outbox } from '../../../stores/mail/outbox.ts';
 import { ApiError } from '../../errors.ts';
 import { callerOf } from '../../plugins/auth.ts';
 import type { LimitSize } from '../../rate-limits.ts';
@@ -21,6 +22,7 @@ export interface MembersDeps {
   outbox: Pick<Outbox, 'enqueue'> | null;
   rateLimits: RateLimits;
   record: Recorder;
+  logger: Logger;
 }
 
 /** Invitations of one organisation: each may send a mail to a stranger. */
@@ -35,7 +37,19 @@ const DONE: Readonly<Record<string, string>> = {
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
-export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, record }) => {
+export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outbox, rateLimits, record, logger }) => {
+  /** Queues a mail. A failure is only logged: the invitation exists, and only this answer can show its link. */
+  async function send(request: FastifyRequest, mail: NewMail): Promise<'sent' | 'off' | 'failed'> {
+    if (outbox === null) return 'off';
+    try {
+      await outbox.enqueue(mail);
+      return 'sent';
+    } catch (error) {
+      logger.error({ request: request.id, organisation: callerOf(request).organisation.id, err: error }, 'invitation not mailed');
+      return 'failed';
+    }
+  }
+
   async function show(request: FastifyRequest, reply: FastifyReply, more: Partial<MembersPage> = {}, status = 200): Promise<FastifyReply> {
     const { users, invitations } = storesOf(request);
     const [members, pending] = await Promise.all([users.list(), invitations.list()]);
@@ -72,20 +86,15 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const { id, expiresAt } = created.invitation;
     const url = `${scope.web.publicBaseUrl}/dashboard/invitation/${created.token}`;
     await record(request, 'user.invite', `${email}: ${role}`);
-    if (outbox !== null)
-      await outbox.enqueue({
-        id: `invitation:${id}`,
-        kind: 'invitation',
-        to: email,
-        locale: 'en',
-        data: {
-          organisation: organisation.displayName,
-          invitedBy: actor.kind === 'user' ? actor.email : organisation.displayName,
-          url,
-          expiresAt: expiresAt.toISOString(),
-        },
-      });
-    return show(request, reply, { invited: { email, url, mailed: outbox !== null } });
+    const invitedBy = actor.kind === 'user' ? actor.email : organisation.displayName;
+    const mail = await send(request, {
+      id: `invitation:${id}`,
+      kind: 'invitation',
+      to: email,
+      locale: 'en',
+      data: { organisation: organisation.displayName, invitedBy, url, expiresAt: expiresAt.toISOString() },
+    });
+    return show(request, reply, { invited: { email, url, mail } });
   });
 
   scope.post(`${MEMBERS_PATH}/invitations/cancel`, { config: CONFIG }, async (request, reply) => {
