@@ -14,8 +14,9 @@ export function ownPath(address: string | null | undefined): string {
   return pathname + search;
 }
 
-/** The sign-in page that leads to an address afterwards. */
-export function signInPath(address: string): string {
+/** The sign-in page that leads to an address afterwards. @param unsaved whether it says that a form was not saved */
+export function signInPath(address: string, { unsaved = false } = {}): string {
   const path = ownPath(address);
-  return path === HOME ? '/dashboard/sign-in' : `/dashboard/sign-in?next=${encodeURIComponent(path)}`;
+  const query = [path === HOME ? '' : `next=${encodeURIComponent(path)}`, unsaved ? 'unsaved' : ''].filter((part) => part !== '');
+  return ['/dashboard/sign-in', ...(query.length === 0 ? [] : [query.join('&')])].join('?');
 }

@@ -5,8 +5,10 @@ import { permissionsOf } from '../../core/accounts.ts';
 import type { SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { annotate } from '../plugins/request-log.ts';
+import { wantsPage } from '../web/error-page.ts';
+import { formExpiredPage } from '../web/form-expired-page.ts';
 import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
-import { signInPath } from './own-path.ts';
+import { ownPath, signInPath } from './own-path.ts';
 
 const requireSession: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRequest', async (request, reply) => {
@@ -14,13 +16,21 @@ const requireSession: FastifyPluginAsync = async (scope) => {
     if (signedIn === null) {
       // A script cannot show the sign-in page.
       if (!isNavigation(request)) throw new ApiError('session_required');
-      return reply.redirect(signInPath(returnAddress(request)), 303);
+      return reply.redirect(signInPath(returnAddress(request), { unsaved: !isSafe(request) }), 303);
     }
     actAs(request, reply, signedIn);
     if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
   });
   // After the body is parsed, because the token is a field of the form.
-  scope.addHook('preValidation', async (request) => checkCsrf(request));
+  scope.addHook('preValidation', async (request, reply) => {
+    try {
+      checkCsrf(request);
+    } catch (error) {
+      if (!isNavigation(request) || !wantsPage(request)) throw error;
+      annotate(request, { refusal: 'invalid_csrf_token' });
+      return reply.page(formExpiredPage({ request, formAddress: ownPath(returnAddress(request)) }), { status: 403 });
+    }
+  });
 };
 
 /** Sets the caller of a request, and what pages show of the user. */

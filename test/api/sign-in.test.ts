@@ -137,4 +137,64 @@ describe('a session', () => {
     client.cookies.set(SESSION, secret);
     expect((await client.get('/dashboard/account')).status).to.equal(303);
   });
+
+  it('that has ended leads a form to the sign-in page, which says that the form was not saved', async () => {
+    const { client, email } = await signedIn(context);
+    const { text } = await client.get('/dashboard/account');
+    await context.stores.users.endSessions(email);
+    const answer = await client.post(
+      '/dashboard/account/name',
+      { _csrf: tokenIn(text), name: 'Ann' },
+      { Referer: `${context.url}/dashboard/account?x=1` },
+    );
+    const address = '/dashboard/sign-in?next=%2Fdashboard%2Faccount%3Fx%3D1&unsaved';
+    expect([answer.status, answer.headers.get('location')]).to.deep.equal([303, address]);
+    expect((await client.get(address)).text).to.include('the form was not saved and nothing was changed');
+    expect((await client.get('/dashboard/sign-in')).text).to.not.include('not saved');
+    expect((await context.stores.users.find(email))?.name).to.equal(null);
+  });
+});
+
+describe('a form of an earlier session', () => {
+  const SAME = { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'navigate' };
+  let context: ApiContext;
+  before(async () => {
+    context = await startContext();
+  });
+  after(() => context?.close());
+
+  it('changes nothing, keeps what was typed, and can be sent again', async () => {
+    const { client, email } = await signedIn(context);
+    const typed = '"><b>Ann</b> & co';
+    const answer = await client.post('/dashboard/account/name', { _csrf: 'old', name: typed }, SAME);
+    expect(answer.status).to.equal(403);
+    expect(answer.text).to.include('The form was not saved').and.include('What you entered is kept').and.not.include('<b>Ann');
+    expect((await context.stores.users.find(email))?.name).to.equal(null);
+    const form = answer.text.slice(answer.text.indexOf('action="/dashboard/account/name"'));
+    const value = /name="name" value="([^"]*)"/.exec(form)![1]!;
+    expect(value).to.equal('&quot;&gt;&lt;b&gt;Ann&lt;/b&gt; &amp; co');
+    const again = await client.post('/dashboard/account/name', { _csrf: tokenIn(form), name: typed }, SAME);
+    expect(again.status).to.equal(303);
+    expect((await context.stores.users.find(email))?.name).to.equal(typed);
+  });
+
+  it('cannot be sent again if it came from elsewhere, or if it contains a password', async () => {
+    const { client } = await signedIn(context);
+    for (const [path, fields, headers] of [
+      ['/dashboard/account/name', { name: 'Eve' }, { ...SAME, 'Sec-Fetch-Site': 'same-site' }],
+      ['/dashboard/account/name', { name: 'Eve' }, {}],
+      ['/dashboard/account/password', { password: PASSWORD, 'new-password': 'nine tin kettles hum' }, SAME],
+    ] as const) {
+      const { status, text } = await client.post(path, { _csrf: 'old', ...fields }, headers);
+      expect(status, path).to.equal(403);
+      expect(text).to.include('Open the form again').and.not.include('Send again').and.not.include('Eve').and.not.include(PASSWORD);
+    }
+  });
+
+  it('is a JSON error for a script', async () => {
+    const { client } = await signedIn(context);
+    const headers = { Accept: 'application/json', 'Sec-Fetch-Mode': 'cors', 'Sec-Fetch-Site': 'same-origin' };
+    const { status, text } = await client.post('/dashboard/account/name', { _csrf: 'old', name: 'Ann' }, headers);
+    expect([status, JSON.parse(text).detail]).to.deep.equal([403, 'invalid_csrf_token']);
+  });
 });

@@ -26,6 +26,7 @@ export interface SignInDeps {
 /** The same for an unknown address, a wrong password, and an account without a password. */
 const WRONG = 'The e-mail address or the password is not correct.';
 const MISSING = { email: 'Enter your e-mail address.', password: 'Enter your password.' };
+const UNSAVED = 'Your session has ended, so the form was not saved and nothing was changed. Sign in, and fill in the form again.';
 const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
 
 interface Shown {
@@ -42,7 +43,7 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
   function show(request: FastifyRequest, reply: FastifyReply, { next, email, errors, status }: Shown): FastifyReply {
     const { usable } = scope.sessionCookies;
     const token = csrfToken(request, reply);
-    const message = messageOf(request.query as { signedOut?: string; problem?: string });
+    const message = messageOf(request.query as Parameters<typeof messageOf>[0]);
     return reply.page(signInPage({ request, csrfToken: token, next, email, errors, message, provider, local, usable }), { status });
   }
 
@@ -93,9 +94,10 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
 };
 
 /** What happened before the page. */
-function messageOf({ signedOut, problem }: { signedOut?: string; problem?: string }) {
+function messageOf({ signedOut, problem, unsaved }: { signedOut?: string; problem?: string; unsaved?: string }) {
   const text = problemText(problem);
   if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
+  if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
   return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
 }
 
