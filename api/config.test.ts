@@ -10,6 +10,7 @@ const REQUIRED = {
   S3_SECRET_ACCESS_KEY: 'hush',
 };
 const TURNSTILE = { TURNSTILE_SITE_KEY: 'site', TURNSTILE_SECRET_KEY: 'hush' };
+const OIDC = { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'curbcut', OIDC_CLIENT_SECRET: 'hush' };
 const problemsOf = (environment: Record<string, string | undefined>): readonly string[] => {
   try {
     readApiConfiguration(environment);
@@ -41,6 +42,8 @@ describe('readApiConfiguration', () => {
       TURNSTILE_VERIFY_URL: 'https://challenges.cloudflare.com/turnstile/v0/siteverify',
       TRUSTED_PROXIES: '',
       DASHBOARD: true,
+      LOCAL_PASSWORDS: true,
+      OIDC_NAME: 'single sign-on',
       MAX_EVENT_STREAMS: 1000,
       LOG_LEVEL: 'info',
       publicBaseUrl: 'http://127.0.0.1:8080',
@@ -74,6 +77,7 @@ describe('readApiConfiguration', () => {
     ['PUBLIC_SCAN_RETENTION_DAYS', '1', (c) => c.PUBLIC_SCAN_RETENTION_DAYS, 1],
     ['TURNSTILE_VERIFY_URL', 'http://verifier/', (c) => c.TURNSTILE_VERIFY_URL, 'http://verifier/'],
     ['DASHBOARD', 'false', (c) => c.DASHBOARD, false],
+    ['OIDC_NAME', 'Keycloak', (c) => c.OIDC_NAME, 'Keycloak'],
     ['CURBCUT_NAMESPACE', 'scans', (c) => c.CURBCUT_NAMESPACE, 'scans'],
     ['CURBCUT_CLASS', 'staging', (c) => c.CURBCUT_CLASS, 'staging'],
     ['KUBECONFIG', '/etc/kube', (c) => c.KUBECONFIG, '/etc/kube'],
@@ -138,8 +142,15 @@ describe('readApiConfiguration', () => {
     expect(readApiConfiguration({ ...REQUIRED, MAX_LIVE_SCANS: '10' }).maxLiveScansPerOrganisation).to.equal(3);
   });
 
+  it('needs a whole OpenID provider, and one way to sign in', () => {
+    const read = readApiConfiguration({ ...REQUIRED, ...OIDC, LOCAL_PASSWORDS: 'false' });
+    expect(read).to.include({ ...OIDC, LOCAL_PASSWORDS: false });
+    for (const name of Object.keys(OIDC)) expect(problemsOf({ ...REQUIRED, ...OIDC, [name]: undefined }), name).to.have.lengthOf(1);
+    expect(problemsOf({ ...REQUIRED, LOCAL_PASSWORDS: 'false' })).to.have.lengthOf(1);
+  });
+
   it('is tested for every variable', () => {
-    const tested = [...valid.map(([name]) => name), ...Object.keys(TURNSTILE)];
+    const tested = [...valid.map(([name]) => name), ...Object.keys({ ...TURNSTILE, ...OIDC }), 'LOCAL_PASSWORDS'];
     expect(tested).to.have.members(Object.keys(Environment.properties));
   });
 

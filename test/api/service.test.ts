@@ -41,7 +41,6 @@ describe('metrics', () => {
 
 describe('unknown paths and methods', () => {
   for (const [method, path] of [
-    ['GET', '/'],
     ['GET', '/v1'],
     ['POST', '/v2/ci/scans'],
     ['DELETE', '/nothing'],
