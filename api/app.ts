@@ -107,8 +107,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const requestPublicScan = requestPublicScanOver(stores, deps, options);
 
   await app.register(serviceRoutes);
-  await app.register(publicRoutes, { requestPublicScan, stores, metrics, logger });
   const views = cachedViews(stores.reports, clock);
+  await app.register(publicRoutes, { requestPublicScan, stores, reports: views, metrics, logger });
   const services = scanServices(app, stores, deps, options);
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, services));
   if (options.dashboard ?? true)

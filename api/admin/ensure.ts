@@ -1,4 +1,5 @@
 /** `curbcut-admin organisation ensure`: the first organisation of an installation, for scripts that run more than once. */
+import { isEmailAddress } from '../../core/email-address.ts';
 import { DEFAULT_PLAN, type Organisation } from '../../core/organisation.ts';
 import {
   argument,
@@ -13,7 +14,7 @@ import {
   type AdminContext,
   type Command,
 } from './command.ts';
-import { acceptedPassword, EMAIL } from './user.ts';
+import { acceptedPassword } from './user.ts';
 import { namespacesOf, pagesOf } from './values.ts';
 
 /** The ID of the grant of `--credits`. It is fixed, so that repeating the command grants nothing. */
@@ -41,7 +42,7 @@ async function ensureKey(context: AdminContext, organisation: string, name: stri
 
 /** Adds an owner unless the user exists. @returns whether the user has this password */
 async function ensureOwner(context: AdminContext, organisation: string, email: string, password: string): Promise<boolean> {
-  if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
+  if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
   if (password === '') throw new CommandRefused('Standard input contains no password.');
   const { users } = context.stores;
   const user = await users.find(email);

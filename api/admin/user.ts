@@ -1,5 +1,6 @@
 /** `curbcut-admin user …`: the users of an organisation, who can sign in. */
 import { DEFAULT_ROLE, ROLES, type Role } from '../../core/accounts.ts';
+import { isEmailAddress } from '../../core/email-address.ts';
 import { PASSWORD_PROBLEMS, passwordProblem } from '../../core/passwords.ts';
 import {
   ACTOR,
@@ -15,8 +16,6 @@ import {
   type Command,
   type AdminContext,
 } from './command.ts';
-
-export const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
 
 /**
  * Returns a new password that was read from standard input, if the dashboard would accept it too.
@@ -60,7 +59,7 @@ export const USER: Record<string, Command> = {
     async run(given, context) {
       const email = argument(given, 0, 'The EMAIL');
       rejectExtra(given, 1);
-      if (!EMAIL.test(email)) throw new CommandRefused(`${email} is not an email address.`);
+      if (!isEmailAddress(email)) throw new CommandRefused(`${email} is not an email address.`);
       const role = roleOf(option(given, 'role') ?? DEFAULT_ROLE);
       const { id, displayName } = await findOrganisation(context, requiredOption(given, 'organisation'));
       const secret = await passwordFor(given, context, [email, id, displayName]);

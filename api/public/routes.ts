@@ -24,7 +24,8 @@ import { TURNSTILE_TOKEN_MAX_LENGTH } from './turnstile.ts';
 export interface PublicRouteDeps {
   /** Null: the installation offers no public scans. */
   requestPublicScan: RequestPublicScan | null;
-  stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'reports' | 'scans'>;
+  stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'scans'>;
+  reports: Pick<ApiStores['reports'], 'readView'>;
   metrics: Pick<Metrics, 'publicScan'>;
   logger: Logger;
 }
@@ -103,7 +104,10 @@ const GET_STATUS = {
   },
 };
 
-export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (scope, { requestPublicScan, stores, metrics, logger }) => {
+export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
+  scope,
+  { requestPublicScan, stores, reports, metrics, logger },
+) => {
   scope.addHook('onRequest', async (_request, reply) => {
     reply.header('Cache-Control', 'no-store');
   });
@@ -139,7 +143,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (s
     const row = scan && (await stores.scans.find(scan.scanId, ANONYMOUS));
     if (scan === null || row === null) throw new ApiError('scan_not_found');
     annotate(request, { scan: row.id, organisation: ANONYMOUS });
-    const view = row.reports === null ? null : await stores.reports.readView(row.id);
+    const view = row.reports === null ? null : await reports.readView(row.id);
     return statusOf(scan, row, view, request.query.full);
   });
 };

@@ -72,6 +72,7 @@ describe('limits of public scans', () => {
     expect(answers.every(({ status }) => status === 422 || status === 429)).to.equal(true);
     const { status, headers } = await visitor.ask({ url: 'http://10.0.0.1/' });
     expect([status, headers.get('ratelimit-policy')]).to.deep.equal([429, '"public-requests";q=60;w=60']);
+    expect(await context.scrape()).to.match(/curbcut_public_scan_requests_total\{outcome="rate_limited"\} [1-9]/);
   });
 
   it('hold across replicas', async () => {

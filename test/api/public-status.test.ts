@@ -91,6 +91,14 @@ describe('the status of a public scan', () => {
     expect((await client(context).status(token, '?full=false')).body).to.deep.equal(short);
   });
 
+  it('is read from the object store once for many polls', async () => {
+    const token = await ask();
+    await finish(token, 1);
+    const before = context.calls.length;
+    for (let poll = 0; poll < 3; poll += 1) expect((await client(context).status(token)).body.issues).to.have.length(1);
+    expect(context.calls.slice(before).filter((call) => call === 'reports.readView')).to.have.length(1);
+  });
+
   it('is not truncated with 10 issues or none', async () => {
     for (const violations of [10, 0]) {
       const token = await ask();

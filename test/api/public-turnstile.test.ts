@@ -99,6 +99,20 @@ describe('Turnstile', () => {
       expect(JSON.stringify(context.log)).to.not.include('hush');
     });
 
+  it('is counted by outcome', async () => {
+    const count = async (outcome: string) =>
+      Number(new RegExp(`curbcut_public_scan_requests_total\\{outcome="${outcome}"\\} (\\d+)`).exec(await context.scrape())![1]);
+    for (const [outcome, codes] of [
+      ['turnstile_refused', ['invalid-input-response']],
+      ['turnstile_unavailable', ['internal-error']],
+    ] as const) {
+      answer = json({ success: false, 'error-codes': codes });
+      const before = await count(outcome);
+      await client(context).ask({ cf_turnstile_token: 'tok' });
+      expect(await count(outcome), outcome).to.equal(before + 1);
+    }
+  });
+
   it('lets nobody through while it does not answer or is down', async () => {
     answer = { body: null };
     const question = { token: 'tok', address: '192.0.2.1', request: '' };

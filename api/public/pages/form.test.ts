@@ -40,6 +40,7 @@ describe('the form of a public scan', () => {
     ],
     ['an e-mail address without a host', { url: 'example.com', email: 'ann@' }, { email: refused.emailInvalid }],
     ['two e-mail addresses', { url: 'example.com', email: 'a@example.com,b@example.com' }, { email: refused.emailInvalid }],
+    ['an e-mail address that REST refuses', { url: 'example.com', email: 'ann.@exa_mple.com' }, { email: refused.emailInvalid }],
     ['a very long e-mail address', { url: 'example.com', email: `${'a'.repeat(260)}@example.com` }, { email: refused.emailInvalid }],
   ] as const)
     it(`says what is wrong with ${name}`, () => {
@@ -60,9 +61,9 @@ describe('the form of a public scan', () => {
 
 const REFUSALS: [refusal: PublicScanRefusal, status: number, retryAfterSeconds: number | null][] = [
   [{ ok: false, reason: 'public_scans_disabled' }, 403, null],
-  [{ ok: false, reason: 'turnstile_refused' }, 403, null],
+  [{ ok: false, reason: 'turnstile_refused' }, 422, null],
   [{ ok: false, reason: 'turnstile_unavailable' }, 503, 60],
-  [{ ok: false, reason: 'in_progress' }, 409, 60],
+  [{ ok: false, reason: 'in_progress' }, 503, 60],
   [{ ok: false, reason: 'dns_unavailable' }, 503, 60],
   [{ ok: false, reason: 'queue_paused' }, 503, 180],
   [{ ok: false, reason: 'queue_full' }, 503, 180],

@@ -1,4 +1,5 @@
 /** The form of a public scan: reads it, and says in the visitor's language why a request is refused. */
+import { isEmailAddress } from '../../../core/email-address.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { FormError } from '../../web/components/fields.ts';
@@ -17,10 +18,6 @@ export type ReadScanForm =
   /** `url`: with a scheme. */
   { ok: true; url: string; email: string; turnstileToken: string } | { ok: false; errors: FormError[] };
 
-/** The longest e-mail address (RFC 5321). */
-const EMAIL_MAX_LENGTH = 254;
-const EMAIL = /^[^\s@<>",;]+@[^\s@<>",;]+\.[^\s@<>",;]+$/;
-
 /** The name of the field that Turnstile's script adds. */
 const TURNSTILE_FIELD = 'cf-turnstile-response';
 
@@ -37,7 +34,7 @@ export function readScanForm(form: Form, locale: Locale): ReadScanForm {
   else if (url.length > URL_MAX_LENGTH) add('url', format(texts.refused.urlTooLong, { max: URL_MAX_LENGTH }));
   else if (!URL.canParse(url) || /\s/.test(url)) add('url', texts.refused.urlInvalid);
   if (email === '') add('email', texts.refused.emailMissing);
-  else if (email.length > EMAIL_MAX_LENGTH || !EMAIL.test(email)) add('email', texts.refused.emailInvalid);
+  else if (!isEmailAddress(email)) add('email', texts.refused.emailInvalid);
   return errors.length > 0 ? { ok: false, errors } : { ok: true, url, email, turnstileToken: form.exact(TURNSTILE_FIELD) };
 }
 
@@ -61,9 +58,9 @@ const LATER = 180;
 
 const OTHERS: Readonly<Record<OtherReason, { text: TextName; status: number; retryAfterSeconds?: number }>> = {
   public_scans_disabled: { text: 'disabled', status: 403 },
-  turnstile_refused: { text: 'turnstileRefused', status: 403 },
+  turnstile_refused: { text: 'turnstileRefused', status: 422 },
   turnstile_unavailable: { text: 'turnstileUnavailable', status: 503, retryAfterSeconds: SOON },
-  in_progress: { text: 'inProgress', status: 409, retryAfterSeconds: SOON },
+  in_progress: { text: 'inProgress', status: 503, retryAfterSeconds: SOON },
   dns_unavailable: { text: 'dnsUnavailable', status: 503, retryAfterSeconds: SOON },
   queue_paused: { text: 'queuePaused', status: 503, retryAfterSeconds: LATER },
   queue_full: { text: 'busy', status: 503, retryAfterSeconds: LATER },

@@ -86,6 +86,6 @@ async function showScan(
   if (scan === null) return reply.page(unknownScanPage(request, locale), { status: 404 });
   const row = await deps.scans.find(scan.scanId, ANONYMOUS);
   const position = row === null ? undefined : await deps.positions(row);
-  const view = row?.phase === 'done' ? await deps.reports.readView(scan.scanId) : null;
+  const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(scan.scanId) : null;
   return reply.page(scanPage({ request, locale, scan, row, position, view, ruleTexts: deps.ruleTexts }));
 }
