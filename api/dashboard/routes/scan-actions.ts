@@ -1,4 +1,5 @@
 /** Forms that start and cancel scans. */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
@@ -24,6 +25,10 @@ const config = { permission: 'scans:write' } as const;
 /** Keys of forms and those that callers of the API choose cannot be equal. */
 const FORM_KEY = 'dashboard form ';
 
+/** How often, and how many milliseconds later, a form asks again for the result of the same form that was sent just before. */
+const REPEATS_MAX = 20;
+const REPEAT_MS = 250;
+
 interface Submission {
   options: ScanOptions;
   partial: boolean;
@@ -40,16 +45,20 @@ async function submit(
 ): Promise<string> {
   await admit(request, reply, deps, 'submissions');
   const key = formOf(request.body).text('idempotency_key');
-  const outcome = await deps.submissions.submit(
-    {
-      organisation: callerOf(request).organisation.id,
-      options,
-      partial,
-      idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
-      origin: { requestId: request.id, traceparent: request.span?.traceparent },
-    },
-    deps.logger.child({ request: request.id }),
-  );
+  const submission = {
+    organisation: callerOf(request).organisation.id,
+    options,
+    partial,
+    idempotency: isIdempotencyKey(key) ? { key: FORM_KEY + key, fingerprint: fingerprintOf(content) } : null,
+    origin: { requestId: request.id, traceparent: request.span?.traceparent },
+  };
+  const logger = deps.logger.child({ request: request.id });
+  let outcome = await deps.submissions.submit(submission, logger);
+  // A double click: the browser shows only the second response, so it has to be that of the first.
+  for (let repeat = 0; repeat < REPEATS_MAX && !outcome.ok && outcome.reason === 'idempotency_conflict'; repeat += 1) {
+    await wait(REPEAT_MS);
+    outcome = await deps.submissions.submit(submission, logger);
+  }
   deps.metrics.submission(outcome.ok ? (outcome.replayed ? 'replayed' : 'accepted') : outcome.reason);
   if (!outcome.ok) throw errorOf(outcome, options.maxPages);
   const { scan_id } = outcome.answer.body as ScanAccepted;
@@ -72,6 +81,12 @@ function textOf(refusal: ApiError | ValidationFailure): string {
   return String(bodyOf(refusal)['message']) + after;
 }
 
+/** The key of a form after a refusal that may not be final, so that a scan that was started nevertheless is not started twice. */
+function keyAfter(request: FastifyRequest, status: number | undefined): string | null {
+  const given = formOf(request.body).text('idempotency_key');
+  return (status === 503 || status === 409) && isIdempotencyKey(given) ? given : null;
+}
+
 export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) => {
   const checkForm = createFormCheck(deps.maxPagesLimit);
 
@@ -81,13 +96,11 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
     reply: FastifyReply,
     { values, errors, status }: { values: ScanFormValues; errors: readonly FormError[]; status?: number },
   ): Promise<FastifyReply> {
-    const given = formOf(request.body).text('idempotency_key');
     const body = newScanBody({
       values,
       errors,
       csrfToken: request.viewer!.csrfToken,
-      // The same one after a refusal that may not be final, so that a scan that was started nevertheless is not started twice.
-      idempotencyKey: status === 503 && isIdempotencyKey(given) ? given : deps.newId(),
+      idempotencyKey: keyAfter(request, status) ?? deps.newId(),
       credits:
         (
           await storesOf(request)
@@ -125,7 +138,9 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {
       const refusal = explained(error, reply);
-      return sendScanPage(request, reply, deps, { row, message: { kind: 'bad', text: textOf(refusal) }, status: statusOf(refusal) });
+      const status = statusOf(refusal);
+      const idempotencyKey = keyAfter(request, status);
+      return sendScanPage(request, reply, deps, { row, message: { kind: 'bad', text: textOf(refusal) }, status, idempotencyKey });
     }
   });
 

@@ -35,12 +35,21 @@ export async function scanOf(request: FastifyRequest): Promise<ScanRow> {
   return row;
 }
 
-/** Sends the page of a scan. @param message the result of what the person did */
+export interface ScanPageReply {
+  row: ScanRow;
+  /** The result of what the person did. */
+  message: ScanPageData['message'];
+  status?: number;
+  /** The key of the form that scans again. Default: a new one. */
+  idempotencyKey?: string | null;
+}
+
+/** Sends the page of a scan. */
 export async function sendScanPage(
   request: FastifyRequest,
   reply: FastifyReply,
   deps: ScanPageDeps,
-  { row, message, status }: { row: ScanRow; message: ScanPageData['message']; status?: number },
+  { row, message, status, idempotencyKey }: ScanPageReply,
 ): Promise<FastifyReply> {
   const { scans, credits } = storesOf(request);
   const ended = isTerminal(row.phase);
@@ -58,7 +67,9 @@ export async function sendScanPage(
     trend: pointsOf(trend),
     severity: severityOf((request.query as Record<string, unknown>)['severity']),
     ruleText: ruleTextOf,
-    write: mayWrite ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: deps.newId(), credits: account?.balance ?? null } : null,
+    write: mayWrite
+      ? { csrfToken: request.viewer!.csrfToken, idempotencyKey: idempotencyKey ?? deps.newId(), credits: account?.balance ?? null }
+      : null,
     message,
   });
   return reply.page(dashboardPage({ request, title: scanTitle(row), active: 'scans', scripts: ['dashboard.js'], body }), { status });

@@ -1,0 +1,180 @@
+/** The dashboard's scans over HTTP: forms that are refused or sent twice, downloads, and streams of sessions that end. */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { eventually, startContext, type ApiContext } from './context.ts';
+import { signedIn, type Person } from './people.ts';
+import { down } from './replica.ts';
+
+const NEW = '/dashboard/scans/new';
+const SCAN = /^\/dashboard\/scans\/[0-9a-f-]{36}$/;
+
+describe('the forms of scans in the dashboard', () => {
+  let context: ApiContext;
+  before(async () => (context = await startContext()));
+  afterEach(() => context.faults.clear());
+  after(() => context?.close());
+
+  const member = async (): Promise<Person> =>
+    signedIn(context, { role: 'member', organisation: (await context.organisation({ credits: 20 })).id });
+  const fields = (change: Record<string, string> = {}) => ({
+    url: 'https://example.com/',
+    max_pages: '5',
+    wcag_version: '2.2',
+    wcag_level: 'AA',
+    locale: 'en',
+    idempotency_key: randomUUID(),
+    ...change,
+  });
+  const scansOf = (organisation: string): Promise<number> => context.db.collection('scans').countDocuments({ organisation });
+
+  it('start one scan if they are sent twice, also at the same time, and lead to it', async () => {
+    const { client, organisation } = await member();
+    const form = fields();
+    const answers = [...(await Promise.all([client.submit(NEW, form), client.submit(NEW, form)])), await client.submit(NEW, form)];
+    expect(answers.map(({ status }) => status)).to.deep.equal([303, 303, 303]);
+    const [first, ...others] = answers.map(({ headers }) => headers.get('location')!);
+    expect(first).to.match(SCAN);
+    expect(others).to.deep.equal([first, first]);
+    expect(await scansOf(organisation)).to.equal(1);
+  });
+
+  it('scan again once if the form is sent twice', async () => {
+    const { client, organisation } = await member();
+    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
+    const form = { idempotency_key: randomUUID() };
+    const again = () => client.submit(`/dashboard/scans/${id}/again`, form, NEW);
+    const [first, second] = [await again(), await again()];
+    expect([first.status, second.status]).to.deep.equal([303, 303]);
+    expect(first.headers.get('location')).to.match(SCAN).and.equal(second.headers.get('location'));
+    expect(await scansOf(organisation)).to.equal(2);
+  });
+
+  it('say at the field why a target is refused', async () => {
+    const { client, organisation } = await member();
+    for (const url of ['http://127.0.0.1/', 'https://inside.example.com/', 'https://unknown.example/']) {
+      const { status, text } = await client.submit(NEW, fields({ url }));
+      expect(status, url).to.equal(422);
+      expect(text, url).to.include('id="url-error"').and.include(`value="${url}"`);
+    }
+    expect(await scansOf(organisation)).to.equal(0);
+  });
+
+  it('keep what was typed and the key of the form if a dependency is down, and charge nothing', async () => {
+    const { client, organisation } = await member();
+    const form = fields({ min_score: '90' });
+    context.faults.set('scanResources.submit', down);
+    const { status, headers, text } = await client.submit(NEW, form);
+    expect(status).to.equal(503);
+    expect(Number(headers.get('retry-after'))).to.be.greaterThan(0);
+    expect(text).to.include('value="90"').and.include(`value="${form.idempotency_key}"`).and.not.include('secret-host');
+    context.faults.clear();
+    expect((await client.submit(NEW, form)).status).to.equal(303);
+    expect((await context.stores.credits.balance(organisation))!.balance).to.equal(15);
+  });
+
+  it('keep the key of the form that scans again if a dependency is down', async () => {
+    const { client, organisation } = await member();
+    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
+    const form = { idempotency_key: randomUUID() };
+    context.faults.set('scanResources.submit', down);
+    const refused = await client.submit(`/dashboard/scans/${id}/again`, form, NEW);
+    expect(refused.status).to.equal(503);
+    expect(refused.text).to.include(`value="${form.idempotency_key}"`);
+  });
+
+  it('say with 429 when to try again', async () => {
+    const limited = await context.replica({
+      limits: { submissions: { limit: 1, windowSeconds: 60 }, reports: { limit: 1, windowSeconds: 60 } },
+    });
+    const { client, organisation } = await signedIn(
+      { ...context, url: limited.url },
+      {
+        organisation: (await context.organisation({ credits: 20 })).id,
+      },
+    );
+    expect((await client.submit(NEW, fields())).status).to.equal(303);
+    const refused = await client.submit(NEW, fields({ max_pages: '7' }));
+    expect(refused.status).to.equal(429);
+    expect(Number(refused.headers.get('retry-after'))).to.be.within(1, 60);
+    expect(refused.text).to.include('role="alert"').and.include('value="7"');
+    const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date(), reports: null });
+    await client.get(`/dashboard/scans/${id}/report`);
+    const report = await client.get(`/dashboard/scans/${id}/report`);
+    expect([report.status, /<h1>([^<]*)/.exec(report.text)?.[1]]).to.deep.equal([429, 'Too many requests']);
+    expect(report.text).to.include('Try again in');
+  });
+});
+
+describe('downloads of a session', () => {
+  let context: ApiContext;
+  before(async () => (context = await startContext()));
+  after(() => context?.close());
+
+  for (const [path, which, type] of [
+    ['report', 'pdf', 'application/pdf'],
+    ['report/json', 'export', 'application/json'],
+  ] as const)
+    it(`lead to the bytes of the ${which}`, async () => {
+      const { client, organisation } = await signedIn(context, { role: 'viewer' });
+      const { id } = await context.scan(organisation, { phase: 'done', finishedAt: new Date() });
+      await context.db.collection<{ _id: string }>('scans').updateOne({ _id: id }, { $set: { reports: await context.storeReports(id) } });
+      const { status, headers } = await client.get(`/dashboard/scans/${id}/${path}`);
+      expect([status, headers.get('cache-control')]).to.deep.equal([303, 'no-store']);
+      const file = await fetch(headers.get('location')!);
+      expect([file.status, await file.text()]).to.deep.equal([200, `the ${which}`]);
+      expect(file.headers.get('content-type')).to.equal(type);
+      expect(file.headers.get('content-disposition')).to.match(/^attachment; filename=/);
+    });
+
+  it('of reports that are not stored get a page with 404', async () => {
+    const { client, organisation } = await signedIn(context);
+    const { id } = await context.scan(organisation, { phase: 'failed', finishedAt: new Date() });
+    const { status, headers, text } = await client.get(`/dashboard/scans/${id}/report`);
+    expect([status, headers.get('content-type')]).to.deep.equal([404, 'text/html; charset=utf-8']);
+    expect(text).to.include('<h1>');
+  });
+});
+
+describe('the event stream of a session', () => {
+  let context: ApiContext;
+  before(async () => {
+    const minute = 60_000;
+    context = await startContext({ streams: { keepaliveMs: minute, pollMs: minute, pollWithoutBusMs: minute, checkMs: 50 } });
+  });
+  after(() => context?.close());
+
+  function open({ client }: Person, path: string): Promise<IncomingMessage> {
+    const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return new Promise((resolve, reject) =>
+      httpRequest(context.url + path, { headers: { cookie, accept: 'text/event-stream' } }, resolve)
+        .on('error', reject)
+        .end(),
+    );
+  }
+
+  for (const [what, end, status] of [
+    ['the person signs out', ({ client }) => client.submit('/dashboard/sign-out', {}, '/dashboard'), 303],
+    ['every session of the person ends', ({ email }) => context.stores.users.endSessions(email), 303],
+    ['the person is removed', ({ email, organisation }) => context.stores.users.remove(email, { organisation, lastOwner: true }), 303],
+    ['the organisation is blocked', ({ organisation }) => context.stores.organisations.setBlocked(organisation, true), 403],
+  ] as [string, (person: Person) => Promise<unknown>, number][])
+    it(`ends when ${what}, and a reconnect is refused`, async () => {
+      const person = await signedIn(context);
+      const { id } = await context.scan(person.organisation);
+      const path = `/dashboard/scans/${id}/events`;
+      const stream = await open(person, path);
+      expect(stream.statusCode).to.equal(200);
+      let text = '';
+      let ended = false;
+      stream.setEncoding('utf8').on('data', (part: string) => void (text += part));
+      stream.on('close', () => void (ended = true)).on('error', () => undefined);
+      await eventually('the current state', () => text.includes('"event"'));
+      expect(ended).to.equal(false);
+      await end(person);
+      await eventually('the end of the stream', () => ended);
+      const again = await person.client.get(path, { accept: 'text/event-stream' });
+      expect(again.headers.get('content-type') ?? '').to.not.include('event-stream');
+      expect(again.status).to.equal(status);
+    });
+});
