@@ -111,7 +111,7 @@ function scanRow(row: ScanRow): Html {
     <td class="numeric">${outcome === null ? nothingYet : number(outcome.score)}</td>
     <td>${outcome === null ? nothingYet : violations(outcome.violations)}</td>
     <td>${verdictBadge(row)}</td>
-    <td>${originCell(originOf(row))}</td>
+    <td class="scan-origin">${originCell(originOf(row))}</td>
     <td class="scan-time">${time(row.createdAt)}</td>
   </tr>`;
 }

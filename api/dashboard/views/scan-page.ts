@@ -12,7 +12,7 @@ import { pageList } from './page-list.ts';
 import { needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
 import { optionList, scanResult } from './scan-result.ts';
-import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, verdictBadge } from './scan-words.ts';
+import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, verdictBadge, verdictWords } from './scan-words.ts';
 import { trendChart, type TrendPoint } from './trend-chart.ts';
 
 export interface ScanPageData {
@@ -44,7 +44,7 @@ export function scanBody(data: ScanPageData): Html {
     ${message !== null && notice({ kind: message.kind, title: message.text, announce: true })}
     <div class="page-head">
       <h1>Scan of <span class="address">${host}${path === '/' ? '' : path}</span></h1>
-      ${ended && html`<p class="badges">${stateBadge(row.phase)} ${verdictBadge(row)}</p>`}
+      ${ended && html`<p class="badges">${stateBadge(row.phase)} ${verdictWords(row) !== null && verdictBadge(row)}</p>`}
     </div>
     <p>${siteLink(row.options.url)}</p>
     ${ended ? endedParts(data) : liveParts(scanProgress({ row, position, csrfToken: write?.csrfToken ?? null }), row.id)} ${optionList(row)}`;

@@ -6,6 +6,7 @@ import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, definitions, figure, notice, severityCounts, table, time, type NoticeKind } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
+import { LANGUAGE_NAMES } from '../../web/languages.ts';
 import { originOf } from './origin.ts';
 import { number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
@@ -14,7 +15,7 @@ export function scanResult(row: ScanRow): Html {
 }
 
 /** Why the scan ended as it did. */
-function headline({ phase, passed, message }: ScanRow): Html {
+function headline({ phase, passed, message, pages }: ScanRow): Html {
   const title = { done: passed === null ? null : passed ? 'The scan met every threshold.' : 'The scan did not meet its thresholds.' }[
     phase as 'done'
   ];
@@ -28,8 +29,18 @@ function headline({ phase, passed, message }: ScanRow): Html {
         : phase === 'canceled' || message !== null
           ? 'warn'
           : 'note';
-  return notice({ kind, title: ended ?? undefined, body: message ?? undefined, id: 'outcome' });
+  const next = { failed: AFTER_FAILURE, canceled: afterCancellation(pages) }[phase as 'failed' | 'canceled'];
+  const body = next === undefined ? (message ?? undefined) : html`${message !== null && html`<p>${message}</p>`}<p>${next}</p>`;
+  return notice({ kind, title: ended ?? undefined, body, id: 'outcome' });
 }
+
+const AFTER_FAILURE =
+  'Check that the address opens in a browser without signing in, then scan again. If that fails too, give the scan ID below to your administrator.';
+
+const afterCancellation = ({ scanned }: ScanRow['pages']): string =>
+  scanned === 0
+    ? 'No page was tested, so nothing was charged.'
+    : `${pagesText(scanned)} tested until then ${scanned === 1 ? 'was' : 'were'} charged, and the other reserved credits were returned.`;
 
 function figures({ phase, passed }: ScanRow, { score, violations, pages }: Outcome): Html {
   const verdict = verdictWords({ phase, passed });
@@ -109,7 +120,7 @@ export function optionList(row: ScanRow): Html {
     ],
     ['Conformance', `WCAG ${options.wcagVersion}, level ${options.wcagLevel}`],
     ['Thresholds', set.length === 0 ? 'None' : set.join('; ')],
-    ['Language of the reports', options.locale],
+    ['Language of the reports', LANGUAGE_NAMES[options.locale]],
     ...globs('Only pages that match', crawl.include),
     ...globs('Not pages that match', crawl.exclude),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),

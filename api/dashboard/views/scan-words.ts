@@ -28,7 +28,8 @@ export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind,
 /** The verdict of a scan in words; null while it has none. */
 export function verdictWords({ phase, passed }: Pick<ScanRow, 'phase' | 'passed'>): { text: string; kind: BadgeKind } | null {
   if (!isTerminal(phase)) return null;
-  if (passed === null) return { text: 'No thresholds', kind: 'plain' };
+  // Without thresholds, only a scan that is done has a result that could be good or bad.
+  if (passed === null) return phase === 'done' ? { text: 'No thresholds', kind: 'plain' } : null;
   return passed ? { text: 'Passed', kind: 'good' } : { text: 'Not passed', kind: 'bad' };
 }
 
