@@ -180,9 +180,12 @@ export async function curbcut(
     newId?: () => string;
     /** Milliseconds by which the command's clock is ahead. */
     ahead?: () => number;
+    /** Gets the output before the command runs, to read it meanwhile. */
+    onStart?: (output: Readonly<Output>) => void;
   } = {},
 ): Promise<Output> {
   const output: Output = { code: -1, stdout: '', stderr: '', slept: [] };
+  options.onStart?.(output);
   const terminal = (name: 'stdout' | 'stderr'): Terminal => ({
     live: options.live === true && name === 'stderr',
     color: false,

@@ -110,6 +110,15 @@ export async function openCluster(): Promise<Cluster> {
   };
 }
 
+/** Waits until a running command has printed a text on its standard error. */
+export async function shows(output: Readonly<Output> | undefined, text: string): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!output?.stderr.includes(text)) {
+    if (performance.now() > deadline) throw new Error(`the command did not print ${JSON.stringify(text)} but ${output?.stderr}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 /** A condition of a status. */
 export const condition = (type: string, status: 'True' | 'False' | 'Unknown', reason: string, message = '') => ({
   type,

@@ -1,7 +1,8 @@
 /** `curbcut run schedule/NAME` on the embedded Kubernetes. The test plays the operator; test/journey runs the real one. */
 import { expect } from 'chai';
 import { RUN_ANNOTATION, SCHEDULE_LABEL, type ScanSchedule } from '../../../core/protocol/scan-schedules.ts';
-import { condition, DONE, openCluster, SCANS, SCHEDULES, type Cluster } from './cluster.ts';
+import type { Output } from '../service.ts';
+import { condition, DONE, openCluster, SCANS, SCHEDULES, shows, type Cluster } from './cluster.ts';
 
 const spec = { url: 'https://shop.example/' };
 
@@ -72,10 +73,11 @@ describe('curbcut run', function () {
   it('says why the schedule does not run, and gives up after --max-wait: exit code 2', async () => {
     let ahead = 0;
     const blocked = (message: string) => ({ conditions: [condition('Ready', 'False', 'OrganisationBlocked', message)] });
-    const running = cluster.plugin(['run', 'schedule/nightly'], { ahead: () => ahead });
+    let output: Readonly<Output> | undefined;
+    const running = cluster.plugin(['run', 'schedule/nightly'], { ahead: () => ahead, onStart: (started) => (output = started) });
     await token();
     await cluster.setStatus(SCHEDULES, 'nightly', blocked('The organisation acme is blocked.'));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await shows(output, 'The organisation acme is blocked.');
     ahead = 301_000;
     await cluster.setStatus(SCHEDULES, 'nightly', blocked('The organisation acme is still blocked.'));
     const ran = await running;

@@ -1,6 +1,7 @@
 /** `kubectl curbcut scan` and `follow`, on the embedded Kubernetes with the real kubectl. */
 import { expect } from 'chai';
-import { ADMITTED, condition, DONE, openCluster, SCANS, type Cluster } from './cluster.ts';
+import type { Output } from '../service.ts';
+import { ADMITTED, condition, DONE, openCluster, SCANS, shows, type Cluster } from './cluster.ts';
 
 const URL_OF_SITE = 'https://shop.example/';
 
@@ -12,12 +13,17 @@ describe('kubectl curbcut scan', function () {
   after(() => cluster.close());
 
   /** Runs the command, and meanwhile plays the operator. */
-  async function scan(args: string[], operate: (name: string) => Promise<void>, options: Parameters<Cluster['plugin']>[1] = {}) {
-    const running = cluster.plugin(['scan', URL_OF_SITE, ...args], options);
+  async function scan(
+    args: string[],
+    operate: (name: string, output: Readonly<Output>) => Promise<void>,
+    options: Parameters<Cluster['plugin']>[1] = {},
+  ) {
+    let output!: Readonly<Output>;
+    const running = cluster.plugin(['scan', URL_OF_SITE, ...args], { ...options, onStart: (started) => (output = started) });
     const early = running.then(({ code, stderr }) => Promise.reject(new Error(`it ended before there was a scan: ${code} ${stderr}`)));
     early.catch(() => {});
     const { metadata } = await Promise.race([cluster.scan(), early]);
-    await operate(metadata.name);
+    await operate(metadata.name, output);
     return { ran: await running, name: metadata.name };
   }
   const ends = (change: object) => (name: string) => cluster.setStatus(SCANS, name, { ...DONE, ...change });
@@ -58,9 +64,9 @@ describe('kubectl curbcut scan', function () {
 
   it('shows the progress', async () => {
     const pages = { requested: 5, reserved: 5, scanned: 3, failed: 0 };
-    const { ran } = await scan([], async (name) => {
+    const { ran } = await scan([], async (name, output) => {
       await cluster.setStatus(SCANS, name, { phase: 'scanning', pages, conditions: [ADMITTED] });
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await shows(output, 'scanning');
       await ends({})(name);
     });
     expect(ran.stderr).to.include('scanning 3 of 5 pages\n');
@@ -165,9 +171,9 @@ describe('kubectl curbcut scan', function () {
   });
 
   it('reports a scan that is deleted while it runs: exit code 2', async () => {
-    const { ran } = await scan(['--name', 'gone'], async (name) => {
+    const { ran } = await scan(['--name', 'gone'], async (name, output) => {
       await cluster.setStatus(SCANS, name, { phase: 'scanning', conditions: [ADMITTED] });
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await shows(output, 'scanning');
       await cluster.remove(SCANS, name);
     });
     expect(ran.code).to.equal(2);
@@ -177,9 +183,9 @@ describe('kubectl curbcut scan', function () {
   });
 
   it('continues when the API server is restarted while it follows', async () => {
-    const { ran } = await scan([], async (name) => {
+    const { ran } = await scan([], async (name, output) => {
       await cluster.setStatus(SCANS, name, { phase: 'scanning', conditions: [ADMITTED] });
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await shows(output, 'scanning');
       await cluster.restart();
       await ends({})(name);
     });
@@ -192,9 +198,9 @@ describe('kubectl curbcut scan', function () {
     let ahead = 0;
     const { ran } = await scan(
       ['--name', 'held'],
-      async (name) => {
+      async (name, output) => {
         await cluster.setStatus(SCANS, name, { phase: 'queued', conditions: [paused('The queue is paused.')] });
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await shows(output, 'The queue is paused.');
         ahead = 301_000;
         await cluster.setStatus(SCANS, name, { conditions: [paused('The queue is still paused.')] });
       },
