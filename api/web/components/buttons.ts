@@ -50,10 +50,15 @@ const hidden = (text: string | undefined): HtmlValue => text !== undefined && ht
 /** Actions beside each other. */
 export const actions = (...items: HtmlValue[]): Html => html`<div class="actions">${items}</div>`;
 
-/** An address for a link. Schemes other than http, https and mailto, such as javascript:, become '#'. */
+const SAFE_SCHEMES: ReadonlySet<string> = new Set(['http:', 'https:', 'mailto:']);
+
+/**
+ * An address for a link. Schemes other than http, https and mailto, such as javascript:, become '#'. The scheme is read as
+ * browsers read it: they ignore tabs, line breaks and leading control characters.
+ */
 export function safeHref(href: string): string {
-  const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(href)?.[1]?.toLowerCase();
-  return scheme === undefined || ['http', 'https', 'mailto'].includes(scheme) ? href : '#';
+  const url = URL.parse(href, 'https://own.invalid');
+  return url !== null && SAFE_SCHEMES.has(url.protocol) ? href : '#';
 }
 
 /** A link. */
