@@ -1,5 +1,6 @@
 /** Sign-in with a password, sessions and sign-out. */
 import { expect } from 'chai';
+import { TooBusy } from '../../stores/accounts/gate.ts';
 import { createClient, tokenIn } from './client.ts';
 import { startContext, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn } from './people.ts';
@@ -27,6 +28,34 @@ describe('sign-in', () => {
     const cookie = answer.headers.getSetCookie().find((line) => line.startsWith(SESSION))!;
     expect(cookie).to.match(/^__Host-curbcut_session=[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
     expect((await client.get('/dashboard/sign-in?next=/dashboard/credits')).headers.get('location')).to.equal('/dashboard/credits');
+  });
+
+  for (const [asked, page] of [
+    ['/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b/report', '/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b'],
+    ['/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b/report/json', '/dashboard/scans/3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b'],
+    ['/dashboard/credits/ledger.csv', '/dashboard/credits'],
+    ['/dashboard/account/password', '/dashboard/account'],
+    ['/dashboard/settings/members/invitations/cancel', '/dashboard/settings/members'],
+    ['/dashboard/settings/api-keys/new?x=1', '/dashboard/settings/api-keys/new?x=1'],
+    ['//evil.example/dashboard', '/dashboard'],
+    ['/dashboard/..//evil.example', '/dashboard'],
+  ] as const)
+    it(`returns to ${page} for ${asked}`, async () => {
+      const person = await signedIn(context);
+      const { headers } = await person.client.get(`/dashboard/sign-in?${new URLSearchParams({ next: asked })}`);
+      expect(headers.get('location')).to.equal(page);
+    });
+
+  it('answers 503 with Retry-After while too many passwords are being checked', async () => {
+    const { email, client } = await addPerson(context, (await context.organisation()).id);
+    context.faults.set('users.verify', () => Promise.reject(new TooBusy()));
+    try {
+      const { status, headers } = await client.submit('/dashboard/sign-in', { email, password: PASSWORD });
+      expect(status).to.equal(503);
+      expect(Number(headers.get('retry-after'))).to.be.at.least(1);
+    } finally {
+      context.faults.clear();
+    }
   });
 
   it('gives the same answer to an unknown address, a wrong password and an account without a password', async () => {

@@ -119,7 +119,9 @@ describe('hostile texts', () => {
   async function expectInert(page: Page, skeleton: string, texts: readonly string[]): Promise<void> {
     await page.evaluate(OPEN_DETAILS);
     for (const type of ['mouseover', 'focus', 'click'])
-      await page.evaluate(`for (const one of document.querySelectorAll('main p, main code, main span')) one.dispatchEvent(new Event('${type}'))`);
+      await page.evaluate(
+        `for (const one of document.querySelectorAll('main p, main code, main span')) one.dispatchEvent(new Event('${type}'))`,
+      );
     expect(await page.evaluate<string>(SKELETON)).to.equal(skeleton);
     expect(await page.evaluate<string[]>(HREFS)).to.satisfy((all: string[]) => all.every((one) => /^(?:https?|mailto|about):$/.test(one)));
     const shown = comparable(await page.evaluate<string>('document.documentElement.textContent'));
@@ -213,7 +215,9 @@ describe('hostile texts', () => {
           const empty = exportOf(texts, 'one');
           await storeScan(organisation, { ...empty, pages: [samplePage(SITE, texts[0]!, [])], groups: [] }, '');
           const id = await storeScan(organisation, exportOf(texts, 'many'), '');
-          await web.db.collection<{ _id: string }>('scans').updateOne({ _id: id }, { $set: { createdAt: new Date('2026-03-03T09:14:00.000Z') } });
+          await web.db
+            .collection<{ _id: string }>('scans')
+            .updateOne({ _id: id }, { $set: { createdAt: new Date('2026-03-03T09:14:00.000Z') } });
           return `/dashboard/scans/${id}/difference`;
         },
         () => '',
@@ -242,7 +246,13 @@ describe('hostile texts', () => {
       );
     });
 
-    for (const path of ['/dashboard/settings/members', '/dashboard/settings/api-keys', '/dashboard/settings/audit-log', '/dashboard/credits', '/dashboard/account'])
+    for (const path of [
+      '/dashboard/settings/members',
+      '/dashboard/settings/api-keys',
+      '/dashboard/settings/audit-log',
+      '/dashboard/credits',
+      '/dashboard/account',
+    ])
       it(`are texts on ${path}`, async () => {
         await compare(async (texts) => {
           const id = await signIn(texts);
@@ -341,12 +351,17 @@ describe('hostile texts', () => {
     const file = readPdf(await renderPdf(exportOf(HOSTILE_TEXTS, 'many')));
     const dicts = [...file.objects.values()].flatMap(dictsIn);
     for (const dict of dicts) {
-      for (const name of ['JS', 'JavaScript', 'OpenAction', 'AA', 'Launch', 'EmbeddedFiles', 'AcroForm']) expect(dict).to.not.have.property(name);
+      for (const name of ['JS', 'JavaScript', 'OpenAction', 'AA', 'Launch', 'EmbeddedFiles', 'AcroForm'])
+        expect(dict).to.not.have.property(name);
       const action = dict['S'];
       if (action instanceof Name) expect(['JavaScript', 'Launch', 'SubmitForm', 'ImportData', 'GoToR']).to.not.include(action.name);
       if (typeof dict['URI'] === 'string') expect(dict['URI']).to.match(/^https?:\/\//);
     }
-    const texts = comparable(allOf(file.tree).map(({ text }) => text).join(' '));
+    const texts = comparable(
+      allOf(file.tree)
+        .map(({ text }) => text)
+        .join(' '),
+    );
     for (const text of HOSTILE_TEXTS.slice(0, 3)) expect(texts).to.include(comparable(text));
   }).timeout(60_000);
 });
