@@ -1,0 +1,178 @@
+/** Memberships, invitations and links for new passwords: what happens at the same time, and what has expired. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createInvitations, INVITATION_HOURS, INVITATIONS_MAX } from '../../stores/accounts/invitations.ts';
+import { createMemberships } from '../../stores/accounts/memberships.ts';
+import { createPasswordResets } from '../../stores/accounts/password-resets.ts';
+import { createUsers } from '../../stores/accounts/users.ts';
+import { openDatabase, type TestDatabase } from './database.ts';
+
+/** In the future, because the database removes what has expired by its own clock. */
+const START = Date.parse('2126-11-01T12:00:00Z');
+const HOUR = 3_600_000;
+const named = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
+const address = (): string => `${named('user')}@people.example`;
+
+describe('people', () => {
+  let database: TestDatabase;
+  let at = START;
+  const now = () => new Date(at);
+  before(async () => {
+    database = await openDatabase();
+  });
+  beforeEach(() => (at = START));
+  after(() => database.close());
+
+  describe('memberships', () => {
+    const replicas = () => [createMemberships(database.db), createMemberships(database.another())] as const;
+    const owners = async (organisation: string) =>
+      [...(await createMemberships(database.db).rolesOf(organisation))].filter(([, role]) => role === 'owner').map(([email]) => email);
+
+    it('keep one owner if two owners demote or remove each other at the same time', async () => {
+      const [one, two] = replicas();
+      for (const way of ['demote', 'remove', 'both'] as const)
+        for (let round = 0; round < 5; round += 1) {
+          const organisation = named('org');
+          const [ann, bob] = [address(), address()];
+          await one.add(organisation, ann, 'owner');
+          await one.add(organisation, bob, 'owner');
+          const act = (store: typeof one, email: string, how: 'demote' | 'remove') =>
+            how === 'demote' ? store.change(organisation, email, 'viewer') : store.remove(organisation, email, { lastOwner: false });
+          const outcomes = await Promise.all([
+            act(one, bob, way === 'remove' ? 'remove' : 'demote'),
+            act(two, ann, way === 'demote' ? 'demote' : 'remove'),
+          ]);
+          expect(
+            outcomes.filter(({ ok }) => ok),
+            way,
+          ).to.have.lengthOf(1);
+          expect(outcomes).to.deep.include({ ok: false, reason: 'last_owner' });
+          expect(await owners(organisation)).to.have.lengthOf(1);
+        }
+    });
+
+    it('permit to remove the last owner if that is wanted', async () => {
+      const [one] = replicas();
+      const [organisation, ann] = [named('org'), address()];
+      await one.add(organisation, ann, 'owner');
+      expect(await one.remove(organisation, ann, { lastOwner: false })).to.deep.equal({ ok: false, reason: 'last_owner' });
+      expect(await one.remove(organisation, ann, { lastOwner: true })).to.deep.equal({ ok: true });
+      expect(await owners(organisation)).to.deep.equal([]);
+    });
+
+    it('do not know people of other organisations', async () => {
+      const [one] = replicas();
+      const ann = address();
+      await one.add(named('org'), ann, 'owner');
+      const other = named('org');
+      await one.add(other, address(), 'owner');
+      expect(await one.change(other, ann, 'owner')).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await one.remove(other, ann, { lastOwner: true })).to.deep.equal({ ok: false, reason: 'not_found' });
+    });
+
+    it('make users who are older than roles owners', async () => {
+      const [organisation, ann] = [named('org'), address()];
+      await database.db.collection<{ _id: string }>('users').insertOne({ _id: ann, organisation, createdAt: now() } as never);
+      expect([...(await replicas()[0].rolesOf(organisation))]).to.deep.equal([[ann, 'owner']]);
+    });
+  });
+
+  describe('invitations', () => {
+    const invitations = () => createInvitations(database.db, { now });
+    async function invite(organisation = named('org'), email = address()) {
+      const created = await invitations().create({ organisation, email, role: 'member', createdBy: 'ann@people.example' });
+      if (!created.ok) throw new Error(created.reason);
+      return created;
+    }
+
+    it('can be used once, also by several requests at the same time', async () => {
+      const { invitation } = await invite();
+      const other = createInvitations(database.another(), { now });
+      const taken = await Promise.all([0, 1, 2, 3, 4, 5].map((index) => (index % 2 ? other : invitations()).take(invitation.id)));
+      expect(taken.filter((one) => one !== null)).to.deep.equal([invitation]);
+      await invitations().restore(invitation.id);
+      expect(await invitations().take(invitation.id)).to.deep.equal(invitation);
+    });
+
+    it('expire after 72 hours, and do not store the token', async () => {
+      const { invitation, token } = await invite();
+      at = START + INVITATION_HOURS * HOUR - 1;
+      expect(await invitations().find(token)).to.deep.equal(invitation);
+      at += 1;
+      expect(await invitations().find(token)).to.equal(null);
+      expect(await invitations().take(invitation.id)).to.equal(null);
+      expect(await invitations().list(invitation.organisation)).to.deep.equal([]);
+      expect(JSON.stringify(await database.db.collection('invitations').find().toArray())).to.not.include(token);
+    });
+
+    it('replace an earlier one of the same address, and are canceled only by their own organisation', async () => {
+      const first = await invite();
+      const { organisation, email } = first.invitation;
+      const second = await invite(organisation, email);
+      const elsewhere = await invite(named('org'), email);
+      expect(await invitations().find(first.token)).to.equal(null);
+      expect((await invitations().findByEmail(email)).map(({ id }) => id)).to.have.members([second.invitation.id, elsewhere.invitation.id]);
+      expect(await invitations().cancel(elsewhere.invitation.organisation, second.invitation.id)).to.equal(null);
+      expect(await invitations().cancel(organisation, second.invitation.id)).to.deep.equal(second.invitation);
+      expect(await invitations().find(second.token)).to.equal(null);
+    });
+
+    it('of one organisation are at most 100; expired ones make room', async () => {
+      const organisation = named('org');
+      for (let count = 0; count < INVITATIONS_MAX; count += 1) await invite(organisation);
+      const request = { organisation, email: address(), role: 'member', createdBy: 'ann@people.example' } as const;
+      expect(await invitations().create(request)).to.deep.equal({ ok: false, reason: 'too_many' });
+      const [newest] = await invitations().list(organisation);
+      expect((await invite(organisation, newest!.email)).ok, 'in place of an earlier one').to.equal(true);
+      at += INVITATION_HOURS * HOUR;
+      expect((await invitations().create(request)).ok).to.equal(true);
+    });
+  });
+
+  describe('links for a new password', () => {
+    const resets = () => createPasswordResets(database.db, { now });
+    const users = () => createUsers(database.db);
+    async function user(password: string | null = 'seven blue bicycles'): Promise<string> {
+      const email = address();
+      await users().add({ email, organisation: 'acme', password });
+      return email;
+    }
+
+    it('work once, also for several requests at the same time', async () => {
+      const email = await user();
+      const { token } = (await resets().create(email))!;
+      const other = createPasswordResets(database.another(), { now });
+      const taken = await Promise.all([0, 1, 2, 3].map((index) => (index % 2 ? other : resets()).take(token)));
+      expect(taken.filter((one) => one !== null)).to.deep.equal([{ email, expiresAt: new Date(START + HOUR) }]);
+      expect(await resets().find(token)).to.equal(null);
+    });
+
+    it('expire after an hour, and do not store the token', async () => {
+      const email = await user();
+      const { token } = (await resets().create(email))!;
+      expect(JSON.stringify(await database.db.collection('passwordResets').find().toArray())).to.not.include(token);
+      at = START + HOUR - 1;
+      expect((await resets().find(token))?.email).to.equal(email);
+      at += 1;
+      expect(await resets().find(token)).to.equal(null);
+      expect(await resets().take(token)).to.equal(null);
+    });
+
+    it('end with a newer link, a new password, and the removal of the user', async () => {
+      const email = await user();
+      const first = (await resets().create(email))!.token;
+      const second = (await resets().create(email))!.token;
+      expect(await resets().find(first)).to.equal(null);
+      await users().resetPassword(email, 'nine tin kettles hum');
+      expect(await resets().find(second)).to.equal(null);
+      const third = (await resets().create(email))!.token;
+      await users().remove(email, { lastOwner: true });
+      expect(await resets().take(third)).to.equal(null);
+    });
+
+    it('are not created for an unknown address, or a user without a password', async () => {
+      expect(await resets().create(address())).to.equal(null);
+      expect(await resets().create(await user(null))).to.equal(null);
+    });
+  });
+});
