@@ -1,0 +1,87 @@
+/** The mail about a public scan while operators come and go. */
+import { expect } from 'chai';
+import { SMTPServer } from 'smtp-server';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { resultMailId } from '../../stores/mail/outbox.ts';
+import { openContext, until, type OperatorContext, type Scan } from './context.ts';
+
+describe('operator: the mail about a public scan', function () {
+  this.timeout(120_000);
+  let context: OperatorContext;
+  let server: SMTPServer;
+  /** Ends a delivery: the server then accepts the mail. */
+  let accepts: (() => void)[];
+  let delivered: number;
+
+  beforeEach(async () => {
+    [accepts, delivered] = [[], 0];
+    server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      disableReverseLookup: true,
+      closeTimeout: 100,
+      onData(stream, _session, done) {
+        stream.resume().on('end', () => accepts.push(() => ((delivered += 1), done())));
+      },
+    });
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    context = await openContext();
+  });
+  afterEach(async () => {
+    await context?.close();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+
+  const mail = () => ({
+    smtpUrl: `smtp://127.0.0.1:${(server.server.address() as { port: number }).port}`,
+    from: 'no-reply@curbcut.example.com',
+    publicBaseUrl: 'https://curbcut.example.com',
+  });
+
+  async function publicScan(): Promise<Scan> {
+    const scan = await context.submit({ queue: 'public', maxPages: 1 }, 1, ANONYMOUS);
+    const [createdAt, expiresAt] = [new Date(), new Date(Date.now() + 86_400_000)];
+    const person = { url: 'https://example.com/', email: `${scan.id}@example.com`, locale: 'en' } as const;
+    await context.stores.publicScans.claim({ token: `token-${scan.id}`, scanId: scan.id, ...person, createdAt, expiresAt });
+    return scan;
+  }
+  const entry = ({ id }: Scan) => context.stores.outbox.find(resultMailId(id));
+
+  it('is sent once if the scan was canceled while no operator ran, and the leader loses its lease during the delivery', async () => {
+    const scan = await publicScan();
+    await scan.patch({ spec: { cancel: true } });
+    let partitioned = false;
+    const { connection } = context;
+    const behindPartition = {
+      ...connection,
+      path: connection.path.bind(connection),
+      watch: connection.watch.bind(connection),
+      request: async (method: Parameters<typeof connection.request>[0], path: string, options?: object) => {
+        if (partitioned && path.includes('/leases')) throw new Error('simulated partition');
+        return connection.request(method, path, options);
+      },
+    } as typeof connection;
+    const former = context.start({ leaseSeconds: 3, mail: mail() }, { connection: behindPartition });
+    await until('the mail is being delivered', () => accepts.length === 1);
+    expect(await entry(scan)).to.include({ state: 'waiting', attempts: 1 });
+
+    partitioned = true;
+    await until('the lease is lost', () => former.lines.some(({ message }) => message === 'lost lease'));
+    const later = await publicScan();
+    await later.patch({ spec: { cancel: true } });
+    const successor = context.start({ leaseSeconds: 3, mail: mail() });
+    await until('the successor sends', () => accepts.length === 2);
+    expect((await context.stores.outbox.find(resultMailId(later.id)))?.attempts).to.equal(1);
+    for (const accept of accepts) accept();
+    for (const one of [scan, later]) {
+      await until('the mail was recorded', async () => (await entry(one))?.state === 'sent');
+      expect((await entry(one))?.attempts).to.equal(1);
+    }
+    expect(delivered).to.equal(2);
+    await former.stop();
+    await successor.stop();
+    expect(successor.lines.filter(({ message }) => message === 'mail sent')).to.have.lengthOf(1);
+    expect(former.lines.filter(({ message }) => message === 'mail sent')).to.have.lengthOf(1);
+  });
+});
