@@ -11,7 +11,7 @@ import { inLanguage } from '../../api/web/languages.ts';
 import { LOCALES, type Locale } from '../../core/scan/locales.ts';
 import { DEMO_EMAIL } from '../../local/demo-organisation.ts';
 import { sharedBrowser } from '../web/browser.ts';
-import { eventually, ON_CLUSTER, startWholeProduct, type WholeProduct } from './product.ts';
+import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const SCREENSHOTS = join(ROOT, '.curbcut', 'screenshots');
@@ -37,9 +37,7 @@ describe('a newcomer', function () {
   let visitor: BrowserContext;
   let page: Page;
   let key: string;
-  before(async function () {
-    // The browser of this test is not in the cluster's network, and signs in over http on loopback only.
-    if (ON_CLUSTER) return this.skip();
+  before(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
     product = await startWholeProduct();
     visitor = await (await sharedBrowser()).newContext({ baseURL: product.url, acceptDownloads: true });
