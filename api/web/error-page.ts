@@ -19,6 +19,7 @@ const BY_STATUS: Readonly<Record<number, PageError>> = {
 
 /** Which page an error gets. */
 export function pageErrorOf(error: ApiError | ValidationFailure): PageError {
+  if (error instanceof ApiError && error.code === 'account_blocked') return 'blocked';
   const status = statusOf(error);
   return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'invalid');
 }

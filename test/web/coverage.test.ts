@@ -85,6 +85,7 @@ describe('every page', function () {
     await web.stores.organisations.setBlocked(page.organisation, true);
     await page.goto('/dashboard');
     await expectAccessible(page, 'dashboard-blocked');
+    expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal('This account is blocked');
     expect(await page.getByRole('table').count()).to.equal(0);
   });
 });

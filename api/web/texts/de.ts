@@ -29,6 +29,10 @@ export const de: WebTextsOf<'de'> = {
       title: 'Dazu fehlt Ihnen die Berechtigung',
       text: 'Ihr Konto hat dafür keine Berechtigung. Bitte wenden Sie sich an die Inhaberin oder den Inhaber Ihrer Organisation.',
     },
+    blocked: {
+      title: 'Dieses Konto ist gesperrt',
+      text: 'Ihre Organisation ist gesperrt und kann keine Prüfungen sehen oder starten. Bitte wenden Sie sich an den Betreiber dieses Dienstes.',
+    },
     missing: {
       title: 'Seite nicht gefunden',
       text: 'Bitte prüfen Sie die Adresse. Wenn Sie einem Link gefolgt sind, wurde die Seite verschoben oder gelöscht.',

@@ -26,6 +26,10 @@ export const en: WebTextsOf<'en'> = {
       title: 'You may not do this',
       text: 'Your account does not have the permission for this. Ask an owner of your organisation.',
     },
+    blocked: {
+      title: 'This account is blocked',
+      text: 'Your organisation is blocked: it cannot see or start scans. Ask the operator of this service to unblock it.',
+    },
     missing: {
       title: 'Page not found',
       text: 'Check the address. If you followed a link, the page has moved or no longer exists.',

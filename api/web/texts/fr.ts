@@ -29,6 +29,10 @@ export const fr: WebTextsOf<'fr'> = {
       title: 'Vous n’avez pas l’autorisation nécessaire',
       text: 'Votre compte ne dispose pas de cette autorisation. Adressez-vous à un propriétaire de votre organisation.',
     },
+    blocked: {
+      title: 'Ce compte est bloqué',
+      text: 'Votre organisation est bloquée : elle ne peut ni consulter ni lancer d’analyses. Adressez-vous à l’exploitant de ce service.',
+    },
     missing: {
       title: 'Page introuvable',
       text: 'Vérifiez l’adresse. Si vous avez suivi un lien, la page a été déplacée ou n’existe plus.',

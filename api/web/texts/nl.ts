@@ -29,6 +29,10 @@ export const nl: WebTextsOf<'nl'> = {
       title: 'U hebt hiervoor geen rechten',
       text: 'Uw account heeft hiervoor geen rechten. Vraag een eigenaar van uw organisatie om hulp.',
     },
+    blocked: {
+      title: 'Dit account is geblokkeerd',
+      text: 'Uw organisatie is geblokkeerd en kan geen scans bekijken of starten. Neem contact op met de beheerder van deze dienst.',
+    },
     missing: {
       title: 'Pagina niet gevonden',
       text: 'Controleer het adres. Als u een link hebt gevolgd, is de pagina verplaatst of bestaat deze niet meer.',

@@ -34,6 +34,10 @@ export const pl: WebTextsOf<'pl'> = {
       title: 'Brak uprawnień',
       text: 'To konto nie ma potrzebnych uprawnień. Proszę zwrócić się do właściciela organizacji.',
     },
+    blocked: {
+      title: 'To konto jest zablokowane',
+      text: 'Organizacja jest zablokowana: nie można przeglądać ani uruchamiać badań. Proszę zwrócić się do operatora tej usługi.',
+    },
     missing: {
       title: 'Nie znaleziono strony',
       text: 'Proszę sprawdzić adres. Jeśli prowadził tu odnośnik, strona została przeniesiona albo już nie istnieje.',

@@ -18,6 +18,7 @@ export interface ErrorText {
 export const PAGE_ERRORS = [
   'invalid',
   'forbidden',
+  'blocked',
   'missing',
   'method',
   'tooLarge',
