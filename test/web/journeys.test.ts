@@ -5,7 +5,7 @@ import type { PublicScanOutcome, PublicScanRequest } from '../../api/public/publ
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { showCount } from '../support/counts.ts';
 import { sampleNode, sampleViolation } from '../report/samples.ts';
-import { sampleView, servePublicPages, storePublicScan } from './public-world.ts';
+import { sampleView, servePublicPages, storePublicScan, storeView } from './public-world.ts';
 import { openWeb, type Web } from './web.ts';
 
 const { en, de } = PUBLIC_TEXTS;
@@ -156,8 +156,7 @@ describe('public pages', () => {
     await web.stores.scans.mirror(scan.scanId, { phase: 'scanning' });
     await page.locator('[aria-current="step"]', { hasText: en.waiting.states.scanning }).waitFor();
     await page.locator('[role="status"]', { hasText: en.waiting.states.scanning }).waitFor({ state: 'attached' });
-    await web.stores.reports.writeView(scan.scanId, Buffer.from(JSON.stringify(sampleView())));
-    await web.stores.scans.mirror(scan.scanId, { phase: 'done', finishedAt: new Date() });
+    await web.stores.scans.mirror(scan.scanId, await storeView(web, scan.scanId, sampleView()));
     await page.getByRole('heading', { level: 1, name: 'Result for www.example.org/visit' }).waitFor();
     await page.locator('[role="status"]', { hasText: en.result.ready }).waitFor({ state: 'attached' });
     expect(await page.title()).to.equal('Result for www.example.org/visit – Curbcut');

@@ -4,7 +4,7 @@ import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { inLanguage } from '../../api/web/languages.ts';
 import { PUBLIC_SCANS } from '../api/public-context.ts';
-import { sampleView } from './public-world.ts';
+import { sampleView, storeView } from './public-world.ts';
 import { openWeb, type Web } from './web.ts';
 
 describe('a public scan in the browser', () => {
@@ -24,8 +24,7 @@ describe('a public scan in the browser', () => {
       expect(path).to.match(new RegExp(`^${inLanguage(locale, '/scan/')}[\\w-]{43}$`));
       const scan = (await web.stores.publicScans.findByToken(path.split('/').at(-1)!))!;
       expect(scan).to.include({ url: 'https://example.com/', email: `ann-${locale}@example.com`, locale });
-      await web.stores.reports.writeView(scan.scanId, Buffer.from(JSON.stringify(sampleView())));
-      await web.stores.scans.mirror(scan.scanId, { phase: 'done', finishedAt: new Date() });
+      await web.stores.scans.mirror(scan.scanId, await storeView(web, scan.scanId, sampleView()));
       await page.getByRole('heading', { level: 2, name: result.fixTitle }).waitFor();
     });
 

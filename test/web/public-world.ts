@@ -13,7 +13,7 @@ import { ANONYMOUS } from '../../core/organisation.ts';
 import type { ReportViolation } from '../../core/report/schema.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { buildReport } from '../../scanner-image/report/build.ts';
-import type { ScanRow } from '../../stores/scans/scans.ts';
+import type { ScanChange, ScanRow } from '../../stores/scans/scans.ts';
 import type { ApiContext } from '../api/context.ts';
 import { sampleInput, sampleNode, samplePage, sampleViolation } from '../report/samples.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -64,10 +64,17 @@ export function sampleView(violations: ReportViolation[] = VIOLATIONS, toReview 
   );
 }
 
+/** Stores the view of a scan. @returns the change that ends the scan's row with its reports */
+export async function storeView(context: ApiContext, scanId: string, view: ReportView): Promise<ScanChange> {
+  await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify(view)));
+  return { phase: 'done', reports: await context.storeReports(scanId, []), finishedAt: new Date() };
+}
+
 /** Stores a public scan. @returns its token */
 export async function storePublicScan(context: ApiContext, change: Partial<ScanRow> = {}, view: ReportView | null = null): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const row = await context.scan(ANONYMOUS, change);
+  const id = randomUUID();
+  const row = await context.scan(ANONYMOUS, { id, ...change, ...(view !== null && (await storeView(context, id, view))) });
   const createdAt = new Date();
   await context.stores.publicScans.claim({
     token,
@@ -78,7 +85,6 @@ export async function storePublicScan(context: ApiContext, change: Partial<ScanR
     createdAt,
     expiresAt: new Date(createdAt.getTime() + 86_400_000),
   });
-  if (view !== null) await context.stores.reports.writeView(row.id, Buffer.from(JSON.stringify(view)));
   return token;
 }
 
