@@ -13,7 +13,7 @@ describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
   let context: ApiContext;
   before(async () => {
     context = await startContext({
-      dependencyTimeoutMs: 300,
+      dependencyTimeoutMs: 1_000,
       limits: { key: { limit: 1000, windowSeconds: 60 }, submissions: { limit: 1000, windowSeconds: 60 } },
     });
   });

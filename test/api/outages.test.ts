@@ -14,7 +14,7 @@ import { eventually, startContext, SUBMISSION, type ApiContext } from './context
 describe('during an outage, the API', () => {
   let context: ApiContext;
   before(async () => {
-    context = await startContext({ dependencyTimeoutMs: 300 });
+    context = await startContext({ dependencyTimeoutMs: 1_000 });
   });
   after(() => context?.close());
   afterEach(() => context.faults.clear());
