@@ -30,7 +30,7 @@ export async function cancelScan(row: ScanRow, { scanResources, metrics }: Cance
   if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
 }
 
-/** @throws DependencyDown if Kubernetes does not answer, in which case the scan may be canceled nevertheless, or refuses for now */
+/** @throws DependencyDown if Kubernetes refuses for now, or does not answer; in the second case the scan may have been canceled */
 async function cancel(
   row: ScanRow,
   scanResources: CancellationDeps['scanResources'],

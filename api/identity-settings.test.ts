@@ -10,7 +10,13 @@ describe('identityProblems', () => {
     ['a complete provider', complete, []],
     ['a complete provider without passwords', { ...complete, LOCAL_PASSWORDS: 'false' }, []],
     ['passwords only', { LOCAL_PASSWORDS: 'true' }, []],
-    ['neither', { LOCAL_PASSWORDS: 'false' }, ['LOCAL_PASSWORDS is "false"; without an OpenID Connect provider nobody could sign in.']],
+    [
+      'neither',
+      { LOCAL_PASSWORDS: 'false' },
+      [
+        'LOCAL_PASSWORDS is "false"; set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET too, because users would have no other way to sign in.',
+      ],
+    ],
     ['no secret', { ...complete, OIDC_CLIENT_SECRET: '' }, [`OIDC_CLIENT_SECRET is not set; ${NEEDS}`]],
     [
       'only a secret',

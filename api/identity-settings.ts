@@ -36,7 +36,9 @@ export function identityProblems(environment: Record<string, string | undefined>
   const configured = missing.length < REQUIRED.length;
   if (configured) return missing.map((name) => `${name} is not set; the OpenID Connect provider needs ${REQUIRED.join(', ')}.`);
   return environment['LOCAL_PASSWORDS'] === 'false'
-    ? ['LOCAL_PASSWORDS is "false"; without an OpenID Connect provider nobody could sign in.']
+    ? [
+        'LOCAL_PASSWORDS is "false"; set OIDC_ISSUER, OIDC_CLIENT_ID and OIDC_CLIENT_SECRET too, because users would have no other way to sign in.',
+      ]
     : [];
 }
 

@@ -14,5 +14,5 @@ export const ROLE_CHOICES: readonly Choice[] = ROLES.map((role) => ({
   text: `${ROLE_TEXTS[role].name}: ${ROLE_TEXTS[role].may}`,
 }));
 
-/** Returns the role of a form field; null if it is none. */
+/** Returns the role of a form field; null if the field names no role. */
 export const roleOf = (text: string): Role | null => ROLES.find((role) => role === text) ?? null;

@@ -61,7 +61,7 @@ export function createRequestPublicScan(deps: RequestPublicScanDeps): RequestPub
       await forget();
       return submitted;
     } catch (error) {
-      // If the scan runs all the same, nobody knows its token.
+      // If the scan runs nevertheless, its token was never sent to anyone.
       await forget();
       throw error;
     }

@@ -52,7 +52,7 @@ const PublicScanSubmission = Type.Object(
 
 export const PublicScanAccepted = Type.Object(
   {
-    token: Type.String({ description: 'Opens the status and the result. Whoever has it may read them.' }),
+    token: Type.String({ description: 'Opens the status and the result. Everyone who has it can read them.' }),
     estimated_seconds: Type.Integer({ minimum: 1, description: 'An estimate of the time until the result is there.' }),
   },
   { $id: 'PublicScanAccepted' },

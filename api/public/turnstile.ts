@@ -57,7 +57,7 @@ export function createTurnstile(
       if (isVerdict) return REFUSED;
       logger.error({ status: response.status, codes: codes.slice(0, 10) }, 'Turnstile answered with an error');
     } catch (error) {
-      // Without a verdict nobody is let through.
+      // Without a verdict every request is refused.
       logger.warn({ err: error }, 'Turnstile unavailable');
     }
     return UNAVAILABLE;

@@ -18,7 +18,7 @@ export interface UnsubscribeTexts {
 export const UNSUBSCRIBE_TEXTS: Record<Locale, UnsubscribeTexts> = {
   en: {
     title: 'Unsubscribe from scan results',
-    question: 'We will no longer send results of public scans to your e-mail address, whoever requests them.',
+    question: 'We will no longer send results of public scans to your e-mail address, even if somebody requests them.',
     unsubscribe: 'Unsubscribe',
     doneTitle: 'You are unsubscribed',
     done: 'We send no more results of public scans to your e-mail address. You can change this at any time.',

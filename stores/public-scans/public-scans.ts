@@ -8,7 +8,7 @@ import type { Locale } from '../../core/scan/locales.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
 export interface PublicScan {
-  /** 32 random bytes in base64url. Whoever has it may read the result. */
+  /** 32 random bytes in base64url. Everyone who has it can read the result. */
   token: string;
   scanId: string;
   /** As a browser understands it. */

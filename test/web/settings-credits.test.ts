@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { addPerson, PASSWORD } from '../api/people.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { expectAccessible } from './accessible.ts';
+import { openAs } from './open-as.ts';
 import { openWeb, type VisitorOptions, type Web } from './web.ts';
 
 describe('pages of credits and schedules in a browser', function () {
@@ -14,14 +14,8 @@ describe('pages of credits and schedules in a browser', function () {
   after(() => web?.close());
 
   async function open(path: string, options: VisitorOptions = {}): Promise<{ page: Page; organisation: string }> {
-    const { id } = await web.organisation();
-    const { email } = await addPerson(web, id);
-    const page = await web.open(`/dashboard/sign-in?next=${encodeURIComponent(path)}`, options);
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL((url) => url.pathname === path);
-    return { page, organisation: id };
+    const { id: organisation } = await web.organisation();
+    return { page: await openAs(web, 'owner', path, { ...options, organisation }), organisation };
   }
 
   it('are accessible before and after credits have moved, and the ledger can be downloaded', async () => {

@@ -2,8 +2,8 @@
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { issueKey } from '../support/issue-key.ts';
-import { addPerson, PASSWORD } from '../api/people.ts';
 import { expectAccessible } from './accessible.ts';
+import { openAs } from './open-as.ts';
 import { openWeb, type VisitorOptions, type Web } from './web.ts';
 
 const PATH = '/dashboard/settings/api-keys';
@@ -17,14 +17,8 @@ describe('pages of API keys in a browser', function () {
 
   /** Signs in as the owner of a new organisation, and opens a page. */
   async function open(path: string, options: VisitorOptions = {}): Promise<{ page: Page; organisation: string }> {
-    const { id } = await web.organisation();
-    const { email } = await addPerson(web, id);
-    const page = await web.open(`/dashboard/sign-in?next=${encodeURIComponent(path)}`, options);
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL((url) => url.pathname + url.search === path);
-    return { page, organisation: id };
+    const { id: organisation } = await web.organisation();
+    return { page: await openAs(web, 'owner', path, { ...options, organisation }), organisation };
   }
 
   it('are accessible with keys of every status, and without any', async () => {

@@ -99,7 +99,7 @@ function typedIn(request: FastifyRequest): TypedKey {
   };
 }
 
-/** The ID of the key that a form creates. It depends on the user, so that nobody can choose the ID of another key. */
+/** The ID of the key that a form creates. It depends on the user, so that a form cannot name the key of another user. */
 function keyIdOf(request: FastifyRequest, formId: string): string {
   const { organisation, actor } = callerOf(request);
   const owner = actor.kind === 'user' ? actor.email : actor.keyId;

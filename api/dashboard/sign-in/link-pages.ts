@@ -1,42 +1,17 @@
 /** The pages behind links of mails: accepting an invitation, and setting a new password. */
 import type { FastifyRequest } from 'fastify';
-import {
-  button,
-  definitions,
-  errorSummary,
-  hiddenField,
-  linkButton,
-  notice,
-  textField,
-  titleWithErrors,
-  type FormError,
-} from '../../web/components/index.ts';
-import { html, type Html, type HtmlValue } from '../../web/html.ts';
-import { dashboardPage } from '../../web/layout.ts';
+import { button, definitions, hiddenField, linkButton, notice, textField, type FormError } from '../../web/components/index.ts';
+import { html, type Html } from '../../web/html.ts';
 import { errorOf } from '../forms.ts';
 import { newPasswordField } from '../passwords.ts';
 import { ROLE_TEXTS } from '../roles.ts';
+import { plainPage } from './page.ts';
 import type { Invitation } from '../../../stores/accounts/invitations.ts';
 
 interface LinkPage {
   request: FastifyRequest;
   csrfToken: string;
   errors?: readonly FormError[];
-}
-
-/** A page of one column before sign-in. */
-function plainPage(request: FastifyRequest, title: string, errors: readonly FormError[], body: HtmlValue): Html {
-  return dashboardPage({
-    request,
-    title: titleWithErrors(title, errors),
-    active: null,
-    scripts: ['show-password.js'],
-    body: html`<div class="narrow">
-      ${errorSummary(errors)}
-      <h1>${title}</h1>
-      ${body}
-    </div>`,
-  });
 }
 
 /** A link that does not work any more: why, and what to do. */

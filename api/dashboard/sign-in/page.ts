@@ -11,7 +11,7 @@ import {
   titleWithErrors,
   type FormError,
 } from '../../web/components/index.ts';
-import { html, type Html } from '../../web/html.ts';
+import { html, type Html, type HtmlValue } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { errorOf } from '../forms.ts';
 
@@ -33,9 +33,8 @@ export interface SignInPage {
   usable: boolean;
 }
 
-export function signInPage(options: SignInPage): Html {
-  const { request, next, errors = [], provider, local, usable, message } = options;
-  const title = 'Sign in';
+/** A page of one column before sign-in. */
+export function plainPage(request: FastifyRequest, title: string, errors: readonly FormError[], body: HtmlValue): Html {
   return dashboardPage({
     request,
     title: titleWithErrors(title, errors),
@@ -44,7 +43,19 @@ export function signInPage(options: SignInPage): Html {
     body: html`<div class="narrow">
       ${errorSummary(errors)}
       <h1>${title}</h1>
-      ${message}
+      ${body}
+    </div>`,
+  });
+}
+
+export function signInPage(options: SignInPage): Html {
+  const { request, next, errors = [], provider, local, usable, message } = options;
+  const title = 'Sign in';
+  return plainPage(
+    request,
+    title,
+    errors,
+    html`${message}
       ${
         !usable &&
         notice({
@@ -54,9 +65,8 @@ export function signInPage(options: SignInPage): Html {
         })
       }
       ${local && passwordForm(options)}
-      ${provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${encodeURIComponent(next)}` })}</p>`}
-    </div>`,
-  });
+      ${provider !== null && html`<p>${linkButton({ text: provider, href: `/dashboard/sign-in/oidc?next=${encodeURIComponent(next)}` })}</p>`}`,
+  );
 }
 
 const passwordForm = ({ csrfToken, next, email, errors = [] }: SignInPage): Html =>

@@ -23,7 +23,7 @@ export const de: PublicTextsOf<'de'> = {
     get: [
       'Eine Punktzahl und die Zahl der Verstöße, nach Schweregrad',
       'Jede Ursache mit ihrem Element, warum sie wichtig ist und wie Sie sie beheben',
-      'Das Ergebnis auf einer eigenen Seite und per E-Mail, in etwa zwei Minuten',
+      'Das Ergebnis auf einer eigenen Seite und per E-Mail, meist in etwa zwei Minuten',
     ],
     honest: {
       title: 'Was eine solche Prüfung aussagt',
@@ -82,7 +82,7 @@ export const de: PublicTextsOf<'de'> = {
     position: { one: 'Vor Ihrer Prüfung ist noch {n} andere.', other: 'Vor Ihrer Prüfung sind noch {n} andere.' },
     next: 'Ihre Prüfung ist die nächste.',
     progress: 'Fortschritt der Prüfung',
-    mail: 'Das dauert etwa zwei Minuten. Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail.',
+    mail: 'Das dauert meist etwa zwei Minuten. Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail.',
     again: 'Erneut nachsehen',
     noScripts: 'Ohne JavaScript aktualisiert sich diese Seite nicht selbst.',
   },

@@ -22,7 +22,7 @@ export const en: PublicTextsOf<'en'> = {
     get: [
       'A score and the number of violations, by severity',
       'Each root cause with its element, why it matters, and how to fix it',
-      'The result on a page of your own, and by e-mail, in about two minutes',
+      'The result on a page of your own, and by e-mail, usually in about two minutes',
     ],
     honest: {
       title: 'What a test like this can tell you',
@@ -79,7 +79,7 @@ export const en: PublicTextsOf<'en'> = {
     position: { one: '{n} test is before yours.', other: '{n} tests are before yours.' },
     next: 'Yours is the next test.',
     progress: 'Progress of the test',
-    mail: 'This takes about two minutes. You can close this page: we also send you the result by e-mail.',
+    mail: 'This usually takes about two minutes. You can close this page: we also send you the result by e-mail.',
     again: 'Check again',
     noScripts: 'This page does not refresh itself without JavaScript.',
   },

@@ -22,7 +22,7 @@ export const fr: PublicTextsOf<'fr'> = {
     get: [
       'Un score et le nombre de violations, par gravité',
       'Chaque cause avec son élément, son importance et la façon de la corriger',
-      'Le résultat sur une page à vous et par e-mail, en deux minutes environ',
+      'Le résultat sur une page à vous et par e-mail, généralement en deux minutes environ',
     ],
     honest: {
       title: 'Ce qu’un tel test peut vous dire',
@@ -83,7 +83,7 @@ export const fr: PublicTextsOf<'fr'> = {
     },
     next: 'Le vôtre est le prochain test.',
     progress: 'Avancement du test',
-    mail: 'Cela prend environ deux minutes. Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail.',
+    mail: 'Cela prend généralement environ deux minutes. Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail.',
     again: 'Vérifier de nouveau',
     noScripts: 'Sans JavaScript, cette page ne s’actualise pas d’elle-même.',
   },

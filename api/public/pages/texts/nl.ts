@@ -22,7 +22,7 @@ export const nl: PublicTextsOf<'nl'> = {
     get: [
       'Een score en het aantal overtredingen, naar ernst',
       'Elke oorzaak met het element, waarom die ertoe doet en hoe u die oplost',
-      'Het resultaat op een eigen pagina en per e-mail, in ongeveer twee minuten',
+      'Het resultaat op een eigen pagina en per e-mail, meestal in ongeveer twee minuten',
     ],
     honest: {
       title: 'Wat zo’n test u kan vertellen',
@@ -79,7 +79,7 @@ export const nl: PublicTextsOf<'nl'> = {
     position: { one: 'Er is nog {n} test vóór die van u.', other: 'Er zijn nog {n} tests vóór die van u.' },
     next: 'Uw test is de volgende.',
     progress: 'Voortgang van de test',
-    mail: 'Dit duurt ongeveer twee minuten. U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail.',
+    mail: 'Dit duurt meestal ongeveer twee minuten. U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail.',
     again: 'Opnieuw kijken',
     noScripts: 'Zonder JavaScript wordt deze pagina niet vanzelf bijgewerkt.',
   },

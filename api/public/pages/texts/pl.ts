@@ -22,7 +22,7 @@ export const pl: PublicTextsOf<'pl'> = {
     get: [
       'Wynik punktowy i liczbę naruszeń według wagi',
       'Każdą przyczynę z jej elementem, znaczeniem i sposobem naprawy',
-      'Wynik na osobnej stronie i pocztą elektroniczną, po około dwóch minutach',
+      'Wynik na osobnej stronie i pocztą elektroniczną, zwykle po około dwóch minutach',
     ],
     honest: {
       title: 'Co mówi takie badanie',
@@ -85,7 +85,7 @@ export const pl: PublicTextsOf<'pl'> = {
     },
     next: 'To badanie jest następne w kolejce.',
     progress: 'Postęp badania',
-    mail: 'Potrwa to około dwóch minut. Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną.',
+    mail: 'Zwykle trwa to około dwóch minut. Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną.',
     again: 'Sprawdź ponownie',
     noScripts: 'Bez JavaScriptu ta strona nie odświeża się sama.',
   },
