@@ -4,117 +4,10 @@
  */
 (() => {
   'use strict';
-  const MAX_LINKS = 5000;
-  const MAX_URL = 2048;
-
   // axe-core must not send messages to frames: each frame is tested separately, and a page could answer in its place.
   axe.frameMessenger({ open: () => () => undefined, post: () => false });
   // axe-core would read the whole HTML of every element that it checks. `describe.js` reads that of failing elements only.
   axe.configure({ noHtml: true });
-
-  let changed = performance.now();
-  let loaded = document.readyState === 'complete' ? changed : null;
-  addEventListener('load', () => (loaded = performance.now()), { once: true });
-  // `style` is not observed, because scripted animations change it all the time.
-  new MutationObserver(() => (changed = performance.now())).observe(document, {
-    subtree: true,
-    childList: true,
-    characterData: true,
-    attributeFilter: ['class', 'hidden', 'open', 'src', 'href', 'role', 'lang', 'disabled', 'aria-hidden', 'aria-expanded', 'aria-label'],
-  });
-
-  const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-  /**
-   * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
-   * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
-   * @returns true if the document is about to redirect, by a refresh of zero seconds
-   */
-  async function settle(quietMs, capMs, refreshHeader) {
-    const delays = [refreshDelay(), refreshHeader].filter((seconds) => seconds !== null);
-    if (delays.some((seconds) => seconds <= 0)) return true;
-    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return false;
-    const began = performance.now();
-    const end = began + Math.min(capMs, Math.min(...delays) * 500);
-    // Scripts that start requests on load, or after a response, need time to show the result.
-    const earliest = Math.max(began, loaded ?? 0) + quietMs / 2;
-    for (;;) {
-      const now = performance.now();
-      const left = Math.max(changed + quietMs, earliest) - now;
-      if (left <= 0 || now >= end) return false;
-      await later(Math.min(left, end - now));
-    }
-  }
-
-  /** Waits for fonts, because contrast and size depend on them, and finishes every animation. */
-  async function still(capMs) {
-    if (document.fonts !== undefined && document.fonts.status !== 'loaded') await Promise.race([document.fonts.ready, later(capMs)]);
-    for (const animation of document.getAnimations()) {
-      try {
-        animation.finish();
-      } catch {
-        animation.cancel(); // an endless animation cannot finish
-      }
-    }
-  }
-
-  /** Every element that matches a selector, in the document and its open shadow roots. */
-  function everywhere(selector) {
-    const found = [];
-    const roots = [document];
-    for (let at = 0; at < roots.length; at++) {
-      const root = roots[at];
-      found.push(...root.querySelectorAll(selector));
-      const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
-      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) if (node.shadowRoot) roots.push(node.shadowRoot);
-    }
-    return found;
-  }
-
-  function hrefOf(element) {
-    const text = typeof element.href === 'object' ? element.href.baseVal : element.getAttribute('href');
-    if (text === null || text.length > MAX_URL) return null;
-    try {
-      return new URL(text, document.baseURI).href;
-    } catch {
-      return null;
-    }
-  }
-
-  /** The delay of a meta refresh in seconds; null if there is none. */
-  function refreshDelay() {
-    for (const meta of document.querySelectorAll('meta[http-equiv="refresh" i]')) {
-      const seconds = parseFloat(meta.getAttribute('content') ?? '');
-      if (!Number.isNaN(seconds)) return seconds;
-    }
-    return null;
-  }
-
-  /** The facts about a page that the crawl needs. */
-  function facts() {
-    const links = [];
-    const seen = new Set();
-    for (const anchor of everywhere('a[href], area[href]')) {
-      if (links.length >= MAX_LINKS) break;
-      if (anchor.hasAttribute('download')) continue;
-      const href = hrefOf(anchor);
-      if (href === null || seen.has(href)) continue;
-      seen.add(href);
-      links.push(href);
-    }
-    const canonical = document.querySelector('link[rel~="canonical" i][href]');
-    const html = document.documentElement;
-    return {
-      title: document.title.slice(0, 1000),
-      language: html === null ? null : (html.getAttribute('lang') ?? html.getAttribute('xml:lang')),
-      contentType: document.contentType,
-      canonical: canonical === null ? null : hrefOf(canonical),
-      passwordField: everywhere('input[type="password" i]').some((field) => field.checkVisibility()),
-      // Pages of bot protection are small, so the HTML of large pages is not needed.
-      markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
-      links,
-    };
-  }
 
   const impactOf = (rule) => {
     const node = rule.nodes[0];
@@ -153,16 +46,6 @@
       incomplete: results.incomplete.map((rule) => slimRule(rule, describe)),
       passes: results.passes.map((rule) => ({ id: rule.id, impact: impactOf(rule) })),
     });
-
-  /** Clears storage, so that each page is tested as a first visit. */
-  function forget() {
-    try {
-      localStorage.clear();
-      sessionStorage.clear();
-    } catch {
-      // an opaque origin has no storage
-    }
-  }
 
   /** Options for this document. axe-core waits for autoplaying media; that is disabled if the media can never load. */
   function optionsFor(options) {
@@ -209,10 +92,7 @@
   let frames = [];
 
   globalThis.curbcut = {
-    settle,
-    still,
-    forget,
-    facts: () => JSON.stringify(facts()),
+    ...globalThis.curbcut,
     /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
     run: async (options, htmlTotal) => {
       begin();

@@ -42,15 +42,15 @@ export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MA
 
 /** Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core. */
 export async function axeSource(locale: Locale): Promise<string> {
-  const [before, axe, describe, ours, messages] = await Promise.all([
-    readFile(join(import.meta.dirname, 'before.js'), 'utf8'),
+  const read = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), 'utf8');
+  const [before, axe, messages, ...ours] = await Promise.all([
+    read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
-    readFile(join(import.meta.dirname, 'describe.js'), 'utf8'),
-    readFile(join(import.meta.dirname, 'in-page.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
+    ...['describe.js', 'settle.js', 'facts.js', 'in-page.js'].map(read),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(DESCRIPTION)};`;
-  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, describe, ours].join('\n;');
+  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
 }
 
 /** Options for axe-core. */
