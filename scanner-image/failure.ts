@@ -38,12 +38,17 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
       return failed('target_unreachable', ' Submit the URL that it redirects to.');
     case 'robots_disallowed':
       return failed('robots_disallowed');
+    case 'sign_in_lost':
+      return failed('sign_in_failed');
     case 'navigation_failed':
     case 'timeout':
+    case 'rate_limited':
       return failed('target_unreachable');
     case 'crashed':
     case 'bot_wall':
     case 'test_failed':
+    case 'excluded':
+    case 'same_as':
       return failed('no_page_tested');
   }
 }

@@ -52,6 +52,7 @@ describe('report objects', () => {
     expect(reportKeys('one')).to.deep.equal({
       export: 'scans/one/report.json',
       pdf: 'scans/one/report.pdf',
+      pictures: 'scans/one/pictures',
       view: 'scans/one/view.json',
     });
   });
@@ -61,6 +62,7 @@ describe('report objects', () => {
     expect(keys).to.deep.equal({
       export: 'incoming/one/2/0/report.json',
       pdf: 'incoming/one/2/0/report.pdf',
+      pictures: 'incoming/one/2/0/pictures',
       result: 'incoming/one/2/0/result.json',
     });
     for (const key of Object.values(keys)) expect(key.startsWith(incomingPrefix('one'))).to.equal(true);

@@ -20,15 +20,20 @@ import { parseView } from './report-view.ts';
 
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
+/** The pictures of elements, one after the other. The export has their places. */
+export const PICTURES_NAME = 'pictures';
+/** Not an image type, because the object has many. */
+export const PICTURES_TYPE = 'application/octet-stream';
 /** What pages and mails show. Only the operator writes it. */
 export const VIEW_NAME = 'view.json';
-/** The pod's statement about the other two objects, which it uploads last. */
+/** The pod's statement about the other objects, which it uploads last. */
 export const RESULT_NAME = 'result.json';
 
-/** The keys of a scan's two reports. */
+/** The keys of a scan's reports. Not every scan has pictures. */
 export interface ReportKeys {
   export: string;
   pdf: string;
+  pictures: string;
 }
 
 /** The final keys of a scan's reports and of their view. Only the operator writes them, after verification. */
@@ -50,7 +55,11 @@ export function incomingPrefix(scanId: string): string {
   return `${INCOMING}${scanId}/`;
 }
 
-const keysIn = (prefix: string): ReportKeys => ({ export: prefix + EXPORT_NAME, pdf: prefix + PDF_NAME });
+const keysIn = (prefix: string): ReportKeys => ({
+  export: prefix + EXPORT_NAME,
+  pdf: prefix + PDF_NAME,
+  pictures: prefix + PICTURES_NAME,
+});
 
 /** The uploads of a scan. */
 export interface Upload {

@@ -16,6 +16,8 @@ export const POD_MESSAGE_MAX_BYTES = 4096;
 /** The maximum sizes of export and PDF, in bytes. */
 export const EXPORT_MAX_BYTES = 256 * 1024 * 1024;
 export const PDF_MAX_BYTES = 64 * 1024 * 1024;
+/** The maximum size of all pictures of a scan, in bytes. */
+export const PICTURES_MAX_BYTES = 16 * 1024 * 1024;
 
 const WholeNumber = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const identity = { attempt: WholeNumber, shard: WholeNumber };
@@ -45,7 +47,7 @@ export function podIdentity(counts: Record<keyof typeof POD_IDENTITY_ANNOTATIONS
  * Presigned PUT URLs for the objects of one attempt at one shard. `result` is for the pod's last upload: its message
  * `stored`, by which the operator finds the results if it missed the message.
  */
-const UploadSlot = Type.Object({ ...identity, export: Type.String(), pdf: Type.String(), result: Type.String() });
+const UploadSlot = Type.Object({ ...identity, export: Type.String(), pdf: Type.String(), pictures: Type.String(), result: Type.String() });
 
 /**
  * Returns the upload slot of a pod: its own attempt's, or the last one for an attempt beyond it. Attempts that share a slot
@@ -121,6 +123,8 @@ export const PodStored = Type.Object(
     pages: Pages,
     export: Stored,
     pdf: Stored,
+    /** Absent if the report has no pictures. */
+    pictures: Type.Optional(Stored),
   },
   { additionalProperties: false },
 );

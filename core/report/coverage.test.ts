@@ -16,6 +16,8 @@ const tested = (url: string): TestedPage => ({
   duration_ms: 1,
   violations: [],
   needs_review: [],
+  frames_untested: [],
+  caveats: [],
 });
 const untested = (url: string, reason: PageFailureReason): ReportPage => ({
   url,
@@ -28,9 +30,9 @@ const untested = (url: string, reason: PageFailureReason): ReportPage => ({
 });
 
 describe('page counts of a report', () => {
-  it('count every failure as attempted, except an address that robots.txt disallows', () => {
+  it('count every failure as attempted, except addresses that robots.txt or the rules of the scan exclude, and duplicates', () => {
     const attempted = PAGE_FAILURES.filter((reason) => countPages([untested('https://x.example/', reason)]).failed === 1);
-    expect(PAGE_FAILURES.filter((reason) => !attempted.includes(reason))).to.deep.equal(['robots_disallowed']);
+    expect(PAGE_FAILURES.filter((reason) => !attempted.includes(reason))).to.deep.equal(['robots_disallowed', 'excluded', 'same_as']);
   });
 
   it('are the same in the outcome, the score and the verdict', () => {

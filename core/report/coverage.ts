@@ -4,7 +4,8 @@ import type { PageFailureReason, ReportPage } from './schema.ts';
 
 /**
  * Whether a page that was not tested was attempted: loaded, tried, or left over when the time ran out. A page that the site
- * asks crawlers not to visit is not attempted. Duplicates, excluded pages and pages beyond `maxPages` are not in a report.
+ * asks crawlers not to visit, an excluded page and one that is the same as another are not attempted. Addresses beyond `maxPages`
+ * are only counted, in `addresses_left`.
  */
 const ATTEMPTED: Readonly<Record<PageFailureReason, boolean>> = {
   navigation_failed: true,
@@ -19,6 +20,10 @@ const ATTEMPTED: Readonly<Record<PageFailureReason, boolean>> = {
   bot_wall: true,
   download: true,
   test_failed: true,
+  rate_limited: true,
+  sign_in_lost: true,
+  excluded: false,
+  same_as: false,
 };
 
 /** Whether a failure counts against the coverage. */

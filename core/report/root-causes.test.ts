@@ -21,6 +21,7 @@ const violation = (rule: string, impact: Impact, nodes: ReportNode[]): ReportVio
   description: '',
   help_url: `https://rules.example/${rule}`,
   nodes,
+  nodes_total: Math.max(1, nodes.length),
 });
 const none = { passed: 0, failed: 0 };
 const tested = (url: string, violations: ReportViolation[]): TestedPage => ({
@@ -35,6 +36,8 @@ const tested = (url: string, violations: ReportViolation[]): TestedPage => ({
   duration_ms: 1,
   violations,
   needs_review: [],
+  frames_untested: [],
+  caveats: [],
 });
 
 describe('groupViolations', () => {

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { IMPACTS } from '../scan/impacts.ts';
 import { normalise } from './normalise-html.ts';
-import type { ReportGroup, ReportNode, ReportPage, ReportViolation } from './schema.ts';
+import type { ReportGroup, ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 
 /** The maximum number of pages that a group lists. The total is in `pages`. */
 const PAGE_URLS_MAX = 100;
@@ -63,11 +63,18 @@ interface Collected {
   lastPage: number;
 }
 
-function collect(pages: readonly ReportPage[]): Map<string, Collected> {
+function collect(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): Map<string, Collected> {
   const groups = new Map<string, Collected>();
   for (const [index, page] of pages.entries()) {
     if (!page.tested) continue;
-    for (const violation of page.violations) for (const node of violation.nodes) add(groups, violation, node, page.url, index);
+    for (const violation of violationsOf(page)) {
+      for (const node of violation.nodes) add(groups, violation, node, page.url, index);
+      // A cause has an example among the nodes that are kept, on this page or on an earlier one; see `capNodes`.
+      for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
+        const group = groups.get(fingerprint);
+        if (group !== undefined) group.elements += elements;
+      }
+    }
   }
   return groups;
 }
@@ -95,7 +102,16 @@ const compare = (left: string, right: string): number => (left < right ? -1 : le
  * fingerprint, so that the order is the same in every run. The example is the first element in the scan's order.
  */
 export function groupViolations(pages: readonly ReportPage[]): ReportGroup[] {
-  return [...collect(pages)]
+  return group(pages, (page) => page.violations);
+}
+
+/** Groups the elements that need review, in the same way. */
+export function groupNeedsReview(pages: readonly ReportPage[]): ReportGroup[] {
+  return group(pages, (page) => page.needs_review);
+}
+
+function group(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): ReportGroup[] {
+  return [...collect(pages, violationsOf)]
     .sort(
       ([a, left], [b, right]) =>
         left.impact - right.impact ||

@@ -7,9 +7,16 @@ import { ReportOptions, ReportThresholds } from './options.ts';
 
 /** The maximum length of a node's HTML, in characters. */
 export const NODE_HTML_MAX = 2000;
+/** The maximum number of related elements of a node. */
+export const RELATED_MAX = 5;
+
+/** The maximum size of a picture, in bytes and in pixels of a side. */
+export const PICTURE_MAX_BYTES = 40 * 1024;
+export const PICTURE_MAX_PIXELS = 1200;
 
 const closed = { additionalProperties: false } as const;
 const Impact = oneOf(IMPACTS);
+const Fingerprint = Type.String({ pattern: '^[0-9a-f]{16}$' });
 const Count = Type.Integer({ minimum: 0 });
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
@@ -23,9 +30,15 @@ export const Contrast = Type.Object(
     ratio: Type.Number({ minimum: 0 }),
     /** The ratio that the rule requires for the size of the text. */
     required: Type.Number({ minimum: 0 }),
+    /** The size of the text in CSS pixels. */
+    font_size_px: Type.Optional(Type.Number({ minimum: 0 })),
+    bold: Type.Optional(Type.Boolean()),
   },
   closed,
 );
+
+/** Another element that explains a finding, such as the second element with the same ID. */
+export const RelatedNode = Type.Object({ selector: Type.String(), html: Type.String({ maxLength: NODE_HTML_MAX }) }, closed);
 
 /** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
@@ -41,6 +54,9 @@ export const ReportNode = Type.Object(
     landmark: nullable(oneOf(LANDMARKS)),
     /** Only for contrast rules. */
     contrast: Type.Optional(Contrast),
+    /** The checks of the rule that failed or need review, by axe-core's names. */
+    checks: Type.Optional(Type.Array(Type.String(), { maxItems: 50 })),
+    related: Type.Optional(Type.Array(RelatedNode, { maxItems: RELATED_MAX })),
     failure_summary: Type.String(),
     /** Selectors of the frames that contain the element, outermost first; empty for the page itself. */
     frame_path: Type.Array(Type.String()),
@@ -51,7 +67,7 @@ export const ReportNode = Type.Object(
 );
 export type ReportNode = Static<typeof ReportNode>;
 
-/** One rule that failed on one page, with all its failing elements. */
+/** One rule that failed on one page, with its failing elements. */
 export const ReportViolation = Type.Object(
   {
     rule: Type.String(),
@@ -61,6 +77,10 @@ export const ReportViolation = Type.Object(
     description: Type.String(),
     help_url: Type.String(),
     nodes: Type.Array(ReportNode),
+    /** The number of failing elements. `nodes` is capped on pages with very many. */
+    nodes_total: Type.Integer({ minimum: 1 }),
+    /** The root causes of the elements that are not in `nodes`, with their numbers of elements. */
+    nodes_beyond: Type.Optional(Type.Array(Type.Object({ fingerprint: Fingerprint, elements: Type.Integer({ minimum: 1 }) }, closed))),
   },
   closed,
 );
@@ -80,8 +100,43 @@ export const PAGE_FAILURES = [
   'bot_wall',
   'download',
   'test_failed',
+  'rate_limited',
+  'sign_in_lost',
+  'excluded',
+  'same_as',
 ] as const;
 export type PageFailureReason = (typeof PAGE_FAILURES)[number];
+
+/** Why a frame of a tested page was not tested. */
+export const FRAME_FAILURES = ['not_loaded', 'timeout', 'refused', 'removed', 'not_html', 'no_scripts', 'too_many', 'test_failed'] as const;
+export type FrameFailureReason = (typeof FRAME_FAILURES)[number];
+
+/** A frame of a tested page that was not tested. Its content may have violations. */
+export const UntestedFrame = Type.Object(
+  {
+    /** Selectors of the frames, outermost first; the last one is the frame itself. */
+    path: Type.Array(Type.String(), { minItems: 1 }),
+    url: Type.String(),
+    reason: oneOf(FRAME_FAILURES),
+    message: Type.String(),
+  },
+  closed,
+);
+export type UntestedFrame = Static<typeof UntestedFrame>;
+
+/** What may have been missed on a tested page. */
+export const PAGE_CAVEATS = [
+  'not_quiet',
+  'requests_unanswered',
+  'not_scrolled',
+  'wait_for_missing',
+  'rules_failed',
+  'frames_limited',
+] as const;
+export type PageCaveatKind = (typeof PAGE_CAVEATS)[number];
+
+export const PageCaveat = Type.Object({ kind: oneOf(PAGE_CAVEATS), message: Type.String() }, closed);
+export type PageCaveat = Static<typeof PageCaveat>;
 
 const Tally = Type.Object({ passed: Count, failed: Count }, closed);
 
@@ -100,6 +155,8 @@ export const TestedPage = Type.Object(
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
     needs_review: Type.Array(ReportViolation),
+    frames_untested: Type.Array(UntestedFrame),
+    caveats: Type.Array(PageCaveat),
   },
   closed,
 );
@@ -113,6 +170,8 @@ export const UntestedPage = Type.Object(
     http_status: nullable(Type.Integer()),
     tested: Type.Literal(false),
     reason: oneOf(PAGE_FAILURES),
+    /** For `same_as`: the `url` of the page whose test covers this one. */
+    same_as: Type.Optional(Type.String()),
     message: Type.String(),
     duration_ms: Count,
   },
@@ -127,7 +186,7 @@ export type ReportPage = Static<typeof ReportPage>;
 export const ReportGroup = Type.Object(
   {
     /** The same in every scan with the same `fingerprint_version`. */
-    fingerprint: Type.String({ pattern: '^[0-9a-f]{16}$' }),
+    fingerprint: Fingerprint,
     rule: Type.String(),
     impact: Impact,
     wcag: Type.Array(Type.String()),
@@ -143,6 +202,41 @@ export const ReportGroup = Type.Object(
   closed,
 );
 export type ReportGroup = Static<typeof ReportGroup>;
+
+/** The standards that a rule belongs to. */
+export const ReportRule = Type.Object(
+  {
+    id: Type.String(),
+    engine: Type.Literal('axe-core'),
+    tags: Type.Array(Type.String()),
+    wcag: Type.Array(Type.String()),
+    /** Clauses of EN 301 549, such as `9.1.1.1`. */
+    en_301_549: Type.Array(Type.String()),
+    /** Provisions of Section 508, such as `22.a`. */
+    section_508: Type.Array(Type.String()),
+    /** IDs of W3C ACT rules. */
+    act_rules: Type.Array(Type.String()),
+  },
+  closed,
+);
+export type ReportRule = Static<typeof ReportRule>;
+
+/** A picture of an element of a root cause, a JPEG. The pictures of a scan are one object, one after the other. */
+export const ReportPicture = Type.Object(
+  {
+    fingerprint: Fingerprint,
+    /** The first byte in the object. */
+    offset: Count,
+    bytes: Type.Integer({ minimum: 1, maximum: PICTURE_MAX_BYTES }),
+    /** In pixels. */
+    width: Type.Integer({ minimum: 1, maximum: PICTURE_MAX_PIXELS }),
+    height: Type.Integer({ minimum: 1, maximum: PICTURE_MAX_PIXELS }),
+    /** The page that it shows. */
+    page_url: Type.String(),
+  },
+  closed,
+);
+export type ReportPicture = Static<typeof ReportPicture>;
 
 export const Report = Type.Object(
   {
@@ -180,6 +274,13 @@ export const Report = Type.Object(
     /** The rule by which violations are grouped. Fingerprints of different versions cannot be compared. */
     fingerprint_version: Type.Integer(),
     groups: Type.Array(ReportGroup),
+    /** Root causes of elements that a person must check, in the same order. */
+    review_groups: Type.Array(ReportGroup),
+    /** The rules of all violations and needs-review findings, by ID. */
+    rules: Type.Array(ReportRule),
+    pictures: Type.Array(ReportPicture),
+    /** The number of addresses that were found and not taken up, because enough pages were tested or the time was up. */
+    addresses_left: Count,
   },
   closed,
 );

@@ -49,8 +49,8 @@ describe('score', () => {
 
   it('counts each failing element of each rule once', () => {
     const one = countViolations([
-      { impact: 'critical', nodes: [1, 2] },
-      { impact: 'minor', nodes: [1] },
+      { impact: 'critical', nodes_total: 2 },
+      { impact: 'minor', nodes_total: 1 },
     ]);
     expect(one).to.deep.equal({ total: 3, critical: 2, serious: 0, moderate: 0, minor: 1 });
     expect(sumCounts([one, one])).to.deep.equal({ total: 6, critical: 4, serious: 0, moderate: 0, minor: 2 });

@@ -52,11 +52,11 @@ export function noCounts(): Counts {
 }
 
 /** Counts violations: one per failing element of each rule. */
-export function countViolations(violations: Iterable<{ impact: Impact; nodes: { length: number } }>): Counts {
+export function countViolations(violations: Iterable<{ impact: Impact; nodes_total: number }>): Counts {
   const counts = noCounts();
-  for (const { impact, nodes } of violations) {
-    counts[impact] += nodes.length;
-    counts.total += nodes.length;
+  for (const { impact, nodes_total } of violations) {
+    counts[impact] += nodes_total;
+    counts.total += nodes_total;
   }
   return counts;
 }

@@ -1,7 +1,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { groupViolations } from './root-causes.ts';
+import { groupNeedsReview, groupViolations } from './root-causes.ts';
+import { rulesOf } from './rules.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 import { countViolations, emptyTally, sumCounts } from './score.ts';
 import { ReportView, VIEW_LIMITS, VIEW_MAX_BYTES, viewOf } from './view.ts';
@@ -28,6 +29,7 @@ const violation = (rule: string, over: Partial<ReportViolation> = {}): ReportVio
   description: `Description of ${rule}`,
   help_url: `https://rules.example/${rule}`,
   nodes: [node()],
+  nodes_total: over.nodes?.length ?? 1,
   ...over,
 });
 const page = (url: string, violations: ReportViolation[] = [], needsReview: ReportViolation[] = []): TestedPage => ({
@@ -42,6 +44,8 @@ const page = (url: string, violations: ReportViolation[] = [], needsReview: Repo
   duration_ms: 10,
   violations,
   needs_review: needsReview,
+  frames_untested: [],
+  caveats: [],
 });
 const untested: ReportPage = {
   url: 'https://example.org/down',
@@ -70,6 +74,9 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
         exclude: [],
         sitemap: true,
         respect_robots: true,
+        wait_for: '',
+        settle_ms: 0,
+        pictures: true,
       },
       thresholds: { min_score: 90, max_violations: null, fail_on_severity: 'serious', min_coverage: null },
       verdict: { passed: false, message: 'The score is 80, below the minimum of 90.' },
@@ -91,6 +98,10 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     pages,
     fingerprint_version: 2,
     groups: groupViolations(pages),
+    review_groups: groupNeedsReview(pages),
+    rules: rulesOf(tested),
+    pictures: [],
+    addresses_left: 0,
   };
 }
 

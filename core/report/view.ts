@@ -7,7 +7,6 @@ import { checkThresholds } from '../scan/thresholds.ts';
 import { snakeCase } from '../schemas.ts';
 import { thresholdsOf } from './options.ts';
 import { outcomeOf, testedPages } from './results.ts';
-import { groupViolations } from './root-causes.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, TestedPage } from './schema.ts';
 import { countViolations } from './score.ts';
 import { fitting, shortened, startWithin } from './view-bounds.ts';
@@ -34,7 +33,7 @@ const CRITERIA_MAX = 20;
 export function viewOf(report: Report): ReportView {
   const { scan, score, counts, tools } = report;
   const tested = testedPages(report.pages);
-  const toReview = groupViolations(report.pages.map(asToReview));
+  const toReview = report.review_groups;
   const view: ReportView = {
     view_version: 1,
     url: shortened(scan.url, 'url'),
@@ -69,9 +68,6 @@ export function viewOf(report: Report): ReportView {
     { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations')), share: 1 },
   ]);
 }
-
-/** The page with its elements that need review in the place of its violations. */
-const asToReview = (page: ReportPage): ReportPage => (page.tested ? { ...page, violations: page.needs_review } : page);
 
 function measuredThresholds(report: Report): ViewThreshold[] {
   return checkThresholds(thresholdsOf(report.scan.thresholds), outcomeOf(report)).map(({ name, allowed, measured, met }) => ({

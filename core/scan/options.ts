@@ -23,6 +23,17 @@ export const CrawlRules = Type.Object(
     exclude: globs('Skip pages whose path and query match one of these globs.'),
     sitemap: Type.Boolean({ default: true, description: "Whether the site's sitemaps add pages." }),
     respectRobots: Type.Boolean({ default: true, description: 'Whether to obey robots.txt.' }),
+    waitFor: Type.String({
+      default: '',
+      maxLength: 512,
+      description: 'A CSS selector. Each page is tested when an element matches it, or when the time for it is over. Empty: no wait.',
+    }),
+    settleMs: Type.Integer({
+      minimum: 0,
+      maximum: 10_000,
+      default: 0,
+      description: 'The additional time in milliseconds that every page gets to show its content after it has loaded.',
+    }),
   },
   { default: {}, description: 'Rules for the pages of the site that belong to the scan. By default, all pages do.' },
 );
@@ -46,6 +57,7 @@ export const ScanOptions = Type.Object({
   thresholds: Thresholds,
   crawl: CrawlRules,
   locale: oneOf(LOCALES, { default: 'en', description: 'The language of findings and reports.' }),
+  pictures: Type.Boolean({ default: true, description: 'Whether the report has pictures of elements, one for each root cause.' }),
 });
 export type ScanOptions = Static<typeof ScanOptions>;
 export type OptionName = keyof ScanOptions;

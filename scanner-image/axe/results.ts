@@ -82,5 +82,6 @@ function toViolations(rules: AxeRule[]): ReportViolation[] {
         ...(node.contrast !== undefined && { contrast: node.contrast }),
         failure_summary: node.failureSummary ?? '',
       })),
+      nodes_total: rule.nodes.length,
     }));
 }

@@ -75,6 +75,8 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     duration_ms: visit.durationMs,
     violations: findings.violations,
     needs_review: findings.needsReview,
+    frames_untested: [],
+    caveats: [],
   };
 }
 

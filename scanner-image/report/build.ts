@@ -2,7 +2,7 @@
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import { toReportOptions } from '../../core/report/options.ts';
 import { deriveResults } from '../../core/report/results.ts';
-import type { Report, ReportPage } from '../../core/report/schema.ts';
+import type { Report, ReportPage, ReportPicture } from '../../core/report/schema.ts';
 
 /**
  * Builds the report of a scan.
@@ -16,9 +16,12 @@ export function buildReport(found: {
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
+  pictures?: ReportPicture[];
+  /** The number of addresses that were found and not taken up. */
+  addressesLeft?: number;
 }): Report {
-  const { input, pages, tools } = found;
-  const { outcome, verdict, score, fingerprint_version, groups } = deriveResults(pages, input.options.thresholds);
+  const { input, pages, tools, pictures = [], addressesLeft = 0 } = found;
+  const { outcome, verdict, score, fingerprint_version, groups, review_groups, rules } = deriveResults(pages, input.options.thresholds);
   return {
     schema_version: 1,
     scan: {
@@ -36,5 +39,9 @@ export function buildReport(found: {
     pages,
     fingerprint_version,
     groups,
+    review_groups,
+    rules,
+    pictures,
+    addresses_left: addressesLeft,
   };
 }

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { adviceOf } from '../../core/report/rule-texts/advice.ts';
 import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
+import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { axeRules, axeTexts } from '../../tools/rule-texts.ts';
+import { axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
 const folder = join(import.meta.dirname, '..', '..', 'core', 'report', 'rule-texts');
 const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
@@ -13,6 +14,17 @@ const rules = axeRules().map(({ ruleId }) => ruleId);
 
 describe('texts about rules', () => {
   it('exist for exactly the rules of axe-core', () => expect(knownRules().toSorted()).to.deep.equal(rules));
+
+  it('state the standards of the installed axe-core (run node tools/rule-texts.ts)', () => {
+    expect(read('standards.json') as RuleStandards).to.deep.equal(axeStandards());
+    expect(standardsOf('area-alt')).to.deep.include({
+      wcag: ['2.4.4', '4.1.2'],
+      en_301_549: ['9.2.4.4', '9.4.1.2'],
+      section_508: ['22.a'],
+      act_rules: ['c487ae'],
+    });
+    expect(standardsOf('never')).to.equal(null);
+  });
 
   for (const locale of LOCALES)
     describe(`in ${locale}`, () => {

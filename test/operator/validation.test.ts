@@ -149,7 +149,7 @@ describe('operator: an AccessibilityScan at the API server', function () {
       maxPages: 5,
       wcagLevel: 'AA',
       wcagVersion: '2.1',
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
       locale: 'en',
       class: 'curbcut',
       queue: 'default',

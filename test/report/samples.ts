@@ -17,8 +17,9 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
       wcagLevel: 'AA',
       wcagVersion: '2.2',
       thresholds,
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
       locale,
+      pictures: true,
     },
     pagesRequested: 90,
     uploads: [
@@ -27,6 +28,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
         shard: 0,
         export: 'https://objects.example/report.json',
         pdf: 'https://objects.example/report.pdf',
+        pictures: 'https://objects.example/pictures',
         result: 'https://objects.example/result.json',
       },
     ],
@@ -58,6 +60,7 @@ export const sampleViolation = (rule: string, impact: Impact, help: string, node
   description: `Ensures ${help}`,
   help_url: `https://dequeuniversity.com/rules/axe/4.14/${rule}?application=playwright`,
   nodes,
+  nodes_total: nodes.length,
 });
 
 export function samplePage(url: string, title: string, violations: ReportViolation[], needsReview: ReportViolation[] = []): TestedPage {
@@ -76,6 +79,8 @@ export function samplePage(url: string, title: string, violations: ReportViolati
     duration_ms: 410,
     violations,
     needs_review: needsReview,
+    frames_untested: [],
+    caveats: [],
   };
 }
 

@@ -106,7 +106,7 @@ describe('crawl', () => {
     });
     expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a']);
     expect(site.hits('/private/b')).to.equal(0);
-    const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false };
+    const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/', '/a', '/private/b', '/c?secret=1']);
   });
 
@@ -167,7 +167,7 @@ describe('crawl', () => {
       '/docs/old/b': html(''),
       '/blog': html(''),
     });
-    const crawl = { include: ['/docs/**'], exclude: ['/docs/old/*'], sitemap: false, respectRobots: true };
+    const crawl = { include: ['/docs/**'], exclude: ['/docs/old/*'], sitemap: false, respectRobots: true, waitFor: '', settleMs: 0 };
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/docs/a', '/docs/c']);
   });
 

@@ -57,6 +57,9 @@ const view: ReportView = {
     exclude: [],
     sitemap: true,
     respect_robots: true,
+    wait_for: '',
+    settle_ms: 0,
+    pictures: true,
   },
   tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
   groups: [

@@ -18,6 +18,10 @@ const REASONS: Readonly<Record<PageFailureReason, string>> = {
   bot_wall: 'Bot protection',
   download: 'Download',
   test_failed: 'Test failed',
+  rate_limited: 'Rate limited',
+  sign_in_lost: 'Sign-in lost',
+  excluded: 'Excluded',
+  same_as: 'Same as another page',
 };
 
 export function pageList({ pages, pages_total: total }: Pick<ReportView, 'pages' | 'pages_total'>): Html {

@@ -204,7 +204,16 @@ describe('job', () => {
 
 describe('secret', () => {
   const grants = {
-    uploads: [{ attempt: 0, shard: 0, export: 'https://objects/export', pdf: 'https://objects/pdf', result: 'https://objects/result' }],
+    uploads: [
+      {
+        attempt: 0,
+        shard: 0,
+        export: 'https://objects/export',
+        pdf: 'https://objects/pdf',
+        pictures: 'https://objects/pictures',
+        result: 'https://objects/result',
+      },
+    ],
     messages: { url: 'nats://bus', subject: `progress.${SCAN_ID}`, jwt: 'jwt', seed: 'seed' },
     deadline: new Date('2026-03-02T10:10:00Z'),
     uploadDeadline: new Date('2026-03-02T10:30:00Z'),
@@ -226,7 +235,7 @@ describe('secret', () => {
         wcagLevel: 'AA',
         wcagVersion: '2.1',
         thresholds: { minScore: 90 },
-        crawl: { include: [], exclude: [], sitemap: true, respectRobots: true },
+        crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
         locale: 'en',
       },
       pagesRequested: 5,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { MessageBus } from '../../../stores/nats.ts';
-import { incomingKeys, type Reports } from '../../../stores/reports.ts';
+import { PICTURES_TYPE, incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import { admittedAt, type Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
@@ -52,6 +52,7 @@ export function createLauncher(deps: LauncherDeps): Launcher {
         ...slot,
         export: await reports.uploadLink(keys.export, 'application/json', seconds),
         pdf: await reports.uploadLink(keys.pdf, 'application/pdf', seconds),
+        pictures: await reports.uploadLink(keys.pictures, PICTURES_TYPE, seconds),
         result: await reports.uploadLink(keys.result, 'application/json', seconds),
       };
     });

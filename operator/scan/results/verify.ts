@@ -83,6 +83,9 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (!isDeepStrictEqual(scan.verdict, verdict)) return refuse('the verdict does not follow from score, violations and coverage.');
   if (report.fingerprint_version !== derived.fingerprint_version) return refuse('the root causes were made by another rule.');
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
+  if (!isDeepStrictEqual(report.review_groups, derived.review_groups))
+    return refuse('the root causes of elements to review do not follow from the pages.');
+  if (!isDeepStrictEqual(report.rules, derived.rules)) return refuse('the standards of rules do not follow from the findings.');
   return { ok: true, outcome, verdict };
 }
 

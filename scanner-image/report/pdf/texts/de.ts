@@ -91,6 +91,10 @@ export const de: TextsOf<'de'> = {
     bot_wall: 'Vom Bot-Schutz gesperrt',
     download: 'Ist ein Download',
     test_failed: 'Der Test schlug fehl',
+    rate_limited: 'Die Website begrenzt die Zahl der Anfragen',
+    sign_in_lost: 'Die Anmeldung ging verloren',
+    excluded: 'Durch die Regeln des Scans ausgeschlossen',
+    same_as: 'Gleich einer anderen Seite',
   },
   aboutHeading: 'Über diesen Bericht',
   aboutAutomated:

@@ -90,6 +90,10 @@ export const en: TextsOf<'en'> = {
     bot_wall: 'Blocked by bot protection',
     download: 'Is a download',
     test_failed: 'The test failed',
+    rate_limited: 'The site limits the rate of requests',
+    sign_in_lost: 'The sign-in was lost',
+    excluded: 'Excluded by the rules of the scan',
+    same_as: 'The same as another page',
   },
   aboutHeading: 'About this report',
   aboutAutomated:

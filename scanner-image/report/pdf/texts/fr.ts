@@ -94,6 +94,10 @@ export const fr: TextsOf<'fr'> = {
     bot_wall: 'Bloquée par une protection anti-robots',
     download: 'Est un téléchargement',
     test_failed: 'Le test a échoué',
+    rate_limited: 'Le site limite le nombre de requêtes',
+    sign_in_lost: 'La session a été perdue',
+    excluded: 'Exclue par les règles de l’analyse',
+    same_as: 'Identique à une autre page',
   },
   aboutHeading: 'À propos de ce rapport',
   aboutAutomated:

@@ -90,6 +90,10 @@ export const nl: TextsOf<'nl'> = {
     bot_wall: 'Geblokkeerd door botbescherming',
     download: 'Is een download',
     test_failed: 'De test mislukte',
+    rate_limited: 'De site beperkt het aantal verzoeken',
+    sign_in_lost: 'De aanmelding ging verloren',
+    excluded: 'Uitgesloten door de regels van de scan',
+    same_as: 'Gelijk aan een andere pagina',
   },
   aboutHeading: 'Over dit rapport',
   aboutAutomated:

@@ -95,6 +95,10 @@ export const pl: TextsOf<'pl'> = {
     bot_wall: 'Zablokowana ochroną przed botami',
     download: 'Jest plikiem do pobrania',
     test_failed: 'Test się nie powiódł',
+    rate_limited: 'Witryna ogranicza liczbę żądań',
+    sign_in_lost: 'Sesja logowania została utracona',
+    excluded: 'Wykluczona przez reguły skanowania',
+    same_as: 'Taka sama jak inna strona',
   },
   aboutHeading: 'O tym raporcie',
   aboutAutomated:
