@@ -237,6 +237,7 @@ describe('secret', () => {
         thresholds: { minScore: 90 },
         crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
         locale: 'en',
+        pictures: true,
       },
       pagesRequested: 5,
       uploads: grants.uploads,
