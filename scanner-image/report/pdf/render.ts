@@ -9,12 +9,18 @@ import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
 import { i18nOf, type I18n } from './i18n.ts';
 
+export interface PdfOptions {
+  /** Default: the language of the scan. */
+  locale?: Locale;
+  /** JPEG files by fingerprint of their root cause. Not every root cause has one. */
+  pictures?: ReadonlyMap<string, Uint8Array>;
+}
+
 /**
  * Renders a report. The same report gives the same bytes. Long lists are truncated, and the document says how many entries
  * are left out, so that time, memory and size do not grow with the number of violations.
- * @param options.locale default: the language of the scan
  */
-export async function renderPdf(report: Report, options: { locale?: Locale } = {}): Promise<Uint8Array> {
+export async function renderPdf(report: Report, options: PdfOptions = {}): Promise<Uint8Array> {
   const i18n = i18nOf(options.locale ?? report.scan.options.locale);
   const { texts, format } = i18n;
   const site = URL.parse(report.scan.url)?.host ?? report.scan.url;
