@@ -103,6 +103,8 @@ function describe(part: string, error: ErrorObject): ValidationItem {
       return item('array.min_items', `must have at least ${String(params.limit)} ${params.limit === 1 ? 'item' : 'items'}`);
     case 'uniqueItems':
       return item('array.unique_items', 'must not have the same item twice');
+    case 'maxItems':
+      return item('array.max_items', `must have at most ${String(params.limit)} items`);
     case 'minLength':
       return item('string.min_length', `must have at least ${characters(params.limit)}`);
     case 'maxLength':

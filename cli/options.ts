@@ -1,6 +1,6 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
-import { ScanOptions } from '../core/scan/options.ts';
+import { CrawlRules, ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
 import { numberOf } from './commands/output.ts';
@@ -42,11 +42,17 @@ const { maxPages, wcagLevel, wcagVersion } = ScanOptions.properties as unknown a
   'maxPages' | 'wcagLevel' | 'wcagVersion',
   ValueSchema
 >;
+const { settleMs } = CrawlRules.properties as unknown as Record<'settleMs', ValueSchema>;
 const TARGETS = WCAG_VERSIONS.flatMap((version) => WCAG_LEVELS.map((level) => `${version}-${level}`));
 const DEFAULT_TARGET = `${String(wcagVersion.default)}-${String(wcagLevel.default)}`;
 
 const SITE_OPTION_HELP: OptionHelp[] = [
   { option: '--max-pages N', meaning: `maximum number of pages, one credit per tested page (default ${String(maxPages.default)})` },
+  { option: '--include GLOB', meaning: 'only pages whose path and query match, such as /docs/**; may be given several times' },
+  { option: '--exclude GLOB', meaning: 'skip pages whose path and query match; may be given several times' },
+  { option: '--wait-for SELECTOR', meaning: 'test each page when an element matches this CSS selector' },
+  { option: '--settle-ms N', meaning: `additional milliseconds for each page to show its content (0 to ${String(settleMs.maximum)})` },
+  { option: '--no-pictures', meaning: 'no pictures of elements in the report' },
   { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
 ];
 
@@ -72,16 +78,63 @@ export const THRESHOLD_ARGUMENTS = Object.fromEntries(
   THRESHOLD_NAMES.map((name) => [THRESHOLDS[name].flag[0], { type: 'string' }]),
 ) as Record<string, { type: 'string' }>;
 
+/** For `parseArgs`: the options that describe the site and its pages. */
+export const SITE_ARGUMENTS = {
+  'max-pages': { type: 'string' },
+  include: { type: 'string', multiple: true },
+  exclude: { type: 'string', multiple: true },
+  'wait-for': { type: 'string' },
+  'settle-ms': { type: 'string' },
+  'no-pictures': { type: 'boolean', default: false },
+  wcag: { type: 'string' },
+} as const;
+
+/** Options about the site that the user stated. */
+export type SiteOptions = Partial<Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'pictures'>> & {
+  crawl?: Partial<CrawlRules>;
+};
+
+interface SiteValues {
+  'max-pages'?: string;
+  include?: string[];
+  exclude?: string[];
+  'wait-for'?: string;
+  'settle-ms'?: string;
+  'no-pictures': boolean;
+  wcag?: string;
+}
+
+/** Reads the options about the site from parsed arguments. The service checks the bounds. @throws UsageError */
+export function siteOptionsFrom(values: SiteValues): SiteOptions {
+  const crawl = stated({
+    include: values.include,
+    exclude: values.exclude,
+    waitFor: values['wait-for'],
+    settleMs: numberOf('scan', 'settle-ms', values['settle-ms'], true),
+  });
+  return stated({
+    maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
+    ...wcagOf(values.wcag),
+    pictures: values['no-pictures'] ? false : undefined,
+    crawl: Object.keys(crawl).length === 0 ? undefined : crawl,
+  });
+}
+
+/** Removes the fields without a value. */
+function stated<T extends object>(values: { [K in keyof T]: T[K] | undefined }): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
+}
+
 /** Reads the thresholds from parsed arguments. The service checks the bounds. @throws UsageError */
 export function thresholdsFrom(values: Readonly<Record<string, unknown>>): Thresholds {
-  const stated = THRESHOLD_NAMES.flatMap((name): [string, unknown][] => {
+  const given = THRESHOLD_NAMES.flatMap((name): [string, unknown][] => {
     const [flag] = THRESHOLDS[name].flag;
     const text = values[flag] as string | undefined;
     if (text === undefined) return [];
     const { type, enum: allowed } = schemaOf(name);
     return [[name, allowed === undefined ? numberOf('scan', flag, text, type === 'integer') : oneOf(flag, text, allowed)]];
   });
-  return Object.fromEntries(stated);
+  return Object.fromEntries(given);
 }
 
 function oneOf(flag: string, text: string, allowed: readonly string[]): string {
@@ -91,7 +144,7 @@ function oneOf(flag: string, text: string, allowed: readonly string[]): string {
 }
 
 /** Reads a target such as `2.2-AA`. @throws UsageError */
-export function wcagOf(text: string | undefined): { wcagVersion?: WcagVersion; wcagLevel?: WcagLevel } {
+function wcagOf(text: string | undefined): { wcagVersion?: WcagVersion; wcagLevel?: WcagLevel } {
   if (text === undefined) return {};
   const [, version, level] = /^(?:wcag)?\s*([\d.]+)[-\s]?(a{1,3})$/i.exec(text) ?? [];
   const found = {

@@ -1,7 +1,7 @@
 /** Routes that submit and poll a scan. */
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
-import { HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -26,7 +26,8 @@ export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) }
 
 /** The options of a submission. An absent option has its default; a null threshold is not checked. */
 function submissionOptions(maxPagesLimit: number) {
-  const { url, maxPages, wcagLevel, wcagVersion } = ScanOptions.properties;
+  const { url, maxPages, wcagLevel, wcagVersion, pictures } = ScanOptions.properties;
+  const { include, exclude, waitFor, settleMs } = CrawlRules.properties;
   const { default: defaultPages } = maxPages as { default?: number };
   return {
     ...snakeKeys({
@@ -34,7 +35,9 @@ function submissionOptions(maxPagesLimit: number) {
       maxPages: Type.Integer({ ...maxPages, maximum: maxPagesLimit, default: Math.min(defaultPages!, maxPagesLimit) }),
       wcagLevel,
       wcagVersion,
+      pictures,
     } satisfies Record<(typeof HTTP_OPTIONS)[number], TSchema>),
+    ...snakeKeys({ include, exclude, waitFor, settleMs } satisfies Record<(typeof HTTP_CRAWL_RULES)[number], TSchema>),
     ...snakeKeys(nullableThresholds()),
   };
 }
@@ -289,5 +292,6 @@ export function acceptedAnswer(row: ScanRow): AcceptedAnswer {
 
 function toScanOptions(body: ScanSubmission): ScanOptions {
   const stated = fromSnakeKeys(body, HTTP_OPTIONS);
-  return withDefaults({ ...stated, url: body.url, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
+  const crawl = fromSnakeKeys(body, HTTP_CRAWL_RULES);
+  return withDefaults({ ...stated, url: body.url, crawl, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
 }

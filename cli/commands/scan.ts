@@ -1,15 +1,14 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
 import type { Submission } from '../service/client.ts';
-import { idempotencyKeyOf, THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../options.ts';
+import { idempotencyKeyOf, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../options.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
-import { OUTPUT_OPTIONS, numberOf, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
+import { OUTPUT_OPTIONS, onlyArgument, outputOf, parse, scanContinues, type Aftermath, type CliContext } from './output.ts';
 import { connect, followAndReport } from './service.ts';
 
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
-  'max-pages': { type: 'string' },
-  wcag: { type: 'string' },
+  ...SITE_ARGUMENTS,
   partial: { type: 'boolean', default: false },
   'idempotency-key': { type: 'string' },
   ...OUTPUT_OPTIONS,
@@ -26,8 +25,7 @@ export async function scan(args: readonly string[], context: CliContext, afterma
   const submission: Submission = {
     url,
     thresholds: thresholdsFrom(values),
-    maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
-    ...wcagOf(values.wcag),
+    ...siteOptionsFrom(values),
     partial: values.partial,
   };
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();

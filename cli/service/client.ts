@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../../core/schemas.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
-import type { WcagLevel, WcagVersion } from '../../core/scan/wcag.ts';
+import type { SiteOptions } from '../options.ts';
 import { refusal, type Answer } from './answers.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { CliError } from '../errors.ts';
@@ -13,12 +13,9 @@ import { createRequests, type RequestOptions, type Requests } from './requests.t
 const SCANS = '/v1/ci/scans';
 
 /** Options of a scan. The service fills in its default for an absent one. */
-export interface Submission {
+export interface Submission extends SiteOptions {
   url: string;
   thresholds: Thresholds;
-  maxPages?: number;
-  wcagVersion?: WcagVersion;
-  wcagLevel?: WcagLevel;
   /** Scan fewer pages if there are not enough credits. */
   partial?: boolean;
 }
@@ -99,8 +96,8 @@ export function createClient(options: ClientOptions): Client {
   };
 }
 
-function bodyOf({ thresholds, partial, ...options }: Submission): Record<string, unknown> {
-  return { ...snakeKeys({ ...options, ...thresholds }), ...(partial === true && { fail_on_truncation: false }) };
+function bodyOf({ thresholds, crawl, partial, ...options }: Submission): Record<string, unknown> {
+  return { ...snakeKeys({ ...options, ...crawl, ...thresholds }), ...(partial === true && { fail_on_truncation: false }) };
 }
 
 function checked<T extends TSchema>(schema: T, answer: Answer, baseUrl: string): Static<T> {

@@ -66,7 +66,13 @@ export type OptionName = keyof ScanOptions;
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
 /** The options, in addition to `thresholds`, that a submission over HTTP may set. The others have their defaults. */
-export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion'] as const satisfies OptionName[];
+export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'pictures'] as const satisfies OptionName[];
+
+/**
+ * The crawl rules that a submission over HTTP may set. Whoever ignores robots.txt has to own the site, which a manifest shows
+ * and a request does not.
+ */
+export const HTTP_CRAWL_RULES = ['include', 'exclude', 'waitFor', 'settleMs'] as const satisfies (keyof CrawlRules)[];
 
 /** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */
 export function withDefaults(given: GivenOptions): ScanOptions {

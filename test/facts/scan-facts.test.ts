@@ -56,7 +56,14 @@ function missing(wanted: Schema, actual: Schema | undefined, path: string): stri
 }
 
 /** A valid value for each placeholder in the help of `curbcut scan`. */
-const VALUES: Readonly<Record<string, string>> = { N: '1', SEVERITY: 'minor', TARGET: '2.2-AAA', K: 'key' };
+const VALUES: Readonly<Record<string, string>> = {
+  N: '1',
+  SEVERITY: 'minor',
+  TARGET: '2.2-AAA',
+  K: 'key',
+  GLOB: '/docs/**',
+  SELECTOR: 'h1',
+};
 
 /** `--max-pages N` → `['--max-pages', '1']`. */
 function withValue(option: string): string[] {

@@ -1,8 +1,8 @@
 /** `kubectl curbcut scan URL`: creates an AccessibilityScan and follows it to its verdict. */
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
-import { numberOf, onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
+import { onlyArgument, OUTPUT_OPTIONS, outputOf, parse, type Aftermath, type CliContext } from '../../commands/output.ts';
 import { UsageError } from '../../errors.ts';
-import { THRESHOLD_ARGUMENTS, thresholdsFrom, wcagOf } from '../../options.ts';
+import { SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../../options.ts';
 import { connectKubectl } from '../connect.ts';
 import { followAndReport, prepareFiles, resourceContinues } from '../end.ts';
 import { createScan, newName } from '../scans.ts';
@@ -10,8 +10,7 @@ import { SCAN_HELP } from './scan-help.ts';
 
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
-  'max-pages': { type: 'string' },
-  wcag: { type: 'string' },
+  ...SITE_ARGUMENTS,
   name: { type: 'string' },
   queue: { type: 'string' },
   priority: { type: 'string' },
@@ -33,8 +32,7 @@ export async function scan(args: readonly string[], context: CliContext, afterma
     throw new UsageError('--idempotency-key is an option of `curbcut scan` only; a --name is used once.', 'scan');
   const spec: AccessibilityScanSpec = defined({
     url,
-    maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
-    ...wcagOf(values.wcag),
+    ...siteOptionsFrom(values),
     thresholds: noneOr(thresholdsFrom(values)),
     queue: values.queue,
     priority: priorityOf(values.priority),
