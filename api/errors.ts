@@ -114,6 +114,7 @@ export const VALIDATION_TYPES = [
   'type.boolean',
   'type.array',
   'array.min_items',
+  'array.max_items',
   'array.unique_items',
   'number.minimum',
   'number.maximum',

@@ -72,6 +72,6 @@ describe('createValidatorCompiler', () => {
     });
 
   it('throws for a schema keyword that has no message', () => {
-    expect(() => validate(Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'])).to.throw(TypeError, 'maxItems');
+    expect(() => validate(Type.Number({ multipleOf: 2 }), 3)).to.throw(TypeError, 'multipleOf');
   });
 });
