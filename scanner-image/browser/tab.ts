@@ -138,6 +138,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     status: traffic.answer()?.status ?? 200,
     facts,
     findings,
+    caveats: [],
     durationMs: clock.spent(),
   };
 }

@@ -1,5 +1,5 @@
 /** A visit to a page: its parameters and its result. */
-import type { PageFailureReason } from '../../core/report/schema.ts';
+import type { PageCaveat, PageFailureReason } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 
@@ -27,7 +27,15 @@ export interface VisitRequest {
 }
 
 export type Visit =
-  | { loaded: true; finalUrl: URL; status: number; facts: PageFacts; findings: PageFindings | null; durationMs: number }
+  | {
+      loaded: true;
+      finalUrl: URL;
+      status: number;
+      facts: PageFacts;
+      findings: PageFindings | null;
+      caveats: PageCaveat[];
+      durationMs: number;
+    }
   | {
       loaded: false;
       reason: PageFailureReason;

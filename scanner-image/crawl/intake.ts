@@ -76,7 +76,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     violations: findings.violations,
     needs_review: findings.needsReview,
     frames_untested: [],
-    caveats: [],
+    caveats: visit.caveats,
   };
 }
 
