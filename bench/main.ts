@@ -4,7 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoSite } from '../local/demo-site/server.ts';
-import { axeCli, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
+import { axeCli, bareLoop, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
 import { measureHtml } from './html.ts';
@@ -24,6 +24,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
+  --bare                     pages beside the bare loop only, without the other scanners
   --rounds N                 rounds of pages or verdicts (default 3; the median is shown)
   --submissions N            number of submissions (default 500)
   --polls N                  number of polls (default 3000)
@@ -45,6 +46,7 @@ const { values } = parseArgs({
     schedules: { type: 'string', default: '1000' },
     stored: { type: 'string', default: '10000' },
     requests: { type: 'string', default: '200' },
+    bare: { type: 'boolean', default: false },
     help: { type: 'boolean' },
   },
 });
@@ -68,10 +70,16 @@ const elements = (findings: BenchFindings): number =>
   [...findings.values()].reduce((sum, rules) => sum + [...rules.values()].reduce((all, count) => all + count, 0), 0);
 
 async function pages(): Promise<void> {
-  installPeers();
+  if (!values.bare) installPeers();
   const demo = await startDemoSite({});
   try {
-    const scanners: Scanner[] = [curbcut(2), curbcut(1), pa11yCi(1), pa11yCi(2), axeCli];
+    const scanners: Scanner[] = [
+      curbcut(2),
+      bareLoop(2),
+      curbcut(1),
+      bareLoop(1),
+      ...(values.bare ? [] : [pa11yCi(1), pa11yCi(2), axeCli]),
+    ];
     // The compared pages are those that Curbcut's crawl finds; the other scanners get them as a list.
     const first = await curbcut(2).run(
       demo.url,

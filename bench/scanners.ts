@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import type { Report } from '../core/report/schema.ts';
+import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -101,6 +102,24 @@ export function curbcut(workers: number): Scanner {
         sink.close();
         await rm(dir, { recursive: true, force: true });
       }
+    },
+  };
+}
+
+/** A loop that only loads pages and runs axe-core in reused tabs: see bare-loop.ts. */
+export function bareLoop(tabs: number): Scanner {
+  return {
+    name: `bare loop, ${tabs} reused tab${tabs === 1 ? '' : 's'} (load and axe-core only)`,
+    async run(_site, pages) {
+      const args = [join(import.meta.dirname, 'bare-loop.ts'), String(tabs), ...pages];
+      const measured = await measure(process.execPath, args, { ...process.env, CHROMIUM_PATH: HEADLESS_SHELL });
+      if (measured.code !== 0) throw new Error(`the bare loop failed:\n${measured.stderr.slice(-2000)}`);
+      const findings: BenchFindings = new Map();
+      for (const [page, rules] of Object.entries(JSON.parse(measured.stdout) as BareFindings)) {
+        findings.set(page, new Map());
+        for (const [rule, elements] of Object.entries(rules)) add(findings, page, rule, elements);
+      }
+      return { measured, pages: findings.size, findings };
     },
   };
 }
