@@ -48,7 +48,7 @@
       language: html === null ? null : (html.getAttribute('lang') ?? html.getAttribute('xml:lang')),
       contentType: document.contentType,
       canonical: canonical === null ? null : hrefOf(canonical),
-      passwordField: everywhere('input[type="password" i]').some((field) => field.checkVisibility()),
+      signInForm: globalThis.curbcut.signInForm(everywhere('input')),
       // Pages of bot protection are small, so the HTML of large pages is not needed.
       markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
       links,

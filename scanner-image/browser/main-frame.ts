@@ -9,6 +9,7 @@ export interface ShownDocument {
   /** The number of documents that the frame has displayed so far. */
   documents: number;
   loaderId: string;
+  /** Its current address, which scripts may change. Without the fragment, unless that is a hash route. */
   url: string;
   parsed: boolean;
   loaded: boolean;
@@ -45,6 +46,12 @@ export async function watchMainFrame(page: Page, cdp: CDPSession, changes: Condi
       Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url: frame.url, parsed: false, loaded: false });
     changes.notify();
   });
+  // A script changed the address without loading a document (`history.pushState`, `location.hash`).
+  cdp.on('Page.navigatedWithinDocument', ({ frameId, url }) => {
+    if (frameId !== id) return;
+    shown.url = withoutAnchor(url);
+    changes.notify();
+  });
   cdp.on('Page.lifecycleEvent', (event) => {
     if (event.frameId !== id || event.loaderId !== shown.loaderId) return;
     if (event.name === 'DOMContentLoaded') shown.parsed = true;
@@ -53,4 +60,9 @@ export async function watchMainFrame(page: Page, cdp: CDPSession, changes: Condi
     changes.notify();
   });
   return { id, shown, lost: () => lost, whileAlive: (promise, ms, what) => withTimeLimit(Promise.race([promise, loss]), ms, what) };
+}
+
+/** Removes the fragment of an address, unless it is a hash route (`#/…`, `#!…`). */
+function withoutAnchor(url: string): string {
+  return url.replace(/#(?![/!]).*$/s, '');
 }

@@ -5,7 +5,8 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
 import { evaluate, testDocument, type AxeScript } from '../axe/test-document.ts';
-import { botProtection, botProtectionMessage, isHtml, isSignInPage, type WrongPage } from '../crawl/page-checks.ts';
+import { botProtection, botProtectionMessage, isHtml, type WrongPage } from '../crawl/page-checks.ts';
+import { isSignInPage } from '../crawl/sign-in-pages.ts';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import { arrive, type ArrivalDeps } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
@@ -122,19 +123,26 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   progress.stage = 'did not finish loading';
   const place = await arrive(tab, clock);
   progress.stage = 'was not tested';
-  const readFacts = evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)');
-  const facts = JSON.parse(await frame.whileAlive(readFacts, clock.left(), 'reading the page')) as PageFacts;
+  const readFacts = async (): Promise<PageFacts> =>
+    JSON.parse(
+      await frame.whileAlive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
+    ) as PageFacts;
+  const facts = await readFacts();
+  const finalUrl = frame.shown.url;
   const wrong = judgeShown(tab, request, facts);
-  if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl: frame.shown.url });
+  if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
   let findings: PageFindings | null = null;
   if (request.test) {
     const testing = testDocument(page, place, deps, clock.left);
     findings = toPageFindings(await frame.whileAlive(testing, clock.left(), 'testing'));
+    // A script displayed another page during the test.
+    const left = frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts());
+    if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
   if (deps.cookies === undefined) await frame.whileAlive(evaluate(place, 'curbcut.forget()'), clock.left(), 'clearing storage');
   return {
     loaded: true,
-    finalUrl: new URL(frame.shown.url),
+    finalUrl: new URL(finalUrl),
     status: traffic.answer()?.status ?? 200,
     facts,
     findings,
@@ -144,17 +152,18 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
 }
 
 /** Checks the facts of the displayed document: it may not be the requested page. */
-function judgeShown({ frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
-  const final = new URL(frame.shown.url);
+function judgeShown({ deps, frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
+  const url = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
   const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };
-  if (isSignInPage(request.url, final, facts.passwordField))
+  if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: deps.cookies !== undefined }))
     return {
       reason: 'sign_in_page',
-      message: `The page redirects to a sign-in page (${final.origin}${final.pathname}). To test the page, give the scan a sign-in.`,
+      message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. To test the page, give the scan a sign-in.`,
     };
-  return null;
+  // The response of every document was judged already, but a script can change the address without one.
+  return request.mayGoTo(url);
 }
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {

@@ -2,6 +2,7 @@
 import type { PageCaveat, PageFailureReason } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
+import type { SignInForm } from '../crawl/sign-in-pages.ts';
 
 /** Facts that the script in the page reports. */
 export interface PageFacts {
@@ -9,7 +10,8 @@ export interface PageFacts {
   language: string | null;
   contentType: string;
   canonical: string | null;
-  passwordField: boolean;
+  /** The form that asks for a password or a user name, if there is one. */
+  signInForm: SignInForm | null;
   /** The HTML of a small page, to recognise bot protection; empty for a large page. */
   markup: string;
   /** Absolute links of the document and its open shadow roots, in document order. */

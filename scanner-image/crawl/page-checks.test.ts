@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { botProtection, isHtml, isSignInPage, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
+import { botProtection, isHtml, judgeError, judgeHead, retryAfterMs } from './page-checks.ts';
 
 const head = (status: number, headers: Record<string, string> = {}) => ({ url: 'https://example.org/', status, headers });
 
@@ -58,20 +58,4 @@ describe('page checks', () => {
     expect(retryAfterMs('soon', now)).to.equal(null);
     expect(retryAfterMs(undefined, now)).to.equal(null);
   });
-});
-
-describe('sign-in page check', () => {
-  const cases: [string, string, boolean, boolean][] = [
-    ['https://a.test/members', 'https://a.test/login', true, true],
-    ['https://a.test/members', 'https://a.test/users/sign_in', true, true],
-    ['https://a.test/members', 'https://a.test/x?returnUrl=%2Fmembers', true, true],
-    ['https://a.test/members', 'https://sso.a.test/oauth2/authorize', false, true],
-    ['https://a.test/login', 'https://a.test/login/', true, false],
-    ['https://a.test/', 'https://a.test/en/', true, false],
-    ['https://a.test/', 'https://a.test/blog/login-tips', false, false],
-    ['https://a.test/authors', 'https://a.test/en/authors', false, false],
-  ];
-  for (const [requested, final, password, is] of cases)
-    it(`${is ? 'recognises' : 'does not report'} ${final} after a request for ${requested}`, () =>
-      expect(isSignInPage(new URL(requested), new URL(final), password)).to.equal(is));
 });

@@ -94,13 +94,3 @@ export function judgeError({ status, headers }: Answer, body: string): WrongPage
   const meaning = MEANING[status] ?? (status >= 500 ? 'the server failed' : 'the response is not a page');
   return { reason: 'http_error', message: `The server responded with status ${status}: ${meaning}.` };
 }
-
-const SIGN_IN_PATH =
-  /(?:^|[/._-])(?:log|sign)[-_]?(?:in|on)(?:$|[/.])|(?:^|\/)(?:sso|saml|oauth2?|auth|authorize|openid|adfs|cas|konto|anmelden|connexion|inloggen)(?:$|[/._-])/i;
-
-/** Returns true if a request for another page ended at what looks like a sign-in page: by its path, or by a password field. */
-export function isSignInPage(requested: URL, final: URL, passwordField: boolean): boolean {
-  if (requested.pathname.replace(/\/+$/, '') === final.pathname.replace(/\/+$/, '') && requested.host === final.host) return false;
-  const looksLike = SIGN_IN_PATH.test(final.pathname) || /[?&](?:return|redirect|next|continue|target|goto|back)\w*=/i.test(final.search);
-  return passwordField ? looksLike : SIGN_IN_PATH.test(final.pathname) && !SIGN_IN_PATH.test(requested.pathname);
-}

@@ -1,0 +1,118 @@
+/** A page is judged and recognised by the address that it ends at, also after redirects by scripts. */
+import { expect } from 'chai';
+import { ScanFailed } from '../../scanner-image/failure.ts';
+import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+
+const LOGIN_FORM =
+  '<form><label>User <input autocomplete="username"></label><label>Password <input type="password"></label><button>Sign in</button></form>';
+const script = (code: string): string => `<script>${code}</script>`;
+
+describe('a page that displays another one', () => {
+  let site: Site;
+  const open = async (bodies: Record<string, Route>, head = ''): Promise<void> => {
+    const links = Object.keys(bodies).filter((path) => path !== '/' && !path.startsWith('/_') && path !== '/robots.txt');
+    site = await openSite({ '/': html(links.map((path) => `<p><a href="${path}">${path}</a></p>`).join(''), { head }), ...bodies });
+  };
+  afterEach(() => site.close());
+
+  const shell = (code: string, title: string): string => html(`<div id="app"></div>${script(code)}`, { title });
+  const show = `document.getElementById("app").innerHTML = ${JSON.stringify(LOGIN_FORM)};`;
+
+  it('is a sign-in page if a script changes the address to one, before or after load, or during the test', async () => {
+    await open({
+      '/before-load': shell(`history.replaceState(null, "", "/login?next=/before-load"); ${show}`, 'before'),
+      '/after-load': shell(`addEventListener("load", () => { history.pushState(null, "", "/login?next=/after-load"); ${show} })`, 'after'),
+      '/after-data': shell(`fetch("/_session").then(() => { history.pushState(null, "", "/login?next=/after-data"); ${show} })`, 'data'),
+      '/_session': (_request, response) => void setTimeout(() => response.end('{}'), 150),
+      '/by-location': shell('location.replace("/login?next=/by-location")', 'location'),
+      '/by-location-later': shell(
+        'addEventListener("load", () => setTimeout(() => { location = "/login?next=/by-location-later" }, 5))',
+        'later',
+      ),
+      '/by-meta': html('', { head: '<meta http-equiv="refresh" content="0; url=/login?next=/by-meta">', title: 'meta' }),
+      '/by-header': file('text/html', html('', { title: 'header' }), { refresh: '0; url=/login?next=/by-header' }),
+      '/by-status': redirect('/login?next=/by-status'),
+      '/login': html(LOGIN_FORM, { title: 'Sign in' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    const moved = [
+      '/before-load',
+      '/after-load',
+      '/after-data',
+      '/by-location',
+      '/by-location-later',
+      '/by-meta',
+      '/by-header',
+      '/by-status',
+    ];
+    for (const path of moved) {
+      const page = untested(pages, path);
+      expect(page.reason, path).to.equal('sign_in_page');
+      expect(page.final_url, path).to.equal(`${site.origin}/login?next=${path}`);
+      expect(page.message, path).to.include(`${site.origin}/login`);
+    }
+    expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/login']);
+  });
+
+  it('is a sign-in page if it has status 200 and nothing but a form to sign in, not if it has content too', async () => {
+    const text = `<p>${'Opening hours and prices of the library. '.repeat(20)}</p>`;
+    const register = LOGIN_FORM.replace('type="password"', 'type="password" autocomplete="new-password"');
+    await open({
+      '/members': html(`<h2>Sign in</h2>${LOGIN_FORM}`, { title: 'Members' }),
+      '/members/area': `<!doctype html><html lang="de"><head><title>Bereich</title></head><body><header>${text}</header><main><h1>Anmelden</h1>${LOGIN_FORM}</main><footer>${text}</footer></body></html>`,
+      '/library': html(`${text}<h2>Sign in</h2>${LOGIN_FORM}`, { title: 'Library' }),
+      '/register': html(register, { title: 'Sign in or register' }),
+      '/unlock': html('<form><label>Password <input type="password"></label><button>Unlock the door</button></form>', { title: 'Door' }),
+      '/hidden': html(`<div hidden>${LOGIN_FORM}</div><h2>Sign in</h2>`, { title: 'Hidden' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(untested(pages, '/members').reason).to.equal('sign_in_page');
+    expect(untested(pages, '/members/area').reason).to.equal('sign_in_page');
+    expect(paths(testedOf(pages))).to.deep.equal(['/', '/library', '/register', '/unlock', '/hidden']);
+  });
+
+  it('is no sign-in page because of its path', async () => {
+    await open({
+      '/cas/': html('Benvinguts', { title: 'Castilian' }),
+      '/account': redirect('/konto/overview'),
+      '/konto/overview': html('Your orders', { title: 'Account' }),
+      '/manual': redirect('/docs/auth/'),
+      '/docs/auth/': html('How to sign in', { title: 'Manual' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(pages.map((page) => (page.tested ? page.final_url : page.reason))).to.deep.equal(
+      ['/', '/cas/', '/konto/overview', '/docs/auth/'].map((path) => site.origin + path),
+    );
+    await site.close();
+    await open({ '/': redirect('/cas/'), '/cas/': html('Benvinguts', { title: 'Castilian' }) });
+    expect((await scan(`${site.origin}/`)).pages.map(({ final_url }) => final_url)).to.deep.equal([`${site.origin}/cas/`]);
+  });
+
+  it('fails the scan if the first page is a sign-in page', async () => {
+    await open({ '/app': shell(`history.replaceState(null, "", "/login?next=/app"); ${show}`, 'app') });
+    const error: unknown = await scan(`${site.origin}/app`).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'no_page_tested' });
+    const signedIn: unknown = await scan(`${site.origin}/app`, {}, {}, { signIn: { cookie: 'session=old' } }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(signedIn).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });
+  });
+
+  it('is tested once if scripts change two addresses to the same one, and not if robots.txt disallows that one', async () => {
+    const app = (to: string): string => shell(`history.replaceState(null, "", "${to}")`, `App ${to}`) + '<img src="/x.png" id="fault">';
+    await open({
+      '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /private'),
+      '/one': app('/app'),
+      '/two': app('/app'),
+      '/three': app('/private/three'),
+      '/anchor': html(script('location.hash = "top"'), { title: 'anchor' }),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    const one = pages.find(({ url }) => url.endsWith('/one'));
+    expect(one?.final_url).to.equal(`${site.origin}/app`);
+    expect(found(one)).to.deep.equal(['image-alt #fault']);
+    expect(testedOf(pages).filter(({ final_url }) => final_url === `${site.origin}/app`)).to.have.length(1);
+    expect(untested(pages, '/three').reason).to.equal('robots_disallowed');
+    expect(pages.find(({ url }) => url.endsWith('/anchor'))?.final_url).to.equal(`${site.origin}/anchor`);
+  });
+});
