@@ -7,6 +7,10 @@ import { ReportOptions, ReportThresholds } from './options.ts';
 
 /** The maximum length of a node's HTML, in characters. */
 export const NODE_HTML_MAX = 2000;
+/** The maximum length of a selector within one document or shadow root, in characters. */
+export const SELECTOR_MAX = 2000;
+/** The maximum length of a node's failure summary, in characters. */
+export const FAILURE_SUMMARY_MAX = 4000;
 /** The maximum number of related elements of a node. */
 export const RELATED_MAX = 5;
 
@@ -18,6 +22,7 @@ const closed = { additionalProperties: false } as const;
 const Impact = oneOf(IMPACTS);
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{16}$' });
 const Count = Type.Integer({ minimum: 0 });
+const Selector = Type.String({ maxLength: SELECTOR_MAX });
 
 export const ReportCounts = Type.Object({ total: Count, critical: Count, serious: Count, moderate: Count, minor: Count }, closed);
 
@@ -37,14 +42,22 @@ export const Contrast = Type.Object(
   closed,
 );
 
-/** Another element that explains a finding, such as the second element with the same ID. */
-export const RelatedNode = Type.Object({ selector: Type.String(), html: Type.String({ maxLength: NODE_HTML_MAX }) }, closed);
+/** Another element that explains a finding, such as the element that paints the background of a text. */
+export const RelatedNode = Type.Object(
+  {
+    /** A CSS selector. Those of the frames and shadow hosts that contain the element precede it, separated by ` >>> `. */
+    selector: Selector,
+    /** The start tag, or the whole HTML if the element has findings of its own. */
+    html: Type.String({ maxLength: NODE_HTML_MAX }),
+  },
+  closed,
+);
 
 /** An element that fails a rule, or needs review. */
 export const ReportNode = Type.Object(
   {
-    /** A CSS selector within its document or shadow root. */
-    selector: Type.String(),
+    /** A CSS selector within its document or shadow root. If it would be too long, the end of the path of the element's ancestors. */
+    selector: Selector,
     /**
      * The element's own HTML. Attribute values of more than 500 characters are shortened and end with a hash; so are texts
      * inside an element that would otherwise be too long. The content of even longer elements is replaced by `…`.
@@ -57,11 +70,11 @@ export const ReportNode = Type.Object(
     /** The checks of the rule that failed or need review, by axe-core's names. */
     checks: Type.Optional(Type.Array(Type.String(), { maxItems: 50 })),
     related: Type.Optional(Type.Array(RelatedNode, { maxItems: RELATED_MAX })),
-    failure_summary: Type.String(),
+    failure_summary: Type.String({ maxLength: FAILURE_SUMMARY_MAX }),
     /** Selectors of the frames that contain the element, outermost first; empty for the page itself. */
-    frame_path: Type.Array(Type.String()),
+    frame_path: Type.Array(Selector),
     /** Selectors of the shadow hosts that contain the element, outermost first. */
-    shadow_path: Type.Array(Type.String()),
+    shadow_path: Type.Array(Selector),
   },
   closed,
 );

@@ -168,13 +168,25 @@
   }
 
   let known = new WeakMap();
+  let outlines = new WeakMap();
   let written = 0;
 
   globalThis.curbcutDescribe = {
     /** Starts the description of a document. */
     begin() {
       known = new WeakMap();
+      outlines = new WeakMap();
       written = 0;
+    },
+    /** Returns the start tag of an element that explains a finding. */
+    outline(element) {
+      if (!(element instanceof Element)) return undefined;
+      let text = outlines.get(element);
+      if (text === undefined) {
+        text = htmlOf(element, false);
+        outlines.set(element, text);
+      }
+      return text;
     },
     /** Describes an element. After `total` characters of a document only outlines are written, so that no page fills the export. */
     describe(element, total) {

@@ -9,22 +9,53 @@
   // axe-core would read the whole HTML of every element that it checks. `describe.js` reads that of failing elements only.
   axe.configure({ noHtml: true });
 
+  const LIMITS = globalThis.curbcutLimits;
+
   const impactOf = (rule) => {
     const node = rule.nodes[0];
-    const check = node === undefined ? undefined : [...node.any, ...node.all, ...node.none][0];
+    const check = node === undefined ? undefined : checksOf(node)[0];
     return rule.impact ?? (check === undefined ? null : check.impact);
   };
 
-  /** The colours of a contrast check; undefined for other checks, and if axe-core could not determine them. */
+  const checksOf = ({ any, all, none }) => [...any, ...all, ...none];
+
+  /** The colours and the text of a contrast check; undefined for other checks, and if axe-core could not determine them. */
   const contrastOf = ({ any }) => {
-    const { fgColor, bgColor, contrastRatio, expectedContrastRatio } = any.find(({ id }) => id.startsWith('color-contrast'))?.data ?? {};
+    const data = any.find(({ id }) => id.startsWith('color-contrast'))?.data ?? {};
+    const { fgColor, bgColor, contrastRatio, expectedContrastRatio, fontSize, fontWeight } = data;
     const required = parseFloat(expectedContrastRatio);
     if (![fgColor, bgColor].every(isColour) || !Number.isFinite(contrastRatio) || !Number.isFinite(required)) return undefined;
-    return { foreground: fgColor, background: bgColor, ratio: contrastRatio, required };
+    // Such as `12.0pt (16px)`.
+    const pixels = /\(([\d.]+)px\)$/.exec(fontSize ?? '');
+    return {
+      foreground: fgColor,
+      background: bgColor,
+      ratio: contrastRatio,
+      required,
+      ...(pixels !== null && { font_size_px: Number(pixels[1]) }),
+      ...(typeof fontWeight === 'string' && { bold: fontWeight === 'bold' }),
+    };
   };
   const isColour = (text) => typeof text === 'string' && /^#[0-9a-f]{6,8}$/.test(text);
 
-  /** @param describe returns the HTML and the landmark of a node's element */
+  /** The first related elements of the checks. Some checks name the element itself. */
+  function relatedOf(node, outline) {
+    const related = new Map();
+    for (const { relatedNodes } of checksOf(node))
+      for (const other of relatedNodes ?? []) {
+        if (related.size >= LIMITS.related) return [...related.values()];
+        const key = JSON.stringify(other.target);
+        if (related.has(key) || key === JSON.stringify(node.target)) continue;
+        const html = outline(other);
+        if (html !== undefined) related.set(key, { target: other.target, html });
+      }
+    return [...related.values()];
+  }
+
+  /**
+   * @param describe.node returns the HTML and the landmark of a node's element
+   * @param describe.related returns the HTML of a related element; undefined if it is not known
+   */
   const slimRule = (rule, describe) => ({
     id: rule.id,
     impact: impactOf(rule),
@@ -34,9 +65,11 @@
     helpUrl: rule.helpUrl,
     nodes: rule.nodes.map((node) => ({
       target: node.target,
-      failureSummary: node.failureSummary,
-      ...describe(node),
+      failureSummary: node.failureSummary?.slice(0, LIMITS.summary).toWellFormed(),
+      ...describe.node(node),
       contrast: contrastOf(node),
+      checks: checksOf(node).map(({ id }) => id),
+      related: relatedOf(node, describe.related),
     })),
   });
 
@@ -55,7 +88,7 @@
     return waits ? options : { ...options, preload: false };
   }
 
-  const { begin, describe } = globalThis.curbcutDescribe;
+  const { begin, describe, outline } = globalThis.curbcutDescribe;
 
   /** The elements of the partial results that are being made, by their entry in the results. Null: none are being made. */
   let elements = null;
@@ -66,7 +99,7 @@
       const { element } = node;
       let selector = selectors.get(element);
       if (selector === undefined) {
-        selector = node.selector;
+        selector = shortSelector(node.selector, element);
         selectors.set(element, selector);
       }
       const spec = { selector, source: null, xpath: [], ancestry: [], nodeIndexes: node.nodeIndexes, fromFrame: node.fromFrame };
@@ -76,9 +109,26 @@
     },
   });
 
+  /**
+   * The selector of an element; if it is too long, as with an ID of 100,000 characters, the end of the path of its ancestors,
+   * which matches this element and perhaps others.
+   */
+  function shortSelector(selector, element) {
+    if (selector.every((step) => (typeof step === 'string' ? step : step.join()).length <= LIMITS.selector)) return selector;
+    const path = axe.utils.getAncestry(element);
+    return [typeof path === 'string' ? endOf(path) : path.slice(-LIMITS.shadows).map(endOf)];
+  }
+
+  function endOf(path) {
+    if (path.length <= LIMITS.selector) return path;
+    const end = path.slice(-LIMITS.selector);
+    const step = end.indexOf(' > ');
+    return step === -1 ? '*' : end.slice(step + 3);
+  }
+
   /** Whether a node surely passed. Some checks are decided only when all documents are known. */
   const passed = ({ any, all, none }) =>
-    ![...any, ...all, ...none].some(({ id }) => axe._audit.checks[id]?.after !== undefined) &&
+    !checksOf({ any, all, none }).some(({ id }) => axe._audit.checks[id]?.after !== undefined) &&
     (any.length === 0 || any.some(({ result }) => result === true)) &&
     all.every(({ result }) => result === true) &&
     none.every(({ result }) => result === false);
@@ -86,7 +136,12 @@
   /** Describes the elements of partial results. The description takes the place of axe-core's ancestry, which it merges unread. */
   function describePartial(partial, total) {
     for (const rule of partial.results)
-      for (const node of rule.nodes) if (!passed(node)) node.node.ancestry = [describe(elements.get(node.node), total)];
+      for (const node of rule.nodes) {
+        if (passed(node)) continue;
+        node.node.ancestry = [describe(elements.get(node.node), total)];
+        for (const { relatedNodes } of checksOf(node))
+          for (const related of relatedNodes.slice(0, LIMITS.related + 1)) related.ancestry = [outline(elements.get(related))];
+      }
   }
 
   let frames = [];
@@ -98,7 +153,7 @@
       begin();
       selectors = new WeakMap();
       const results = await axe.run(document, { ...optionsFor(options), elementRef: true });
-      return slim(results, ({ element }) => describe(element, htmlTotal));
+      return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });
     },
     /** Tests one of several documents. `context` comes from the parent of this frame; null for the page itself. */
     partial: async (context, options, htmlTotal) => {
@@ -114,6 +169,10 @@
     frameElement: (index) => axe.utils.shadowSelect(frames[index].frameSelector),
     /** Merges the partial results of all documents. */
     finish: async (partials, options) =>
-      slim(await axe.finishRun(partials, { ...options, ancestry: true }), ({ ancestry }) => ancestry.at(-1)),
+      slim(await axe.finishRun(partials, { ...options, ancestry: true }), {
+        node: ({ ancestry }) => ancestry.at(-1),
+        // A finding of another document is described itself.
+        related: ({ ancestry }) => ancestry?.at(-1)?.html ?? ancestry?.at(-1),
+      }),
   };
 })();

@@ -1,5 +1,5 @@
 /** Converts the results of axe-core for a page into the fields of the report. */
-import { NODE_HTML_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
+import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, SELECTOR_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
@@ -14,7 +14,13 @@ export interface AxeRule {
   help: string;
   description: string;
   helpUrl: string;
-  nodes: (Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & { target: AxeTarget; failureSummary?: string })[];
+  nodes: AxeNode[];
+}
+
+export interface AxeNode extends Pick<ReportNode, 'html' | 'landmark' | 'contrast' | 'checks'> {
+  target: AxeTarget;
+  failureSummary?: string;
+  related?: { target: AxeTarget; html: string }[];
 }
 
 /** What the script in the isolated world returns. */
@@ -37,13 +43,15 @@ const PIERCE = ' >>> ';
 /** Splits a target of axe-core into the path through frames, the path through shadow roots, and the element's selector. */
 export function splitTarget(target: AxeTarget): Pick<ReportNode, 'selector' | 'frame_path' | 'shadow_path'> {
   const last = target.at(-1) ?? ':root';
-  const within = typeof last === 'string' ? [last] : last;
+  const within = (typeof last === 'string' ? [last] : last).map((step) => cut(step, SELECTOR_MAX));
   return {
     selector: within.at(-1) ?? ':root',
-    frame_path: target.slice(0, -1).map((step) => (typeof step === 'string' ? step : step.join(PIERCE))),
+    frame_path: target.slice(0, -1).map(joined),
     shadow_path: within.slice(0, -1),
   };
 }
+
+const joined = (step: string | string[]): string => cut(typeof step === 'string' ? step : step.join(PIERCE), SELECTOR_MAX);
 
 /** Truncates a text without splitting a surrogate pair. */
 export function cut(text: string, length: number): string {
@@ -75,13 +83,25 @@ function toViolations(rules: AxeRule[]): ReportViolation[] {
       help: rule.help,
       description: rule.description,
       help_url: rule.helpUrl,
-      nodes: rule.nodes.map((node) => ({
-        ...splitTarget(node.target),
-        html: cut(node.html, NODE_HTML_MAX),
-        landmark: node.landmark,
-        ...(node.contrast !== undefined && { contrast: node.contrast }),
-        failure_summary: node.failureSummary ?? '',
-      })),
+      nodes: rule.nodes.map(toNode),
       nodes_total: rule.nodes.length,
     }));
+}
+
+function toNode({ target, html, landmark, contrast, checks, related, failureSummary = '' }: AxeNode): ReportNode {
+  return {
+    ...splitTarget(target),
+    html: cut(html, NODE_HTML_MAX),
+    landmark,
+    ...(contrast !== undefined && { contrast }),
+    ...(checks !== undefined && checks.length > 0 && { checks }),
+    ...(related !== undefined &&
+      related.length > 0 && {
+        related: related.map((other) => ({
+          selector: cut(other.target.map(joined).join(PIERCE), SELECTOR_MAX),
+          html: cut(other.html, NODE_HTML_MAX),
+        })),
+      }),
+    failure_summary: cut(failureSummary, FAILURE_SUMMARY_MAX),
+  };
 }

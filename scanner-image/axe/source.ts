@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
 import { LANDMARK_ELEMENTS, LANDMARKS } from '../../core/report/landmarks.ts';
-import { NODE_HTML_MAX } from '../../core/report/schema.ts';
+import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../../core/report/schema.ts';
 import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
 /** The name of the isolated world. The scripts of the page run in a different world. */
@@ -15,8 +15,8 @@ const require = createRequire(import.meta.url);
 /** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
-/** Limits of `describe.js`, in characters. */
-const DESCRIPTION = {
+/** Limits of `describe.js` and `in-page.js`, in characters unless it says otherwise. */
+const LIMITS = {
   html: NODE_HTML_MAX,
   /** Longer attribute values are shortened. */
   value: 500,
@@ -28,6 +28,13 @@ const DESCRIPTION = {
   outline: 300,
   /** The number of ancestors that are searched for a landmark. */
   depth: 500,
+  /** Longer selectors are replaced by the end of the element's path. */
+  selector: SELECTOR_MAX / 2,
+  /** The number of shadow hosts in a path, if it is replaced. */
+  shadows: 10,
+  summary: FAILURE_SUMMARY_MAX,
+  /** The number of related elements of a node. */
+  related: RELATED_MAX,
   landmarks: LANDMARKS,
   landmarkElements: LANDMARK_ELEMENTS,
 };
@@ -49,7 +56,7 @@ export async function axeSource(locale: Locale): Promise<string> {
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
     ...['describe.js', 'settle.js', 'sign-in-form.js', 'facts.js', 'in-page.js'].map(read),
   ]);
-  const limits = `globalThis.curbcutLimits = ${JSON.stringify(DESCRIPTION)};`;
+  const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
   return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
 }
 

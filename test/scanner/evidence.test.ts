@@ -163,9 +163,45 @@ describe('evidence of findings', () => {
       background: '#ffffff',
       ratio: 2.84,
       required: 4.5,
+      font_size_px: 16,
+      bold: false,
     });
     for (const violation of page.violations.filter(({ rule }) => rule !== 'color-contrast'))
       for (const node of violation.nodes) expect(node).not.to.have.property('contrast');
+  });
+
+  it('names the checks that failed and the elements that explain them, also in frames and shadow roots', async () => {
+    const fault = `<section id="paper" style="background:#fff"><p style="color:#999">Prices</p></section>`;
+    const page = await test(
+      `${fault}<div id="host"></div>${script(`document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = ${JSON.stringify(fault)}`)}<iframe title="inside" src="/frame"></iframe>`,
+      { '/frame': html(fault) },
+    );
+    const start = '<section id="paper" style="background:#fff">…</section>';
+    expect(nodesOf(page, 'color-contrast').map(({ checks, related }) => ({ checks, related }))).to.deep.equal([
+      { checks: ['color-contrast'], related: [{ selector: '#paper', html: start }] },
+      { checks: ['color-contrast'], related: [{ selector: '#host >>> #paper', html: start }] },
+      { checks: ['color-contrast'], related: [{ selector: 'iframe >>> #paper', html: start }] },
+    ]);
+    const without = nodesOf(page, 'color-contrast')[0]!;
+    expect(without.contrast).to.include({ font_size_px: 16, bold: false });
+  });
+
+  it('has at most five related elements', async () => {
+    const page = await test(`<p id="twice">a</p>${'<p id="twice">b</p>'.repeat(9)}<input aria-labelledby="twice"><button></button>`);
+    const twice = [...page.violations, ...page.needs_review].find(({ rule }) => rule === 'duplicate-id-aria')!;
+    expect(twice.nodes[0]!.related).to.have.length(5);
+    expect(twice.nodes[0]!.related![0]).to.deep.equal({ selector: 'p:nth-child(3)', html: '<p id="twice">…</p>' });
+    expect(nodesOf(page, 'button-name')[0]).not.to.have.property('related');
+  });
+
+  it('has selectors and summaries of limited length that still match the element', async () => {
+    const long = 'x'.repeat(100_000);
+    const page = await test(`<div><button id="${long}"></button></div><p><button aria-${long}="true">Named</button></p>`);
+    const { selector } = nodesOf(page, 'button-name')[0]!;
+    expect(selector).to.equal('html > body > main > div:nth-child(2) > button');
+    const [attribute] = nodesOf(page, 'aria-valid-attr');
+    expect(attribute!.failure_summary.length).to.be.at.most(4000);
+    expect(attribute!.selector.length).to.be.at.most(2000);
   });
 
   it('cannot be changed by the page', async () => {
