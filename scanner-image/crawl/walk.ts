@@ -5,7 +5,7 @@ import type { Pool } from '../browser/pool.ts';
 import { ScanFailed, firstPageFailure } from '../failure.ts';
 import { crawl } from './crawl.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
-import { createPacer, visitPolitely } from './politeness.ts';
+import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
 
 export interface WalkDeps {
@@ -35,7 +35,12 @@ export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   frontier.add(start, 0);
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
-  const waitForTurn = createPacer(site.crawlDelayMs);
+  const visitPolitely = createPoliteVisits({
+    pool,
+    crawlDelayMs: site.crawlDelayMs,
+    softDeadline: () => performance.now() + softDeadline - Date.now(),
+    signal: deps.signal,
+  });
   let phase: 'crawling' | 'scanning' = 'crawling';
   deps.onProgress(phase, progressOf(frontier));
 
@@ -52,16 +57,15 @@ export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
       deps.onProgress(phase, progressOf(frontier));
     },
     onPage: deps.onPage,
-    async visit(worker, candidate) {
-      await waitForTurn();
+    visit(worker, candidate) {
       const isFirst = candidate.turn === 0;
       const request = {
         url: candidate.url,
         test: candidate.depth > 0 || site.startInScope,
         mayGoTo: (url: URL) => site.refusal(url, isFirst),
-        budgetMs: Math.min(deps.pageBudgetMs, softDeadline - Date.now()),
+        budgetMs: deps.pageBudgetMs,
       };
-      return deps.traced('page', () => visitPolitely(pool, worker, isFirst, request));
+      return deps.traced('page', () => visitPolitely(worker, isFirst, request));
     },
     async onFirst(visit) {
       if (!visit.loaded) throw timeIsUp() ? outOfTime(progressOf(frontier)) : firstPageFailure(start, visit, signedIn);

@@ -63,7 +63,7 @@ describe('responses that are not the page', () => {
       '/401': 'http_error',
       '/403': 'http_error',
       '/404': 'http_error',
-      '/429': 'http_error',
+      '/429': 'rate_limited',
       '/500': 'http_error',
       '/wall': 'bot_wall',
       '/wall200': 'bot_wall',
