@@ -10,6 +10,7 @@ import { AXE_VERSION, axeOptions, axeSource, htmlTotal } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { createPool, type Pool } from './browser/pool.ts';
 import type { TabDeps } from './browser/tab.ts';
+import { withoutAnchor } from './crawl/address.ts';
 import { openSite } from './crawl/site.ts';
 import { walkSite } from './crawl/walk.ts';
 import { createGuardedFetch, type GuardedFetch } from './egress/fetch.ts';
@@ -71,8 +72,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
   const { options } = input;
   const { log, signIn = null } = deps;
   const startedAt = new Date();
-  const start = new URL(options.url);
-  start.hash = '';
+  const start = new URL(withoutAnchor(options.url));
 
   const egress = await openEgress({
     rules: { allow: input.allowTargets, deny: input.denyTargets },

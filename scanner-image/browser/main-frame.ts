@@ -1,6 +1,7 @@
 /** Tracks the document in the main frame of a tab, and detects the loss of the tab. */
 import type { CDPSession, Page } from 'playwright-core';
 import { withTimeLimit } from '../../platform/time-limits.ts';
+import { withoutAnchor } from '../crawl/address.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import { VisitEnded } from './visit.ts';
 
@@ -42,8 +43,9 @@ export async function watchMainFrame(page: Page, cdp: CDPSession, changes: Condi
 
   const { id } = (await cdp.send('Page.getFrameTree')).frameTree.frame;
   cdp.on('Page.frameNavigated', ({ frame }) => {
+    const url = withoutAnchor(frame.url + (frame.urlFragment ?? ''));
     if (frame.id === id)
-      Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url: frame.url, parsed: false, loaded: false });
+      Object.assign(shown, { documents: shown.documents + 1, loaderId: frame.loaderId, url, parsed: false, loaded: false });
     changes.notify();
   });
   // A script changed the address without loading a document (`history.pushState`, `location.hash`).
@@ -60,9 +62,4 @@ export async function watchMainFrame(page: Page, cdp: CDPSession, changes: Condi
     changes.notify();
   });
   return { id, shown, lost: () => lost, whileAlive: (promise, ms, what) => withTimeLimit(Promise.race([promise, loss]), ms, what) };
-}
-
-/** Removes the fragment of an address, unless it is a hash route (`#/…`, `#!…`). */
-function withoutAnchor(url: string): string {
-  return url.replace(/#(?![/!]).*$/s, '');
 }

@@ -97,10 +97,12 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   }
 }
 
-async function navigate({ deps, cdp, frame, traffic, changes }: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
+async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
+  const { deps, cdp, frame, traffic, changes } = tab;
   if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
     throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
   if (deps.cookies === undefined) await frame.whileAlive(cdp.send('Network.clearBrowserCookies'), clock.left(), 'clearing cookies');
+  if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
   traffic.begin(request.mayGoTo);
   const before = frame.shown.documents;
   const sent = await frame.whileAlive(cdp.send('Page.navigate', { url: request.url.href }), clock.left(), 'navigating');
@@ -115,6 +117,18 @@ async function navigate({ deps, cdp, frame, traffic, changes }: OpenTab, request
   if (failure === undefined) throw new VisitEnded('navigation_failed', `The browser could not open the page (${sent.errorText}).`);
   const { reason, message } = pageFailureOf(failure);
   throw new VisitEnded(reason, message);
+}
+
+/** Whether the browser would only change the fragment of the displayed document, and load nothing. */
+function isRouteOf(url: URL, shown: string): boolean {
+  return url.hash !== '' && url.href.split('#', 1)[0] === shown.split('#', 1)[0];
+}
+
+/** Replaces the document by an empty one, so that the next navigation loads its page. */
+async function leaveDocument({ cdp, frame, changes }: OpenTab, clock: VisitClock): Promise<void> {
+  const { documents } = frame.shown;
+  await frame.whileAlive(cdp.send('Page.navigate', { url: 'about:blank' }), clock.left(), 'leaving the previous page');
+  await changes.waitFor(() => frame.lost() !== null || frame.shown.documents > documents, clock.left());
 }
 
 /** Tests the page that the tab has navigated to. `progress.stage` completes the message of a timeout. */

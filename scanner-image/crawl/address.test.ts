@@ -12,6 +12,17 @@ describe('page key', () => {
     ['https://example.org/?utm_source=x&fbclid=1', 'https://example.org/'],
     ['https://example.org:443/a?', 'https://EXAMPLE.org/a'],
     ['https://example.org/%c3%a4', 'https://example.org/ä'],
+    ['https://example.org/a;jsessionid=1F3A.node2', 'https://example.org/a'],
+    ['https://example.org/a;JSESSIONID=1F3A?x=1', 'https://example.org/a?x=1'],
+    ['https://example.org/a?PHPSESSID=abc&x=1', 'https://example.org/a?x=1'],
+    ['https://example.org/a?sid=0123456789abcdef0123', 'https://example.org/a'],
+    ['https://example.org/a?ASPSESSIONIDAAB=KJH', 'https://example.org/a'],
+    ['https://example.org/a?CFID=12&CFTOKEN=34', 'https://example.org/a'],
+    ['https://example.org/(S(lit3py55t21z5v55vlm25s55))/a', 'https://example.org/a'],
+    ['https://example.org/#!', 'https://example.org/'],
+    ['https://example.org/#/', 'https://example.org/'],
+    ['https://example.org/#/a/', 'https://example.org/#/a'],
+    ['https://example.org/#!a', 'https://example.org/#!/a'],
   ];
   for (const [a, b] of same) it(`is equal for ${a} and ${b}`, () => expect(pageKey(url(a))).to.equal(pageKey(url(b))));
 
@@ -21,6 +32,11 @@ describe('page key', () => {
     ['https://example.org/a?x=1&x=2', 'https://example.org/a?x=1'],
     ['https://example.org/a', 'https://example.org:8443/a'],
     ['https://example.org/a', 'https://shop.example.org/a'],
+    ['https://example.org/story?sid=41', 'https://example.org/story?sid=42'],
+    ['https://example.org/talks?session_id=keynote-2026', 'https://example.org/talks?session_id=closing-2026'],
+    ['https://example.org/wiki/Set_(S)', 'https://example.org/wiki/Set_(T)'],
+    ['https://example.org/#/a', 'https://example.org/#/b'],
+    ['https://example.org/#!/a', 'https://example.org/'],
   ];
   for (const [a, b] of unlike) it(`differs for ${a} and ${b}`, () => expect(pageKey(url(a))).to.not.equal(pageKey(url(b))));
 
@@ -57,6 +73,15 @@ describe('pageOfSite', () => {
     ['view-source:https://www.example.org/', null],
     ['https://www.example.org/report.PDF', null],
     ['https://www.example.org/v2.0', 'https://www.example.org/v2.0'],
+    ['https://www.example.org/wiki/Node.js', 'https://www.example.org/wiki/Node.js'],
+    ['https://www.example.org/tags/vue.js', 'https://www.example.org/tags/vue.js'],
+    ['https://www.example.org/README.md', 'https://www.example.org/README.md'],
+    ['https://www.example.org/wiki/File:Plan.png', 'https://www.example.org/wiki/File:Plan.png'],
+    ['https://www.example.org/images/plan.png', null],
+    ['https://www.example.org/assets/app.min.js', null],
+    ['https://www.example.org/style.css', null],
+    ['https://www.example.org/#/settings?tab=1', 'https://www.example.org/#/settings?tab=1'],
+    ['https://www.example.org/a;jsessionid=1F3A', 'https://www.example.org/a'],
     ['https://www.example.org/index.html', 'https://www.example.org/index.html'],
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
@@ -97,6 +122,10 @@ describe('scope', () => {
     ['/*?page=*', '/list?page=3', true],
     ['/a.b', '/aXb', false],
     ['/a+(b)', '/a+(b)', true],
+    ['/app', '/app#/settings', true],
+    ['/app#/settings/**', '/app#/settings/a/b', true],
+    ['/app#/settings/**', '/app?x=1#/settings/a', true],
+    ['/app#/settings/**', '/app#/home', false],
   ];
   for (const [glob, path, matches] of cases)
     it(`${glob} ${matches ? 'includes' : 'does not include'} ${path}`, () =>

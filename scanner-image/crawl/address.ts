@@ -6,32 +6,73 @@ import { compileGlob, matchesGlob } from './glob.ts';
 const TRACKING =
   /^(utm_\w+|gclid|gclsrc|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|ttclid|igshid|mc_cid|mc_eid|_ga|_gl|_hsenc|_hsmi|mkt_tok)$/i;
 
+/** Query parameters that hold a session ID: every visit gets another one, because it starts without cookies. */
+const SESSION = /^(jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|oscsid|xtcsid|zenid|mscssid)$/i;
+/** Names that may also mean something else, such as a story or a session of a conference. Only long random values are removed. */
+const PERHAPS_SESSION = /^(?:s|sid|ssid|sess|sess_?id|session|session_?id)$/i;
+const RANDOM_VALUE = /^(?=\D*\d)(?=[^a-z]*[a-z])\w{16,}$|^[0-9a-f-]{36}$/i;
+/** Session IDs in the path: `/a;jsessionid=1F3A`, and ASP.NET's `/(S(lit3py55))/a`. */
+const SESSION_IN_PATH = /;(?:jsessionid|phpsessid|sid|session_?id|cfid|cftoken)=[^/;]*|(?<=\/)\((?:[ASFX]\([\w-]*\))+\)\//gi;
+
 /** File extensions that are never pages. Links to them are not followed, to save requests. */
 const NOT_A_PAGE =
-  /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|msi|dmg|pkg|deb|rpm|apk|iso|jar|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|csv|ics|vcf|png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|mp3|m4a|ogg|oga|wav|flac|mp4|m4v|webm|ogv|mov|avi|mkv|woff2?|ttf|otf|eot|css|m?js|json|xml|rss|atom|txt|md|wasm)$/i;
+  /\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|exe|msi|dmg|pkg|deb|rpm|apk|iso|jar|docx?|xlsx?|pptx?|odt|ods|odp|rtf|epub|csv|ics|vcf|png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|mp3|m4a|ogg|oga|wav|flac|mp4|m4v|webm|ogv|mov|avi|mkv|woff2?|ttf|otf|eot|css|mjs|min\.js|map|rss|atom|wasm)$/i;
+/** Wikis describe a file on a page such as `/wiki/File:Plan.png`. */
+const PAGE_ABOUT_FILE = /(?:^|\/)[^/:]+:[^/]+$/;
+/** File extensions that pages have too, such as `/wiki/Node.js` and `README.md`. The content type decides. */
+const PERHAPS_A_FILE = /\.(?:js|json|xml|txt|md)$/i;
 
 /** Links that sign out. A signed-in crawl must not follow them. */
 const SIGN_OUT = /(?:^|[/_-])(?:log|sign)[-_]?(?:out|off)(?:$|[/._-])/i;
 
-/** The URL to load: without fragment, credentials and tracking parameters. */
+/** A fragment that is not a hash route (`#/…`, `#!…`) names a place on the page. `#!` alone is a link without a target. */
+const ANCHOR = /#(?![/!]).*$|#!?$/s;
+/** The route of the start page of an application. */
+const START_ROUTE = /^#!?\/?$/;
+
+/** Removes the fragment of an address, unless it is a hash route. */
+export function withoutAnchor(href: string): string {
+  return href.replace(ANCHOR, '');
+}
+
+/** The URL to load: without anchor, credentials, tracking parameters and session IDs. */
 export function cleanUrl(url: URL): URL {
-  const clean = new URL(url);
-  clean.hash = '';
-  clean.username = '';
-  clean.password = '';
-  const tracking = [...clean.searchParams.keys()].filter((name) => TRACKING.test(name));
-  for (const name of tracking) clean.searchParams.delete(name);
-  if (clean.search === '' || clean.href.endsWith('?')) clean.search = '';
-  return clean;
+  return clean(new URL(url));
+}
+
+function clean(url: URL): URL {
+  if (url.href.includes('#')) url.hash = withoutAnchor(url.hash);
+  if (url.username !== '') url.username = '';
+  if (url.password !== '') url.password = '';
+  const path = url.pathname;
+  if (path.includes(';') || path.includes('(')) url.pathname = path.replace(SESSION_IN_PATH, '');
+  if (url.search !== '') {
+    const dropped = [...url.searchParams].filter(([name, value]) => isNoise(name, value));
+    for (const [name, value] of dropped) url.searchParams.delete(name, value);
+  }
+  if (url.search === '' && url.href.includes('?')) url.search = '';
+  return url;
+}
+
+function isNoise(name: string, value: string): boolean {
+  return TRACKING.test(name) || SESSION.test(name) || (PERHAPS_SESSION.test(name) && RANDOM_VALUE.test(value));
 }
 
 /** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
-  const clean = cleanUrl(url);
-  const parameters = [...clean.searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
-  const query = new URLSearchParams(parameters).toString();
-  const path = clean.pathname.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()).replace(/(?<=.)\/+$/, '');
-  return `${bareHost(clean)}${path}${query === '' ? '' : `?${query}`}`;
+  const page = cleanUrl(url);
+  let path = page.pathname;
+  if (path.includes('%')) path = path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase());
+  const route = START_ROUTE.test(page.hash) ? '' : withoutFinalSlash(page.hash.replace(/^#!?\/?/, '#/'));
+  return `${bareHost(page)}${withoutFinalSlash(path)}${sortedQuery(page)}${route}`;
+}
+
+const withoutFinalSlash = (path: string): string => (path.endsWith('/') ? path.replace(/(?<=.)\/+$/, '') : path);
+
+function sortedQuery({ search, searchParams }: URL): string {
+  if (search === '') return '';
+  const parameters = [...searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
+  return `?${new URLSearchParams(parameters).toString()}`;
 }
 
 /** The host without `www.` and final dot, with its port unless it is the scheme's default. */
@@ -54,20 +95,30 @@ export function movedWithin(from: URL, to: URL): boolean {
 
 /** Returns the URL to load for a link, on the site's origin, or null if the link does not lead to a page of the site. */
 export function pageOfSite(link: string, site: URL, signedIn = false): URL | null {
-  if (link.length > 2048 || !URL.canParse(link)) return null;
-  const url = new URL(link);
-  if ((url.protocol !== 'http:' && url.protocol !== 'https:') || !sameSite(url, site)) return null;
-  if (NOT_A_PAGE.test(url.pathname)) return null;
-  if (signedIn && SIGN_OUT.test(url.pathname)) return null;
-  const page = cleanUrl(url);
-  page.protocol = site.protocol;
-  page.host = site.host;
+  if (link.length > 2048) return null;
+  const url = URL.parse(link);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !sameSite(url, site)) return null;
+  if (NOT_A_PAGE.test(url.pathname) && !PAGE_ABOUT_FILE.test(url.pathname)) return null;
+  if (signedIn && signsOut(url)) return null;
+  const page = clean(url);
+  if (page.protocol !== site.protocol) page.protocol = site.protocol;
+  if (page.host !== site.host) page.host = site.host;
   return page;
 }
 
+/** Whether a link signs out. */
+export function signsOut(url: URL): boolean {
+  return SIGN_OUT.test(url.pathname) || SIGN_OUT.test(url.hash);
+}
+
+/** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */
+export function looksLikeFile(url: URL): boolean {
+  return PERHAPS_A_FILE.test(url.pathname);
+}
+
 /**
- * Returns a function that checks whether the path and query of a URL belong to the scan. A glob without `?` matches the path
- * with any query.
+ * Returns a function that checks whether the path, query and hash route of a URL belong to the scan. A glob without `?`
+ * matches the path with any query, and a glob without `#` matches it with any route.
  */
 export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: URL) => boolean {
   const include = rules.include.map(matcher);
@@ -77,6 +128,9 @@ export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: U
 
 function matcher(text: string): (url: URL) => boolean {
   const glob = compileGlob(text.startsWith('/') || text.startsWith('*') ? text : `/${text}`);
-  const ignoresQuery = !text.includes('?');
-  return (url) => matchesGlob(glob, url.pathname + url.search) || (ignoresQuery && matchesGlob(glob, url.pathname));
+  const [ignoresQuery, ignoresRoute] = [!text.includes('?'), !text.includes('#')];
+  return (url) => {
+    const route = ignoresRoute ? '' : url.hash;
+    return matchesGlob(glob, url.pathname + url.search + route) || (ignoresQuery && matchesGlob(glob, url.pathname + route));
+  };
 }

@@ -108,9 +108,9 @@ export function scan(
   return runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
 }
 
-/** Paths and queries of pages, in their order. */
+/** Paths, queries and hash routes of pages, in their order. */
 export function paths(pages: readonly ReportPage[]): string[] {
-  return pages.map(({ url }) => new URL(url).pathname + new URL(url).search);
+  return pages.map(({ url }) => new URL(url).pathname + new URL(url).search + new URL(url).hash);
 }
 
 export function testedOf(pages: readonly ReportPage[]): TestedPage[] {
