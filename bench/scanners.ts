@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
+import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Report } from '../core/report/schema.ts';
 import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';
@@ -89,7 +90,7 @@ export function curbcut(workers: number): Scanner {
           TMPDIR: dir,
           CHROMIUM_PATH: HEADLESS_SHELL,
         };
-        const measured = await measure(process.execPath, [join(ROOT, 'scanner-image', 'main.ts')], environment);
+        const measured = await measure(process.execPath, [...SCANNER_PROGRAM], environment, ROOT);
         const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
         const findings: BenchFindings = new Map();
         const tested = report.pages.filter((page) => page.tested);

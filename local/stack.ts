@@ -5,6 +5,7 @@
 import { readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Logger } from '../platform/logger.ts';
 import { startDocuments } from './documents/documents.ts';
 import { startKube } from './kube/kube.ts';
@@ -20,6 +21,9 @@ export const CRDS = readdirSync(join(ROOT, 'crds'))
 
 /** The scanner's image on the embedded Kubernetes, which runs the program instead of an image. */
 export const LOCAL_SCANNER_IMAGE = 'curbcut/scanner:local';
+
+const [heap, main] = SCANNER_PROGRAM;
+const SCANNER_COMMAND = [process.execPath, heap, join(ROOT, main)];
 
 export interface StackOptions {
   /** The folder of the state, which survives a restart. */
@@ -79,7 +83,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           namespace: 'curbcut',
           crds: CRDS,
           images: {
-            [LOCAL_SCANNER_IMAGE]: { command: [process.execPath, join(ROOT, 'scanner-image', 'main.ts')], env: podEnvironment(options) },
+            [LOCAL_SCANNER_IMAGE]: { command: SCANNER_COMMAND, env: podEnvironment(options) },
           },
           logger,
         });

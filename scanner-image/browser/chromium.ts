@@ -55,8 +55,9 @@ const FLAGS = [
   // Keeps the headless shell from opening more windows; Chromium itself blocks popups without a user gesture. Closing them
   // afterwards does not help: while one is closed, frames of the page that opened it may stop loading forever.
   '--block-new-web-contents',
-  // The heap limit of a page: a page that needs more crashes alone, before the pod runs out of memory.
-  '--js-flags=--max-old-space-size=768',
+  // The heap limit of a page: a page that needs more crashes alone, before the pod runs out of memory. With a smaller young
+  // generation two tabs need 100 MB less, in the same time.
+  '--js-flags=--max-old-space-size=768 --max-semi-space-size=8',
 ];
 
 function sharedMemoryIsTiny(): boolean {

@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect } from 'chai';
+import { SCANNER_PROGRAM } from '../../core/protocol/scanner-program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -52,6 +53,14 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
   for (const path of globSync([...globs], { cwd: ROOT, exclude: (name) => name.endsWith('.test.ts') })) visit(join(ROOT, path));
   return { files, packages };
 }
+
+describe('the scanner image', () => {
+  it('starts the program with the options of every other start, also to fill the compile cache', () => {
+    const dockerfile = readFileSync(join(ROOT, 'scanner-image/Dockerfile'), 'utf8');
+    expect(dockerfile).to.include(`CMD ${JSON.stringify(['node', ...SCANNER_PROGRAM]).replaceAll(',', ', ')}\n`);
+    expect(dockerfile).to.include(`NODE_COMPILE_CACHE=/app/compiled node ${SCANNER_PROGRAM.join(' ')} `);
+  });
+});
 
 for (const [image, globs] of Object.entries(IMAGES)) {
   describe(`the ${image} image`, () => {
