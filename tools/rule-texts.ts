@@ -1,11 +1,12 @@
 /**
  * Writes core/report/rule-texts/axe.*.json, the help and description of each rule from axe-core and its locale files, and
- * standards.json, the tags and ACT rules of each rule. Run it after every update of axe-core: `node tools/rule-texts.ts`.
+ * standards.json, the tags and ACT rules of each rule, and english-messages.json. Run it after every update of axe-core: `node tools/rule-texts.ts`.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeTexts } from '../core/report/rule-texts/rule-texts.ts';
+import { ENGLISH_MIN, type EnglishMessages } from '../core/report/rule-texts/english-messages.ts';
 import type { RuleStandards } from '../core/report/rules.ts';
 import { LOCALES, type Locale } from '../core/scan/locales.ts';
 
@@ -45,9 +46,33 @@ export function axeStandards(): RuleStandards {
   return { source: SOURCE, rules: Object.fromEntries(rules) as RuleStandards['rules'] };
 }
 
+type Messages = string | { [key: string]: Messages };
+
+/** How the English messages of axe-core's checks begin: the words before the first value. */
+export function axeEnglishMessages(): EnglishMessages {
+  const { checks, failureSummaries } = require('axe-core/locales/_template.json') as Record<
+    'checks' | 'failureSummaries',
+    Record<string, Record<string, Messages>>
+  >;
+  const textsOf = (messages: Messages | undefined): string[] =>
+    messages === undefined ? [] : typeof messages === 'string' ? [messages] : Object.values(messages).flatMap(textsOf);
+  const messages = [
+    ...Object.values(checks).flatMap(({ fail, incomplete }) => [...textsOf(fail), ...textsOf(incomplete)]),
+    ...Object.values(failureSummaries).flatMap(textsOf),
+  ];
+  const starts = messages.map((message) =>
+    message
+      .replace(/(\$|\{)\{[^]*/, '')
+      .split('\n')[0]!
+      .trim(),
+  );
+  return { source: SOURCE, starts: [...new Set(starts)].filter((start) => start.length >= ENGLISH_MIN).sort() };
+}
+
 if (import.meta.main) {
   const folder = join(import.meta.dirname, '..', 'core', 'report', 'rule-texts');
   const write = (name: string, content: unknown): void => writeFileSync(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
   for (const locale of LOCALES) write(`axe.${locale}.json`, axeTexts(locale));
   write('standards.json', axeStandards());
+  write('english-messages.json', axeEnglishMessages());
 }

@@ -3,10 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { adviceOf } from '../../core/report/rule-texts/advice.ts';
+import { isEnglishMessage, type EnglishMessages } from '../../core/report/rule-texts/english-messages.ts';
 import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
-import { axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
+import { axeEnglishMessages, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
 const folder = join(import.meta.dirname, '..', '..', 'core', 'report', 'rule-texts');
 const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
@@ -24,6 +25,13 @@ describe('texts about rules', () => {
       act_rules: ['c487ae'],
     });
     expect(standardsOf('never')).to.equal(null);
+  });
+
+  it('tell English messages from translated ones (run node tools/rule-texts.ts)', () => {
+    expect(read('english-messages.json') as EnglishMessages).to.deep.equal(axeEnglishMessages());
+    expect(isEnglishMessage('Element does not have an alt attribute')).to.equal(true);
+    expect(isEnglishMessage('Invalid ARIA attribute name: aria-x')).to.equal(true);
+    expect(isEnglishMessage('Das Element besitzt kein Alt-Attribut')).to.equal(false);
   });
 
   for (const locale of LOCALES)

@@ -10,10 +10,13 @@ import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
 import { i18nOf } from '../../scanner-image/report/pdf/i18n.ts';
 import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
-import { cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
+import { SAMPLE_JPEG, addPictures, cleanReport, hostileReport, largeReport, smallReport } from './samples.ts';
 
-const rendered = async (report: Report): Promise<{ bytes: Uint8Array; file: PdfFile; elements: Tagged[] }> => {
-  const bytes = await renderPdf(report);
+const rendered = async (
+  report: Report,
+  pictures?: ReadonlyMap<string, Uint8Array>,
+): Promise<{ bytes: Uint8Array; file: PdfFile; elements: Tagged[] }> => {
+  const bytes = await renderPdf(report, { pictures });
   const file = readPdf(bytes);
   return { bytes, file, elements: allOf(file.tree) };
 };
@@ -150,7 +153,50 @@ describe('PDF report', () => {
     expect(of(elements, 'Code').map(({ text }) => text)).to.deep.equal(report.groups.map(({ example }) => example.html));
     const items = of(elements, 'LBody').map(({ text }) => text);
     expect(items).to.include('Element does not have an alt attribute');
-    expect(items).to.include('https://www.example.org/about');
+    expect(items).to.include('/about');
+  });
+
+  it('names the area, the standards and the colours of each root cause', async () => {
+    const { elements } = await rendered(smallReport());
+    const said = of(elements, 'P').map(({ text }) => text);
+    expect(said).to.include('Area of the page: main content');
+    expect(said).to.include('Standards: WCAG 1.4.3 · EN 301 549 9.1.4.3 · ACT afw4f7, 09o5cg');
+    expect(said).to.include('Contrast 2.84:1, required 4.5:1 · text #999999 · background #ffffff · 14 px');
+    expect(said).to.include('Why it matters');
+  });
+
+  it('shows the picture of each root cause with an alternative text', async () => {
+    const report = smallReport();
+    const pictures = addPictures(report);
+    const { elements, file } = await rendered(report, pictures);
+    const figures = of(elements, 'Figure').slice(2);
+    expect(figures.map(({ dict }) => dict['Alt'])).to.deep.equal(
+      report.groups.map(({ page_urls: [url] }) => `Screenshot of the element, outlined, on the page ${url}.`),
+    );
+    for (const { dict } of figures) expect((file.dict(dict['A'])['BBox'] as number[]).length).to.equal(4);
+    const images = [...file.objects.values()].filter(
+      (value) => ((value as Dict | null)?.['Subtype'] as Name | undefined)?.name === 'Image',
+    );
+    expect(images).to.have.length.at.least(1);
+  });
+
+  it('leaves out what is not a JPEG', async () => {
+    const report = smallReport();
+    const [first, second] = [...addPictures(report).keys()];
+    const broken = new Map([
+      [first!, Buffer.from('<svg/>')],
+      [second!, SAMPLE_JPEG.slice(0, 40)],
+    ]);
+    expect(of((await rendered(report, broken)).elements, 'Figure')).to.have.length(2);
+  });
+
+  it('marks English advice in a document of another language', async () => {
+    const { elements } = await rendered(smallReport(undefined, 'nl'));
+    const items = of(elements, 'LBody').filter(({ text }) => text === 'Element has no title attribute');
+    expect(items).to.have.length.at.least(1);
+    for (const { dict } of items) expect(dict['Lang']).to.equal('en');
+    for (const { dict, text } of of(elements, 'P')) if (text.startsWith('Fix any of')) expect(dict['Lang']).to.equal('en');
+    expect(of(elements, 'H3').map(({ text }) => text)[0]).to.equal('1. Afbeeldingen moeten een alternatieve tekst hebben');
   });
 
   it('lists untested pages with their reason', async () => {

@@ -104,11 +104,14 @@ const contrast = (index: number): ReportViolation =>
     'serious',
     'Elements must meet minimum color contrast ratio thresholds',
     [
-      sampleNode(
-        `<p class="teaser__meta" data-n="${index}">Published on ${index} March</p>`,
-        `main > .teaser:nth-child(${index + 1}) > .teaser__meta`,
-        'Fix any of the following:\n  Element has insufficient color contrast of 2.84 (foreground color: #999999, background color: #ffffff, font size: 10.5pt (14px), font weight: normal). Expected contrast ratio of 4.5:1',
-      ),
+      {
+        ...sampleNode(
+          `<p class="teaser__meta" data-n="${index}">Published on ${index} March</p>`,
+          `main > .teaser:nth-child(${index + 1}) > .teaser__meta`,
+          'Fix any of the following:\n  Element has insufficient color contrast of 2.84 (foreground color: #999999, background color: #ffffff, font size: 10.5pt (14px), font weight: normal). Expected contrast ratio of 4.5:1',
+        ),
+        contrast: { foreground: '#999999', background: '#ffffff', ratio: 2.84, required: 4.5, font_size_px: 14, bold: false },
+      },
     ],
     ['1.4.3'],
   );
@@ -121,6 +124,25 @@ const finish = (input: PodInput, pages: ReportPage[]): Report =>
     startedAt: new Date('2026-03-02T09:14:05.000Z'),
     finishedAt: new Date('2026-03-02T09:15:42.000Z'),
   });
+
+/** A JPEG of 16 × 8 pixels. */
+export const SAMPLE_JPEG: Uint8Array = Buffer.from(
+  '/9j/4AAQSkZJRgABAQEASABIAAD/2wBDABsSFBcUERsXFhceHBsgKEIrKCUlKFE6PTBCYFVlZF9VXVtqeJmBanGQc1tdhbWGkJ6jq62rZ4C8ybqmx5moq6T/2wBDARweHigjKE4rK06kbl1upKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKSkpKT/wAARCAAIABADASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAb/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/8QAFAEBAAAAAAAAAAAAAAAAAAAAAP/EABQRAQAAAAAAAAAAAAAAAAAAAAD/2gAMAwEAAhEDEQA/AKYAH//Z',
+  'base64',
+);
+
+/** Adds a picture of each root cause to a report. @returns the JPEGs by fingerprint */
+export function addPictures(report: Report): Map<string, Uint8Array> {
+  report.pictures = report.groups.map(({ fingerprint, page_urls: [url] }, index) => ({
+    fingerprint,
+    offset: index * SAMPLE_JPEG.length,
+    bytes: SAMPLE_JPEG.length,
+    width: 16,
+    height: 8,
+    page_url: url!,
+  }));
+  return new Map(report.groups.map(({ fingerprint }) => [fingerprint, SAMPLE_JPEG]));
+}
 
 /** A dozen pages with a handful of root causes. */
 export function smallReport(
@@ -160,9 +182,12 @@ export function smallReport(
           : []),
         ...(index > 8
           ? [
-              sampleViolation('landmark-unique', 'moderate', 'Landmarks should have a unique role or role/label/title combination', [
-                sampleNode('<nav class="footer"></nav>', 'footer > nav'),
-              ]),
+              sampleViolation(
+                'landmark-unique',
+                'moderate',
+                'Landmarks should have a unique role or role/label/title (i.e. accessible name) combination',
+                [sampleNode('<nav class="footer"></nav>', 'footer > nav')],
+              ),
             ]
           : []),
       ],

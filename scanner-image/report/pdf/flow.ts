@@ -12,6 +12,8 @@ export interface Flow {
   need(height: number): void;
   newPage(): void;
   skip(height: number): void;
+  /** The height of what `draw` draws, if it starts on a page with enough room. Nothing is drawn. */
+  measure(draw: (flow: Flow) => void): number;
   /** A heading, kept on one page with the next `keep` points. @returns its entry in `outline` */
   heading(
     parent: Element,
@@ -20,10 +22,20 @@ export interface Flow {
     options?: { keep?: number; outline?: PDFKit.PDFOutline; place?: string },
   ): PDFKit.PDFOutline | undefined;
   paragraph(parent: Element, text: string, style?: Style, options?: ParagraphOptions): void;
-  /** A bulleted list of short texts. */
-  list(parent: Element, items: readonly string[], style?: Style, options?: { x?: number; width?: number; maxLines?: number }): void;
+  /** A bulleted list of short texts, each with its language if that is not the document's. */
+  list(
+    parent: Element,
+    items: readonly { text: string; lang?: string }[],
+    style?: Style,
+    options?: { x?: number; width?: number; maxLines?: number },
+  ): void;
   /** A bulleted list of links. */
-  links(parent: Element, items: readonly { text: string; target: Target; contents: string }[], style?: Style): void;
+  links(
+    parent: Element,
+    items: readonly { text: string; target: Target; contents: string }[],
+    style?: Style,
+    options?: { x?: number; width?: number },
+  ): void;
   /** Text on a tinted background: code, notes. */
   panel(parent: Element, text: string, style: Style, options?: { tag?: string; maxLines?: number }): void;
 }
@@ -39,7 +51,31 @@ const BULLET = 11;
 
 /** Opens a flow over a document and adds its first page. */
 export function createFlow(pdf: TaggedDocument): Flow {
-  const bottom = PAGE.height - PAGE.bottom;
+  const flow = flowOver(pdf, PAGE.height - PAGE.bottom);
+  flow.newPage();
+  return flow;
+}
+
+/** A document that lays text out but draws nothing. */
+function withoutDrawing(pdf: TaggedDocument): TaggedDocument {
+  const below = (lines: readonly Line[], y: number, style: Style): number => y + lines.length * style.leading;
+  return {
+    ...pdf,
+    element: (parent) => parent,
+    mark: (_element, _type, draw) => draw(),
+    artifact: () => undefined,
+    draw: (lines, _x, y, style) => below(lines, y, style),
+    link: (_parent, lines, _x, y, style) => below(lines, y, style),
+    picture(jpeg) {
+      const picture = pdf.picture(jpeg);
+      return picture === null ? null : { ...picture, draw: () => undefined };
+    },
+    destination: () => undefined,
+    addPage: () => undefined,
+  };
+}
+
+function flowOver(pdf: TaggedDocument, bottom: number): Flow {
   const flow: Flow = {
     pdf,
     y: PAGE.top,
@@ -54,13 +90,19 @@ export function createFlow(pdf: TaggedDocument): Flow {
     skip(height) {
       if (flow.y > PAGE.top) flow.y += height;
     },
+    measure(draw) {
+      const start = PAGE.top + 1;
+      const dry = flowOver(withoutDrawing(pdf), Infinity);
+      dry.y = start;
+      draw(dry);
+      return dry.y - start;
+    },
     heading: (...args) => drawHeading(flow, ...args),
     paragraph: (...args) => drawParagraph(flow, ...args),
     list: (...args) => drawList(flow, ...args),
     links: (...args) => drawLinks(flow, ...args),
     panel: (...args) => drawPanel(flow, ...args),
   };
-  flow.newPage();
   return flow;
 }
 
@@ -71,7 +113,7 @@ function drawHeading(flow: Flow, ...[parent, level, text, options = {}]: Paramet
   const lines = pdf.lines(text, style, CONTENT_WIDTH, 4);
   flow.need(lines.length * style.leading + keep);
   const entry = outline?.addItem(text, { top: flow.y - 8, fit: false, left: PAGE.width } as object);
-  if (place !== undefined) pdf.doc.addNamedDestination(place, 'XYZ', 0, flow.y - 8, null as unknown as number);
+  if (place !== undefined) pdf.destination(place, flow.y - 8);
   const element = pdf.element(parent, `H${level}`);
   pdf.mark(element, `H${level}`, () => {
     flow.y = pdf.draw(lines, PAGE.left, flow.y, style);
@@ -97,28 +139,29 @@ function drawList(flow: Flow, ...[parent, items, style = TYPE.body, options = {}
   const { x = PAGE.left, width = CONTENT_WIDTH, maxLines } = options;
   if (items.length === 0) return;
   const list = pdf.element(parent, 'L');
-  for (const text of items) {
+  for (const { text, lang } of items) {
     const lines = pdf.lines(text, style, width - BULLET, maxLines);
-    const body = drawItem(flow, list, lines, x, style);
+    const body = drawItem(flow, list, lines, x, style, lang);
     pdf.mark(body, 'LBody', () => {
       flow.y = pdf.draw(lines, x + BULLET, flow.y, style);
     });
   }
 }
 
-function drawLinks(flow: Flow, ...[parent, items, style = TYPE.url]: Parameters<Flow['links']>): void {
+function drawLinks(flow: Flow, ...[parent, items, style = TYPE.url, options = {}]: Parameters<Flow['links']>): void {
   const { pdf } = flow;
+  const { x = PAGE.left, width = CONTENT_WIDTH } = options;
   if (items.length === 0) return;
   const list = pdf.element(parent, 'L');
   for (const { text, target, contents } of items) {
-    const lines = pdf.lines(text, style, CONTENT_WIDTH - BULLET, 2);
-    const body = drawItem(flow, list, lines, PAGE.left, style);
-    flow.y = pdf.link(body, lines, PAGE.left + BULLET, flow.y, style, target, contents) + 1;
+    const lines = pdf.lines(text, style, width - BULLET, 2);
+    const body = drawItem(flow, list, lines, x, style);
+    flow.y = pdf.link(body, lines, x + BULLET, flow.y, style, target, contents) + 1;
   }
 }
 
 /** Makes room for an item and draws its bullet. @returns the element for the body of the item */
-function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, style: Style): Element {
+function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, style: Style, lang?: string): Element {
   const { pdf } = flow;
   flow.need(lines.length * style.leading);
   const item = pdf.element(list, 'LI');
@@ -126,7 +169,7 @@ function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, 
   pdf.mark(label, 'Lbl', () => {
     pdf.draw(pdf.lines('•', style, BULLET), x, flow.y, colored(style, INK));
   });
-  return pdf.element(item, 'LBody');
+  return pdf.element(item, 'LBody', lang === undefined ? {} : { lang });
 }
 
 function drawPanel(flow: Flow, ...[parent, text, style, options = {}]: Parameters<Flow['panel']>): void {

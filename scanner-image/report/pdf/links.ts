@@ -6,3 +6,11 @@ export function linkable(url: string): string | null {
   const parsed = URL.parse(url);
   return parsed !== null && (parsed.protocol === 'https:' || parsed.protocol === 'http:') ? parsed.href : null;
 }
+
+/** The path of a page on the scanned site, or the whole URL of another page. */
+export function shortened(url: string, site: string): string {
+  const parsed = URL.parse(url);
+  const origin = URL.parse(site)?.origin;
+  if (parsed === null || parsed.origin !== origin) return url;
+  return url.slice(parsed.origin.length) || '/';
+}

@@ -3,7 +3,7 @@ import { countViolations } from '../../../core/report/score.ts';
 import type { Report, TestedPage, UntestedPage } from '../../../core/report/schema.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Flow } from './flow.ts';
-import { linkable } from './links.ts';
+import { linkable, shortened } from './links.ts';
 import { SOFT, TYPE, colored } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 import { severityIcon } from './icons.ts';
@@ -19,14 +19,6 @@ const TITLE_MAX = 200;
 /** The language of a page as a valid language tag: pages may write anything into `lang`. */
 const languageTag = (language: string | null): string | undefined =>
   language !== null && /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(language) ? language : undefined;
-
-/** The path of a page on the scanned site, or the whole URL of another page. */
-function shortened(url: string, site: string): string {
-  const parsed = URL.parse(url);
-  const origin = URL.parse(site)?.origin;
-  if (parsed === null || parsed.origin !== origin) return url;
-  return url.slice(parsed.origin.length) || '/';
-}
 
 const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
   const href = linkable(url);

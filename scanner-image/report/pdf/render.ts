@@ -1,6 +1,7 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
+import type { CauseContext } from './cause-card.ts';
 import { CAUSES_IN_FULL, drawCauses } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';
@@ -28,9 +29,10 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   const pdf = openTaggedDocument({ title, subject: texts.subject, language: i18n.locale, createdAt: new Date(report.scan.finished_at) });
   const flow = createFlow(pdf);
   const { outline } = pdf.doc;
+  const rules = new Map(report.rules.map((rule) => [rule.id, rule]));
   outline.addItem(texts.title, { top: 0, fit: false } as object);
   drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length));
-  drawCauses(flow, report, i18n, outline);
+  drawCauses(flow, report, { i18n, site: report.scan.url, rules, pictures: picturesOf(report, options.pictures) }, outline);
   drawPages(flow, report, i18n, outline);
   drawAbout(flow, report, i18n, outline);
   return pdf.finish((page, of) => {
@@ -50,6 +52,15 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
       });
     }, 'Pagination');
   });
+}
+
+function picturesOf(report: Report, jpegs: ReadonlyMap<string, Uint8Array> = new Map()): CauseContext['pictures'] {
+  return new Map(
+    report.pictures.flatMap(({ fingerprint, page_url: pageUrl }) => {
+      const jpeg = jpegs.get(fingerprint);
+      return jpeg === undefined ? [] : [[fingerprint, { jpeg, pageUrl }] as const];
+    }),
+  );
 }
 
 function drawAbout(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {

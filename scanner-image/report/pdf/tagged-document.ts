@@ -27,6 +27,14 @@ export interface Alignment {
   side: 'left' | 'center' | 'right';
 }
 
+/** A picture that can be drawn. Width and height are in pixels. */
+export interface Picture {
+  width: number;
+  height: number;
+  /** Draws it with its top left corner at a point, scaled to a width in points. */
+  draw(x: number, y: number, width: number): void;
+}
+
 export interface TaggedDocument {
   readonly doc: PDFKit.PDFDocument;
   /** The root of the structure tree. */
@@ -45,6 +53,10 @@ export interface TaggedDocument {
   draw(lines: readonly Line[], x: number, y: number, style: Style, align?: Alignment): number;
   /** Draws lines as a link within `parent`. @returns the `y` below them */
   link(parent: Element, lines: readonly Line[], x: number, y: number, style: Style, target: Target, contents: string): number;
+  /** Opens a JPEG. Returns null if it cannot be read: pictures come from the pod that visited the pages. */
+  picture(jpeg: Uint8Array): Picture | null;
+  /** Names a place on the current page, as the target of links. */
+  destination(name: string, y: number): void;
   addPage(): void;
   pages(): number;
   /** Draws on every page, after all pages exist, and returns the file. */
@@ -98,6 +110,8 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
       return drawLines(doc, lines, x, y, style, align);
     },
     link: (...args) => drawLink(pdf, ...args),
+    picture: (jpeg) => openPicture(doc, jpeg),
+    destination: (name, y) => doc.addNamedDestination(name, 'XYZ', 0, y, null as unknown as number),
     addPage() {
       doc.addPage();
       pages += 1;
@@ -151,6 +165,23 @@ function collect(doc: PDFKit.PDFDocument): Promise<Uint8Array> {
     doc.on('end', () => resolve(Buffer.concat(chunks)));
     doc.on('error', reject);
   });
+}
+
+function openPicture(doc: PDFKit.PDFDocument, jpeg: Uint8Array): Picture | null {
+  if (jpeg[0] !== 0xff || jpeg[1] !== 0xd8) return null;
+  try {
+    const image = (doc as unknown as { openImage(bytes: Buffer): { width: number; height: number } }).openImage(Buffer.from(jpeg));
+    const { width, height } = image;
+    if (!(width > 0 && height > 0)) return null;
+    return {
+      width,
+      height,
+      draw: (x, y, drawn) => void doc.image(image as unknown as string, x, y, { width: drawn, height: (drawn * height) / width }),
+    };
+  } catch {
+    // The report is more important than a picture of an element.
+    return null;
+  }
 }
 
 /** The baseline of a line whose top is `y`: centres capitals and digits in the height of the line. */

@@ -1,6 +1,7 @@
 /** The texts of the PDF report. The type requires every key in every language; `i18n.test.ts` compares the placeholders. */
 import type { Plural, PluralOf } from '../../../../core/i18n.ts';
 import type { Locale } from '../../../../core/scan/locales.ts';
+import type { Landmark } from '../../../../core/report/landmarks.ts';
 import type { PageFailureReason } from '../../../../core/report/schema.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 
@@ -61,7 +62,22 @@ interface TextsWith<Forms> {
   rootCausesIntro: string;
   noViolations: string;
   noViolationsDetail: string;
-  example: string;
+  standards: string;
+  /** The landmark that contains an element. */
+  area: string;
+  landmarks: Record<Landmark, string>;
+  /** `{ratio}` `{required}` */
+  contrast: string;
+  /** `{color}` */
+  foreground: string;
+  /** `{color}` */
+  background: string;
+  /** `{size}` */
+  fontSize: string;
+  bold: string;
+  /** `{page}` */
+  pictureAlt: string;
+  whyItMatters: string;
   selector: string;
   inFrame: string;
   inShadow: string;

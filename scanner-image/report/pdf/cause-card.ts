@@ -1,0 +1,265 @@
+/** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
+import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
+import type { ReportGroup, ReportNode, ReportRule } from '../../../core/report/schema.ts';
+import type { Locale } from '../../../core/scan/locales.ts';
+import { adviceOf } from './advice.ts';
+import type { Flow } from './flow.ts';
+import type { I18n } from './i18n.ts';
+import { severityIcon } from './icons.ts';
+import { linkable, placeOf, shortened } from './links.ts';
+import { LINE, TYPE } from './palette.ts';
+import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
+
+/** How many pages a root cause lists. */
+const PAGES_NAMED = 5;
+/** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
+const HELP_MAX = 300;
+/** The largest size of a picture, in points. */
+const PICTURE_WIDTH = CONTENT_WIDTH;
+const PICTURE_HEIGHT = 120;
+/** Points per pixel of a picture: the size that the element has on the page, at most. */
+const PICTURE_SCALE = 0.75;
+const GAP = 14;
+/** The width of the list of pages beside the advice. */
+const PLACES_WIDTH = 160;
+
+/** What all cards of a report share. */
+export interface CauseContext {
+  i18n: I18n;
+  /** The URL of the scan. Pages on the same site are named by their path. */
+  site: string;
+  /** Standards by the ID of a rule. */
+  rules: ReadonlyMap<string, ReportRule>;
+  /** JPEGs by fingerprint, with the page that each one shows. */
+  pictures: ReadonlyMap<string, { jpeg: Uint8Array; pageUrl: string }>;
+}
+
+/** The name of a root cause, in the language of the report if the rule is known. */
+export const causeTitle = (group: ReportGroup, locale: Locale): string =>
+  ruleText(group.rule, locale)?.help ?? group.help.slice(0, HELP_MAX);
+
+/** Draws a root cause. It stays on one page unless it is longer than the page, or half the page would stay empty. */
+export function drawCause(
+  flow: Flow,
+  parent: Element,
+  group: ReportGroup,
+  index: number,
+  context: CauseContext,
+  outline: PDFKit.PDFOutline | undefined,
+): void {
+  const { pdf } = flow;
+  const { i18n } = context;
+  const parts = (on: Flow, section: Element, entry?: PDFKit.PDFOutline): (() => void)[] => [
+    () => {
+      on.heading(section, 3, `${index + 1}. ${causeTitle(group, i18n.locale)}`, { keep: 0, outline: entry, place: placeOf(index) });
+      drawSummary(on, section, group, i18n);
+      drawEvidence(on, section, group, context);
+    },
+    () => drawGuidance(on, section, group, context),
+  ];
+  const section = pdf.element(parent, 'Sect');
+  const heights = parts(flow, section).map((_, part) => flow.measure((dry) => parts(dry, section)[part]!()));
+  const height = heights.reduce((sum, part) => sum + part, 9);
+  if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) * 0.45) flow.newPage();
+  if (flow.y > PAGE.top)
+    pdf.artifact(() => {
+      pdf.doc
+        .lineWidth(0.7)
+        .strokeColor(LINE)
+        .moveTo(PAGE.left, flow.y - 1)
+        .lineTo(PAGE.left + CONTENT_WIDTH, flow.y - 1)
+        .stroke();
+    });
+  flow.skip(9);
+  parts(flow, section, outline).forEach((draw, part) => {
+    flow.need(heights[part]!);
+    draw();
+  });
+}
+
+function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: I18n): void {
+  const { texts, count } = i18n;
+  const about = [
+    texts.severities[group.impact],
+    group.rule,
+    `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
+  ].join('  ·  ');
+  flow.skip(2);
+  flow.pdf.artifact(() => severityIcon(flow.pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
+  flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
+}
+
+/** The picture, with the facts beside it if there is room, and the HTML. */
+function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
+  const { pdf } = flow;
+  const { example } = group;
+  flow.skip(7);
+  const shown = context.pictures.get(group.fingerprint);
+  const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
+  const size = picture === null ? null : sizeOf(picture);
+  if (size === null) drawFacts(flow, section, group, context, PAGE.left, CONTENT_WIDTH);
+  else {
+    const top = flow.y;
+    drawPicture(flow, section, picture!, size, context.i18n.format(context.i18n.texts.pictureAlt, { page: shown!.pageUrl }));
+    const below = top + size.height;
+    const beside = size.width <= CONTENT_WIDTH * 0.55;
+    flow.y = beside ? top : below + 6;
+    const x = beside ? PAGE.left + size.width + GAP : PAGE.left;
+    drawFacts(flow, section, group, context, x, PAGE.left + CONTENT_WIDTH - x);
+    flow.y = Math.max(flow.y, below);
+  }
+  flow.skip(5);
+  flow.panel(section, example.html, TYPE.code, { tag: 'Code', maxLines: 6 });
+}
+
+function sizeOf({ width, height }: Picture): { width: number; height: number } {
+  const scale = Math.min(PICTURE_SCALE, PICTURE_WIDTH / width, PICTURE_HEIGHT / height);
+  return { width: width * scale, height: height * scale };
+}
+
+function drawPicture(flow: Flow, section: Element, picture: Picture, size: { width: number; height: number }, alt: string): void {
+  const { pdf, y } = flow;
+  const bbox: [number, number, number, number] = [PAGE.left, y, PAGE.left + size.width, y + size.height];
+  const figure = pdf.element(section, 'Figure', { alt, bbox, placement: 'Block' });
+  pdf.mark(figure, 'Figure', () => picture.draw(PAGE.left, y, size.width));
+  pdf.artifact(() => {
+    pdf.doc.lineWidth(0.5).strokeColor(LINE).rect(PAGE.left, y, size.width, size.height).stroke();
+  });
+}
+
+/** Standards, area of the page, colours, and the path to the element. */
+function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, x: number, width: number): void {
+  const { i18n, rules } = context;
+  const { texts } = i18n;
+  const { example } = group;
+  const fact = (label: string, value: string, maxLines = 2): void =>
+    flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { x, width, maxLines });
+  const standards = standardsText(group, rules.get(group.rule));
+  if (standards !== '') fact(texts.standards, standards, 3);
+  if (example.landmark !== null) fact(texts.area, texts.landmarks[example.landmark]);
+  if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, x, width);
+  fact(texts.selector, example.selector);
+  if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
+  if (example.shadow_path.length > 0) fact(texts.inShadow, example.shadow_path.join(' › '));
+}
+
+/** The standards of a root cause, such as `WCAG 1.4.3 · EN 301 549 9.1.4.3`. */
+export function standardsText({ wcag }: Pick<ReportGroup, 'wcag'>, rule: ReportRule | undefined): string {
+  const named: [string, readonly string[]][] = [
+    ['WCAG', wcag],
+    ['EN 301 549', rule?.en_301_549 ?? []],
+    ['Section 508', rule?.section_508 ?? []],
+    ['ACT', rule?.act_rules ?? []],
+  ];
+  return named.flatMap(([name, ids]) => (ids.length > 0 ? [`${name} ${ids.join(', ')}`] : [])).join('  ·  ');
+}
+
+const COLOR = /^#[0-9a-f]{6}$/i;
+
+/** The colours of a text, as words and as swatches. */
+function drawColors(
+  flow: Flow,
+  section: Element,
+  contrast: NonNullable<ReportNode['contrast']>,
+  i18n: I18n,
+  x: number,
+  width: number,
+): void {
+  const { texts, format } = i18n;
+  const { foreground, background, ratio, required, font_size_px: size, bold } = contrast;
+  const style = TYPE.cellSoft;
+  // Ratios have two decimals: 4.48 must not look like 4.5.
+  const decimals = new Intl.NumberFormat(i18n.locale, { maximumFractionDigits: 2 });
+  const words = [
+    format(texts.contrast, { ratio: decimals.format(ratio), required: decimals.format(required) }),
+    format(texts.foreground, { color: foreground }),
+    format(texts.background, { color: background }),
+    ...(size === undefined ? [] : [`${format(texts.fontSize, { size })}${bold === true ? `, ${texts.bold}` : ''}`]),
+  ].join('  ·  ');
+  const shown = COLOR.test(foreground) && COLOR.test(background);
+  const swatches = shown ? 30 : 0;
+  const lines = flow.pdf.lines(words, style, width - swatches, 3);
+  flow.need(lines.length * style.leading);
+  const { doc } = flow.pdf;
+  const top = flow.y + 1;
+  if (shown)
+    flow.pdf.artifact(() => {
+      doc.lineWidth(0.5).rect(x, top, 24, 9).fillAndStroke(background, LINE);
+      doc.rect(x + 5, top + 2.5, 14, 4).fill(foreground);
+    });
+  flow.paragraph(section, words, style, { x: x + swatches, width: width - swatches, maxLines: 3 });
+}
+
+/** A column of a page, in points. */
+interface Column {
+  x: number;
+  width: number;
+}
+
+/** What to do, and beside it where. */
+function drawGuidance(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
+  flow.skip(8);
+  const advice: Column = { x: PAGE.left, width: CONTENT_WIDTH - PLACES_WIDTH - GAP };
+  const places: Column = { x: PAGE.left + CONTENT_WIDTH - PLACES_WIDTH, width: PLACES_WIDTH };
+  const height = flow.measure((dry) => drawAdvice(dry, section, group, context.i18n, advice));
+  // Columns cannot continue on the next page.
+  if (flow.left() < height) {
+    drawAdvice(flow, section, group, context.i18n, { x: PAGE.left, width: CONTENT_WIDTH });
+    flow.skip(6);
+    flow.need(100);
+    drawPlaces(flow, section, group, context, { x: PAGE.left, width: CONTENT_WIDTH });
+    return;
+  }
+  const top = flow.y;
+  drawAdvice(flow, section, group, context.i18n, advice);
+  const below = flow.y;
+  flow.y = top;
+  drawPlaces(flow, section, group, context, places);
+  flow.y = Math.max(flow.y, below);
+}
+
+function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+  const { texts, format, locale } = i18n;
+  const known = ruleText(group.rule, locale);
+  if (known !== null && known.why !== '') {
+    flow.paragraph(section, texts.whyItMatters, TYPE.label, column);
+    flow.skip(2);
+    flow.paragraph(section, known.why, TYPE.body, column);
+    flow.skip(5);
+  }
+  flow.paragraph(section, texts.howToFix, TYPE.label, column);
+  flow.skip(2);
+  if (known !== null && known.fix !== '') flow.paragraph(section, known.fix, TYPE.body, column);
+  for (const { lead, lang, points } of adviceOf(group.example.failure_summary, locale).slice(0, 4)) {
+    flow.paragraph(section, lead, TYPE.body, { ...column, lang, maxLines: 3 });
+    flow.list(section, points.slice(0, 8), TYPE.body, { ...column, maxLines: 3 });
+  }
+  const url = linkable(group.help_url);
+  if (url === null) return;
+  const text = format(texts.aboutRule, { rule: group.rule });
+  const lines = flow.pdf.lines(text, TYPE.url, column.width, 1);
+  flow.need(TYPE.url.leading);
+  const paragraph = flow.pdf.element(section, 'P');
+  flow.y = flow.pdf.link(paragraph, lines, column.x, flow.y + 1, TYPE.url, { url }, text);
+}
+
+function drawPlaces(flow: Flow, section: Element, group: ReportGroup, { i18n, site }: CauseContext, column: Column): void {
+  const { texts, count } = i18n;
+  flow.paragraph(section, texts.where, TYPE.label, column);
+  flow.skip(2);
+  const named = group.page_urls.slice(0, PAGES_NAMED);
+  flow.links(
+    section,
+    named.flatMap((page) => {
+      const url = linkable(page);
+      return url === null ? [] : [{ text: shortened(page, site), target: { url }, contents: page }];
+    }),
+    TYPE.url,
+    column,
+  );
+  if (group.pages > named.length)
+    flow.paragraph(section, count(texts.morePages, group.pages - named.length), TYPE.cellSoft, {
+      x: column.x + 11,
+      width: column.width - 11,
+    });
+}
