@@ -27,6 +27,9 @@ export const FORMAT_HELP = `  -o, --output FORMAT  json, yaml, or wide (text wit
 export const OUTPUT = `Output:
   --pdf FILE           save the PDF report
   --export FILE        save the JSON export
+  --sarif FILE         save SARIF 2.1.0, for code scanning
+  --junit FILE         save JUnit XML, for test reports of CI systems
+  --earl FILE          save EARL 1.0 as JSON-LD, for accessibility tools
 ${FORMAT_HELP}
   --quiet              print only errors
 ${MAX_WAIT}`;

@@ -4,7 +4,7 @@ import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.t
 import { CliError, errorMessage, UsageError } from '../errors.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
-import type { Files } from '../service/reports.ts';
+import { givenFiles, type Files } from '../service/files.ts';
 import { exitCodeOf, renderSummary } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -17,7 +17,14 @@ export const COMMON_OPTIONS = {
 } as const;
 
 /** The options of the commands that follow a scan. */
-export const OUTPUT_OPTIONS = { pdf: { type: 'string' }, export: { type: 'string' }, ...COMMON_OPTIONS } as const;
+export const OUTPUT_OPTIONS = {
+  pdf: { type: 'string' },
+  export: { type: 'string' },
+  sarif: { type: 'string' },
+  junit: { type: 'string' },
+  earl: { type: 'string' },
+  ...COMMON_OPTIONS,
+} as const;
 
 /** `kubectl curbcut` is the same program as a plugin: it speaks to Kubernetes through kubectl. */
 export type Program = 'curbcut' | 'kubectl curbcut';
@@ -103,14 +110,14 @@ export function noMoreArguments(command: string, others: readonly string[]): voi
 /** Interprets the shared options. */
 export function outputOf(
   command: string,
-  values: { pdf?: string; export?: string; output?: string; json: boolean; quiet: boolean; 'max-wait': string },
+  values: Files & { output?: string; json: boolean; quiet: boolean; 'max-wait': string },
   context: CliContext,
 ): Output {
   const format = formatOf(command, values);
   if (format !== 'text' && values.quiet)
     throw new UsageError(`${values.json ? '--json' : `-o ${format}`} and --quiet cannot be used together.`, command);
   return {
-    files: { pdf: values.pdf, export: values.export },
+    files: givenFiles(values),
     format,
     progress: isData(format) || values.quiet ? noProgress() : showProgress(context.stderr),
     maxWaitSeconds: numberOf(command, 'max-wait', values['max-wait'], false)!,
@@ -145,7 +152,7 @@ export async function reportEnd(
 ): Promise<number> {
   let problem: CliError | null = null;
   const saved: string[] = [];
-  const asked = [output.files.pdf, output.files.export].filter((file) => file !== undefined);
+  const asked = Object.values(output.files);
   if (result.status === 'done') {
     try {
       if (asked.length > 0) await save(output.files);
@@ -169,5 +176,5 @@ export async function reportEnd(
 /** The result with the API's field names, and the files of the saved reports. */
 function dataOf(result: ScanResult, files: Files): Record<string, unknown> {
   const { event: _event, ...rest } = result as ScanResult & { event?: string };
-  return { ...rest, ...(files.pdf !== undefined && { pdf: files.pdf }), ...(files.export !== undefined && { export: files.export }) };
+  return { ...rest, ...files };
 }

@@ -20,14 +20,13 @@ export async function report(args: readonly string[], context: CliContext, _afte
   const client = connect(context, output);
   await checkFiles(output.files);
   const scanId = await scanIdOf(name, context, output);
-  const { pdf, export: exported } = output.files;
-  if (pdf === undefined && exported === undefined) {
+  const saved = output.files;
+  if (Object.keys(saved).length === 0) {
     const links = await linksOf(client, scanId);
     if (!values.quiet) await print(context.stdout, output.format, { scan_id: scanId, links }, () => linksText(links));
     return 0;
   }
-  await saveReports(client, scanId, output.files);
-  const saved = { ...(pdf !== undefined && { pdf }), ...(exported !== undefined && { export: exported }) };
+  await saveReports(client, scanId, saved);
   if (!values.quiet)
     await print(context.stdout, output.format, { scan_id: scanId, saved }, () => `Saved ${Object.values(saved).join(', ')}\n`);
   return 0;

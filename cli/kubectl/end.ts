@@ -1,7 +1,7 @@
 /** The end of a scan that was followed with kubectl: its reports and its result. */
 import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { reportEnd, type Aftermath, type CliContext, type Output } from '../commands/output.ts';
-import type { Files } from '../service/reports.ts';
+import type { Files } from '../service/files.ts';
 import { commandLine } from './connect.ts';
 import { followResource } from './follow.ts';
 import type { Kubectl } from './kubectl.ts';
@@ -12,7 +12,7 @@ export type Save = (scan: AccessibilityScan, files: Files) => Promise<void>;
 
 /** Checks, before anything is created, that reports can be saved if the user wants them. @throws CliError if not */
 export async function prepareFiles(output: Output, context: CliContext): Promise<Save> {
-  if (output.files.pdf === undefined && output.files.export === undefined) return async () => {};
+  if (Object.keys(output.files).length === 0) return async () => {};
   // Loaded only here: most commands do not need the API's schemas.
   const { connect } = await import('../commands/service.ts');
   const { checkFiles, saveReports } = await import('../service/reports.ts');

@@ -1,18 +1,15 @@
 /** Downloads a scan's reports. */
 import { createWriteStream } from 'node:fs';
-import { access, constants, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import type { ReportFormat } from '../../core/report/formats/formats.ts';
+import type { Report } from '../../core/report/schema.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
 import type { Client } from './client.ts';
 import { CliError } from '../errors.ts';
-
-/** Files to save the reports to. An absent report is not saved. */
-export interface Files {
-  pdf?: string;
-  export?: string;
-}
+import type { Files, ReportName } from './files.ts';
 
 /** A failed download is tried again with a new link, because the old one may have expired. */
 const ATTEMPTS = 3;
@@ -23,8 +20,7 @@ const STALLED_MS = 30_000;
 
 /** Checks that the files can be written, before any credits are spent. @throws CliError if not */
 export async function checkFiles(files: Files): Promise<void> {
-  for (const file of [files.pdf, files.export]) {
-    if (file === undefined) continue;
+  for (const file of Object.values(files)) {
     const folder = dirname(resolve(file));
     try {
       await access(folder, constants.W_OK);
@@ -36,27 +32,56 @@ export async function checkFiles(files: Files): Promise<void> {
   }
 }
 
-/** Downloads the requested reports. A file is written completely or not at all. @throws CliError */
-export async function saveReports(client: Client, scanId: string, files: Files): Promise<void> {
-  if (files.pdf !== undefined) await save(client, scanId, 'pdf', files.pdf);
-  if (files.export !== undefined) await save(client, scanId, 'json', files.export);
+/** Saves the requested reports. A file is written completely or not at all. @throws CliError */
+export async function saveReports(client: Client, scanId: string, { pdf, export: exported, ...formats }: Files): Promise<void> {
+  if (pdf !== undefined) await save(client, scanId, 'pdf', pdf);
+  if (exported !== undefined) await save(client, scanId, 'export', exported);
+  const [first] = Object.entries(formats) as [ReportFormat, string][];
+  if (first !== undefined) await saveFormats(client, scanId, formats, notSaved(scanId, ...first));
 }
 
-async function save(client: Client, scanId: string, kind: Kind, file: string): Promise<void> {
+async function save(client: Client, scanId: string, kind: keyof typeof KINDS, file: string): Promise<void> {
+  const why = await attempts(client, scanId, KINDS[kind], (chunks) => write(file, chunks));
+  if (why !== null) throw notSaved(scanId, kind, file)(why);
+}
+
+async function write(file: string, content: AsyncIterable<Uint8Array> | string): Promise<void> {
   const part = `${file}.${process.pid}.part`;
-  const why = await attempts(client, scanId, kind, async (chunks) => {
+  try {
+    if (typeof content === 'string') await writeFile(part, content);
+    else await pipeline(content, createWriteStream(part));
+    await rename(part, file);
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+const notSaved = (scanId: string, option: ReportName, file: string) => (why: string) =>
+  new CliError(`The report could not be saved to ${file}: ${why}.`, `Get it later with: curbcut report ${scanId} --${option} ${file}`);
+
+/** Makes the formats for other tools from the JSON export. @throws CliError */
+async function saveFormats(
+  client: Client,
+  scanId: string,
+  files: Partial<Record<ReportFormat, string>>,
+  refuse: (why: string) => CliError,
+): Promise<void> {
+  const report = (await readExport(client, scanId)) as Report;
+  // Loaded only here, because the command must start fast.
+  const { REPORT_FORMATS } = await import('../../core/report/formats/formats.ts');
+  for (const [format, file] of Object.entries(files) as [ReportFormat, string][]) {
+    let text;
     try {
-      await pipeline(chunks, createWriteStream(part));
-      await rename(part, file);
-    } finally {
-      await rm(part, { force: true });
+      text = REPORT_FORMATS[format].text(report);
+    } catch {
+      throw refuse('this command does not understand the JSON export. Check that it is not older than the service');
     }
-  });
-  if (why !== null)
-    throw new CliError(
-      `The report could not be saved to ${file}: ${why}.`,
-      `Get it later with: curbcut report ${scanId} --${kind === 'pdf' ? 'pdf' : 'export'} ${file}`,
-    );
+    try {
+      await write(file, text);
+    } catch (error) {
+      throw notSaved(scanId, format, file)(causeOf(error));
+    }
+  }
 }
 
 /** Downloads the JSON export of a scan. @throws CliError */
@@ -76,6 +101,8 @@ export async function readExport(client: Client, scanId: string): Promise<unknow
 }
 
 type Kind = 'pdf' | 'json';
+/** The service's names of its reports. */
+const KINDS = { pdf: 'pdf', export: 'json' } as const;
 type Receive = (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 
 /** Downloads a report, each time with a new link. @returns null, or why the last attempt failed */

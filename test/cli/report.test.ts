@@ -2,6 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { REPORT_FORMATS, REPORT_FORMAT_NAMES } from '../../core/report/formats/formats.ts';
+import { smallReport } from '../report/samples.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
 
 const PDF = `GET /v1/scans/${SCAN_ID}/report`;
@@ -30,6 +32,28 @@ describe('curbcut report', () => {
     expect(ran).to.deep.include({ code: 0, stdout: `Saved ${file}\n` });
     expect(await readFile(file, 'utf8')).to.equal('{}');
     expect(service().requests.map(({ path }) => path)).to.deep.equal([`/v1/scans/${SCAN_ID}/report/json`, '/a.json']);
+  });
+
+  it('makes SARIF, JUnit XML and EARL from one download of the export', async () => {
+    const report = smallReport();
+    const files = REPORT_FORMAT_NAMES.map((format) => ({ format, file: join(folder, `formats.${format}`) }));
+    const ran = await run(['report', SCAN_ID, ...files.flatMap(({ format, file }) => [`--${format}`, file])], {
+      [EXPORT]: [link('/a.json')],
+      'GET /a.json': [replies(200, report)],
+    });
+    expect(ran).to.deep.include({ code: 0, stdout: `Saved ${files.map(({ file }) => file).join(', ')}\n` });
+    for (const { format, file } of files) expect(await readFile(file, 'utf8')).to.equal(REPORT_FORMATS[format].text(report));
+    expect(service().of('GET', '/a.json')).to.have.length(1);
+  });
+
+  it('writes no file of an export that it does not understand, and says so: exit code 2', async () => {
+    const file = join(folder, 'unknown.sarif');
+    const ran = await run(['report', SCAN_ID, '--sarif', file], { [EXPORT]: [link('/a.json')], 'GET /a.json': [replies(200, '{}')] });
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr)
+      .to.include('this command does not understand the JSON export')
+      .and.include(`curbcut report ${SCAN_ID} --sarif ${file}`);
+    expect(await readFile(file).catch((error: NodeJS.ErrnoException) => error.code)).to.equal('ENOENT');
   });
 
   it('names the saved files as data', async () => {

@@ -19,8 +19,8 @@ export async function run(args: readonly string[], context: CliContext, aftermat
   }
   const schedule = scheduleName(onlyArgument('run', 'schedule', positionals));
   const output = outputOf('run', values, context);
-  if (!values.wait && (values.pdf !== undefined || values.export !== undefined))
-    throw new UsageError('--pdf and --export need --wait.', 'run');
+  const [file] = Object.keys(output.files);
+  if (!values.wait && file !== undefined) throw new UsageError(`--${file} needs --wait: the scan has no reports before its end.`, 'run');
   const kubectl = connectKubectl(context, output);
   const save = await prepareFiles(output, context);
   const token = context.newId();

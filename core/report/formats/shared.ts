@@ -1,0 +1,54 @@
+/** What the formats share. Pure. */
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
+
+/**
+ * Converts the address of a page to a URI by RFC 3986. Browsers allow more: they keep `|`, `[` and a `%` that encodes nothing in
+ * a query.
+ */
+export function uriOf(url: string): string {
+  const [, origin = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)?(.*)$/isu.exec(url.toWellFormed())!;
+  const hash = rest.indexOf('#');
+  const [before, fragment] = hash === -1 ? [rest, null] : [rest.slice(0, hash), rest.slice(hash + 1)];
+  return (origin === '' ? '' : encoded(origin, true)) + encoded(before, false) + (fragment === null ? '' : `#${encoded(fragment, false)}`);
+}
+
+const encoded = (part: string, isOrigin: boolean): string =>
+  part
+    .replace(isOrigin ? /[^\w\-.~:/?[\]@!$&'()*+,;=%]/gu : /[^\w\-.~:/?@!$&'()*+,;=%]/gu, encodeURIComponent)
+    .replace(/%(?![0-9a-f]{2})/gi, '%25');
+
+/** Returns the path to an element: the selectors of frames and shadow hosts precede its own, separated by ` >>> `. */
+export const elementPath = ({ frame_path, shadow_path, selector }: Pick<ReportNode, 'frame_path' | 'shadow_path' | 'selector'>): string =>
+  [...frame_path, ...shadow_path, selector].join(' >>> ');
+
+/** Returns the first finding of each rule: its texts are the same in all of them. */
+export function firstFindings(pages: readonly ReportPage[]): Map<string, ReportViolation> {
+  const first = new Map<string, ReportViolation>();
+  for (const page of pages)
+    if (page.tested)
+      for (const finding of [...page.violations, ...page.needs_review]) if (!first.has(finding.rule)) first.set(finding.rule, finding);
+  return first;
+}
+
+/** What is incomplete about the test of a page: frames that were not tested, and caveats. */
+export function gapsOf(page: TestedPage): { kind: string; message: string }[] {
+  return [
+    ...page.frames_untested.map(({ path, url, reason, message }) => ({
+      kind: `frame_${reason}`,
+      message: `The frame ${path.join(' >>> ')} (${url}) was not tested. ${message}`,
+    })),
+    ...page.caveats,
+  ];
+}
+
+/** The sentence for addresses that were found and not taken up; null if there are none. */
+export const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
+  left === 0
+    ? null
+    : `${left} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested or the time was up.`;
+
+/** `N elements`. */
+export const elements = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`;
+
+/** The conformance target of a scan, such as `WCAG 2.2 AA`. */
+export const targetOf = ({ options }: Report['scan']): string => `WCAG ${options.wcag_version} ${options.wcag_level}`;
