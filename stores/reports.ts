@@ -17,6 +17,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
 import { VIEW_MAX_BYTES, type ReportView } from '../core/report/view.ts';
 import { parseView } from './report-view.ts';
+import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
 
 export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
@@ -89,6 +90,8 @@ export interface Reports {
   readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
   /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
   writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
+  readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
   /** Deletes objects. Idempotent. */
   remove(keys: readonly string[]): Promise<void>;
   /** Deletes every object whose key begins with `prefix`. Idempotent. */
@@ -230,6 +233,8 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       await store.send(command, { abortSignal: signal });
     },
 
+    readPicture: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
+
     remove,
 
     async removeAll(prefix) {
@@ -256,12 +261,4 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       for (const client of [store, copier, forPeople, forPods]) client.destroy();
     },
   };
-}
-
-const statusOf = (error: unknown): number | undefined => (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
-
-/** Also checks the status, because a HEAD response has no body and its error may have no name. */
-function isMissing(error: unknown): boolean {
-  const { name } = error as { name?: string };
-  return name === 'NoSuchKey' || name === 'NotFound' || statusOf(error) === 404;
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { viewOf } from '../../core/report/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { smallReport } from '../report/samples.ts';
-import { createReports, incomingKeys, incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
+import { createReports, incomingKeys, incomingPrefix, PICTURES_TYPE, reportKeys, type Reports } from '../../stores/reports.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const secrets = { accessKeyId: 'curbcut', secretAccessKey: 'a secret of the tests' };
@@ -130,6 +130,25 @@ describe('report objects', () => {
       await reports.writeView(scan, bytesOf({ ...view, later: 1, pages: [{ ...page, later: 1 }, ...others] }));
       expect((await reports.readView(scan))?.score).to.equal(view.score);
     });
+  });
+
+  describe('pictures', () => {
+    const pictures = Buffer.from('first|second|third');
+    const second = { offset: 6, bytes: 6 };
+
+    it('are read one at a time from the object that holds all of them', async () => {
+      const scan = `scan-${count}`;
+      await put(await reports.uploadLink(reportKeys(scan).pictures, PICTURES_TYPE, 60), pictures.toString(), {
+        'content-type': PICTURES_TYPE,
+      });
+      expect(Buffer.from((await reports.readPicture(scan, second))!).toString()).to.equal('second');
+      expect(await reports.readPicture(scan, { offset: 14, bytes: 9 }), 'a picture beyond the end').to.equal(null);
+      expect(await reports.readPicture(scan, { offset: 99, bytes: 1 }), 'a picture after the end').to.equal(null);
+      await reports.remove(Object.values(reportKeys(scan)));
+      expect(await reports.readPicture(scan, second), 'a removed object').to.equal(null);
+    });
+
+    it('are null if a scan has none', async () => expect(await reports.readPicture('never', second)).to.equal(null));
   });
 
   it('removes all uploads of one scan, and nothing else', async () => {
