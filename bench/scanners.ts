@@ -81,6 +81,7 @@ export function curbcut(workers: number): Scanner {
           denyTargets: [],
           workers,
           pageBudgetMs: 30_000,
+          exportMaxBytes: 64_000_000,
         };
         await writeFile(join(dir, 'scan.json'), JSON.stringify(input));
         const environment = {

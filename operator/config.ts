@@ -174,6 +174,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       denyTargets: config.targets.deny,
       workers: config.SCANNER_WORKERS,
       pageBudgetMs,
+      exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
       otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
     },
     runTime: {

@@ -39,6 +39,7 @@ describe('scanner input', () => {
     denyTargets: [],
     workers: 1,
     pageBudgetMs: 20000,
+    exportMaxBytes: 64_000_000,
   };
   const write = async (content: unknown): Promise<string> => {
     const file = join(folder, 'scan.json');

@@ -10,13 +10,15 @@ import {
 } from '../core/protocol/pod-messages.ts';
 import { countPages } from '../core/report/coverage.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
+import { countViolations } from '../core/report/score.ts';
 import type { Machine } from './browser/chromium.ts';
 import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
+import { fitReport } from './report/fit.ts';
 import { runScan, type Traced } from './scan.ts';
 import type { SignIn } from './sign-in.ts';
-import { storeResults } from './store-results.ts';
+import { storeResults, tooLarge } from './store-results.ts';
 
 export interface PodDeps {
   identity: PodIdentity;
@@ -65,9 +67,11 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     );
     known = countPages(pages);
     messages.progress('aggregating', known);
-    const report = buildReport({ input, pages, tools, startedAt, finishedAt });
+    const fitted = fitReport((kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt }), pages, input.exportMaxBytes);
+    if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
+    const { report } = fitted;
     const message = await storeResults(
-      report,
+      fitted,
       { scanId: input.scanId, ...identity, pages: known },
       {
         uploads,
@@ -116,10 +120,6 @@ function deadlineExceeded(pages: ScanFailed['pages'], tested: boolean): ScanFail
 
 function logPage(log: Logger, page: ReportPage): void {
   const common = { url: page.url, status: page.http_status, ms: page.duration_ms };
-  if (page.tested)
-    log.info(
-      { ...common, score: page.score, violations: page.violations.reduce((sum, { nodes }) => sum + nodes.length, 0) },
-      'page tested',
-    );
+  if (page.tested) log.info({ ...common, score: page.score, violations: countViolations(page.violations).total }, 'page tested');
   else log.info({ ...common, reason: page.reason, detail: page.message }, 'page not tested');
 }

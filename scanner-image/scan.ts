@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from '../platform/logger.ts';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
+import { createFindingsBudget } from '../core/report/cap-nodes.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
@@ -26,7 +27,10 @@ export const CURBCUT_VERSION: string = (
 ).version;
 
 /** What to scan, and its limits. */
-export type ScanInput = Pick<PodInput, 'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs'>;
+export type ScanInput = Pick<
+  PodInput,
+  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'
+>;
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
 
@@ -57,6 +61,9 @@ export interface ScanResult {
 
 /** The maximum time reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
 const RESERVE_MS = 60_000;
+
+/** The share of the export that the findings of pages may use. The rest is for root causes and addresses. */
+const FINDINGS_SHARE = 1 / 2;
 
 /** The user agent of a browser, because some sites require one, followed by our name. */
 function userAgent(browserVersion: string): string {
@@ -139,6 +146,7 @@ async function walk(
     maxPages,
     workers: input.workers,
     pageBudgetMs: input.pageBudgetMs,
+    budget: createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages),
     signedIn,
     softDeadline,
     signal: deps.signal,

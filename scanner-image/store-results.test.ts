@@ -3,9 +3,11 @@ import type { Report } from '../core/report/schema.ts';
 import { digestOf } from '../test/support/scan-results.ts';
 import { silentLogger } from '../test/support/silent-logger.ts';
 import { storeResults, type StoreDeps } from './store-results.ts';
+import { PDF_MAX_BYTES } from '../core/protocol/pod-messages.ts';
+import { ScanFailed } from './failure.ts';
 import { UploadFailed } from './upload.ts';
 
-const report = {} as Report;
+const fitted = { report: {} as Report, text: new TextEncoder().encode('{}') };
 const about = { scanId: 'one', attempt: 0, shard: 0, pages: { scanned: 1, failed: 0, total: 1 } };
 const uploads = { export: 'https://store/export', pdf: 'https://store/pdf', result: 'https://store/result' };
 
@@ -16,7 +18,7 @@ describe('storing the results', () => {
     const objects: string[] = [];
     let sent = 0;
     const signal = new AbortController().signal;
-    const message = storeResults(report, about, {
+    const message = storeResults(fitted, about, {
       uploads,
       renderPdf: async () => Buffer.from('%PDF-'),
       traced: (_step, work) => work(),
@@ -47,6 +49,14 @@ describe('storing the results', () => {
       pdf: digestOf(Buffer.from('%PDF-')),
     });
     expect(objects).to.deep.equal([uploads.export, uploads.pdf, uploads.result]);
+  });
+
+  it('fails permanently if the PDF is too large, because another attempt would make the same one', async () => {
+    const { message, objects } = start(() => undefined, { renderPdf: async () => new Uint8Array(PDF_MAX_BYTES + 1) });
+    const error = await message.catch((reason: unknown) => reason);
+    expect(error).to.be.instanceOf(ScanFailed).with.property('reason', 'report_too_large');
+    expect(error).to.have.property('message', 'The PDF of this scan is larger than the limit of 67,108,864 bytes. Scan fewer pages.');
+    expect(objects).not.to.include(uploads.result);
   });
 
   it('keeps reporting that it works while the object store is down, and stops afterwards', async () => {

@@ -1,7 +1,10 @@
 /** Stores the results of a scan: the export, the PDF, and last the statement that both are complete. */
 import type { Logger } from '../platform/logger.ts';
-import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodInput, type PodStored } from '../core/protocol/pod-messages.ts';
+import { PDF_MAX_BYTES, type PodInput, type PodStored } from '../core/protocol/pod-messages.ts';
 import type { Report } from '../core/report/schema.ts';
+import type { PageProgress } from '../core/scan/counts.ts';
+import { ScanFailed } from './failure.ts';
+import type { FittedReport } from './report/fit.ts';
 import type { Traced } from './scan.ts';
 import { upload, type UploadOptions } from './upload.ts';
 
@@ -28,8 +31,12 @@ const everyInterval: StoreDeps['every'] = (ms, run) => {
   return () => clearInterval(timer);
 };
 
-/** @returns the pod's last message */
-export async function storeResults(report: Report, about: Omit<PodStored, 'kind' | 'export' | 'pdf'>, deps: StoreDeps): Promise<PodStored> {
+/** @returns the pod's last message. @throws ScanFailed if the PDF is too large */
+export async function storeResults(
+  { report, text }: FittedReport,
+  about: Omit<PodStored, 'kind' | 'export' | 'pdf'>,
+  deps: StoreDeps,
+): Promise<PodStored> {
   const { uploads, renderPdf, traced, log, signal, terminated, onGenerating, every = everyInterval!, put = upload } = deps;
   const options = (what: string): UploadOptions => ({
     what,
@@ -37,13 +44,11 @@ export async function storeResults(report: Report, about: Omit<PodStored, 'kind'
     onFailure: (attempt, error) => log.warn({ attempt, error }, `storing the ${what} failed, retrying`),
   });
 
-  const text = new TextEncoder().encode(JSON.stringify(report));
-  refuseTooLarge('export', text, EXPORT_MAX_BYTES);
   const exporting = traced('upload export', () => put(uploads.export, text, 'application/json', options('export')));
   exporting.catch(() => undefined); // awaited below; the PDF may fail first
   onGenerating();
   const pdf = new Uint8Array(await traced('report', () => renderPdf(report)));
-  refuseTooLarge('PDF', pdf, PDF_MAX_BYTES);
+  if (pdf.byteLength > PDF_MAX_BYTES) throw tooLarge('PDF', PDF_MAX_BYTES, about.pages);
 
   // Only now: a heartbeat would hide a report that is never rendered.
   const stopHeartbeat = every(HEARTBEAT_MS, onGenerating);
@@ -66,6 +71,8 @@ export async function storeResults(report: Report, about: Omit<PodStored, 'kind'
   }
 }
 
-function refuseTooLarge(what: string, { byteLength }: Uint8Array, limit: number): void {
-  if (byteLength > limit) throw new RangeError(`The ${what} has ${byteLength} bytes, more than the limit of ${limit}.`);
+/** A permanent failure, because another attempt would make the same report. */
+export function tooLarge(what: 'export' | 'PDF', limit: number, pages: PageProgress): ScanFailed {
+  const message = `The ${what} of this scan is larger than the limit of ${limit.toLocaleString('en')} bytes. Scan fewer pages.`;
+  return new ScanFailed('report_too_large', message, pages);
 }

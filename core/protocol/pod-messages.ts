@@ -87,6 +87,8 @@ export const PodInput = Type.Object({
   workers: Type.Integer({ minimum: 1, maximum: 8 }),
   /** The time limit per page, for navigation and tests together, in milliseconds. */
   pageBudgetMs: Type.Integer({ minimum: 1000 }),
+  /** The largest export that the operator accepts, in bytes. */
+  exportMaxBytes: Type.Integer({ minimum: 1, maximum: EXPORT_MAX_BYTES }),
 });
 export type PodInput = Static<typeof PodInput>;
 
@@ -139,6 +141,7 @@ export type PodStored = Static<typeof PodStored>;
  * - `deadline_exceeded`: the scan reached its deadline
  * - `sign_in_failed`: the site did not accept the credentials
  * - `robots_disallowed`: robots.txt forbids the first page
+ * - `report_too_large`: the export or the PDF exceeds its limit, although it describes as little as possible
  */
 export const POD_FAILURES = [
   'target_unreachable',
@@ -148,6 +151,7 @@ export const POD_FAILURES = [
   'deadline_exceeded',
   'sign_in_failed',
   'robots_disallowed',
+  'report_too_large',
 ] as const;
 export type PodFailureReason = (typeof POD_FAILURES)[number];
 

@@ -39,19 +39,21 @@ export function componentOf(html: string): string {
  * Identifies a root cause across scans: the first 16 hexadecimal digits of SHA-256 of rule, component, landmark and, for
  * contrast, colours.
  */
-export function rootCauseFingerprint(
-  rule: string,
-  { html, landmark, contrast }: Pick<ReportNode, 'html' | 'landmark' | 'contrast'>,
-): string {
-  return createHash('sha256')
-    .update(
-      [rule, landmark ?? '', contrast === undefined ? '' : `${contrast.foreground} on ${contrast.background}`, componentOf(html)].join(
-        '\n',
-      ),
-    )
+export function rootCauseFingerprint(rule: string, node: Pick<ReportNode, 'html' | 'landmark' | 'contrast'>): string {
+  const { html, landmark, contrast } = node;
+  const known = fingerprints.get(node);
+  if (known?.rule === rule && known.html === html && known.landmark === landmark && known.contrast === contrast) return known.fingerprint;
+  const colours = contrast === undefined ? '' : `${contrast.foreground} on ${contrast.background}`;
+  const fingerprint = createHash('sha256')
+    .update([rule, landmark ?? '', colours, componentOf(html)].join('\n'))
     .digest('hex')
     .slice(0, 16);
+  fingerprints.set(node, { rule, html, landmark, contrast, fingerprint });
+  return fingerprint;
 }
+
+/** The fingerprints of nodes, because nodes are capped, pictured and grouped by them. */
+const fingerprints = new WeakMap<object, Pick<ReportNode, 'html' | 'landmark' | 'contrast'> & { rule: string; fingerprint: string }>();
 
 interface Collected {
   violation: ReportViolation;
@@ -69,7 +71,7 @@ function collect(pages: readonly ReportPage[], violationsOf: (page: TestedPage) 
     if (!page.tested) continue;
     for (const violation of violationsOf(page)) {
       for (const node of violation.nodes) add(groups, violation, node, page.url, index);
-      // A cause has an example among the nodes that are kept, on this page or on an earlier one; see `capNodes`.
+      // Each has an example among the nodes; see `capNodes`.
       for (const { fingerprint, elements } of violation.nodes_beyond ?? []) {
         const group = groups.get(fingerprint);
         if (group !== undefined) group.elements += elements;

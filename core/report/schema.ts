@@ -92,7 +92,7 @@ export const ReportViolation = Type.Object(
     nodes: Type.Array(ReportNode),
     /** The number of failing elements. `nodes` is capped on pages with very many. */
     nodes_total: Type.Integer({ minimum: 1 }),
-    /** The root causes of the elements that are not in `nodes`, with their numbers of elements. */
+    /** The numbers of elements that are not in `nodes`, by root cause. Each has an example in `nodes`. */
     nodes_beyond: Type.Optional(Type.Array(Type.Object({ fingerprint: Fingerprint, elements: Type.Integer({ minimum: 1 }) }, closed))),
   },
   closed,
@@ -137,7 +137,7 @@ export const UntestedFrame = Type.Object(
 );
 export type UntestedFrame = Static<typeof UntestedFrame>;
 
-/** What may have been missed on a tested page. */
+/** What may have been missed on a tested page, or is not described. */
 export const PAGE_CAVEATS = [
   'not_quiet',
   'requests_unanswered',
@@ -145,6 +145,7 @@ export const PAGE_CAVEATS = [
   'wait_for_missing',
   'rules_failed',
   'frames_limited',
+  'causes_left_out',
 ] as const;
 export type PageCaveatKind = (typeof PAGE_CAVEATS)[number];
 

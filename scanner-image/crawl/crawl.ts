@@ -1,4 +1,5 @@
 /** Crawls a site: several workers load pages, and the results are processed sequentially, in the frontier's order. */
+import type { FindingsBudget } from '../../core/report/cap-nodes.ts';
 import type { ReportPage } from '../../core/report/schema.ts';
 import type { Visit } from '../browser/visit.ts';
 import type { Candidate } from './frontier.ts';
@@ -6,6 +7,8 @@ import { createIntake, type IntakeDeps } from './intake.ts';
 
 export interface CrawlDeps extends IntakeDeps {
   workers: number;
+  /** Limits the findings of all pages. */
+  budget: FindingsBudget;
   /** Loads a page in the tab of a worker. */
   visit(worker: number, candidate: Candidate): Promise<Visit>;
   /** Called after every processed page. */
@@ -25,7 +28,8 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
   const pages: ReportPage[] = [];
   const process = createIntake({
     ...deps,
-    onPage(page) {
+    onPage(found) {
+      const page = found.tested ? deps.budget.take(found) : found;
       pages.push(page);
       deps.onPage(page);
     },

@@ -1,4 +1,5 @@
 /** Walks the site of a scan: connects the crawl with the browser, the site's rules and the scan's deadline. */
+import type { FindingsBudget } from '../../core/report/cap-nodes.ts';
 import type { ReportPage } from '../../core/report/schema.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Pool } from '../browser/pool.ts';
@@ -15,6 +16,7 @@ export interface WalkDeps {
   maxPages: number;
   workers: number;
   pageBudgetMs: number;
+  budget: FindingsBudget;
   signedIn: boolean;
   /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
@@ -57,6 +59,7 @@ export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
       deps.onProgress(phase, progressOf(frontier));
     },
     onPage: deps.onPage,
+    budget: deps.budget,
     visit(worker, candidate) {
       const isFirst = candidate.turn === 0;
       const request = {

@@ -28,7 +28,7 @@ export function settingsFor(namespace: string, others: string[]): OperatorSettin
     targets: { allow: ['site.test'], deny: [] },
     scanner: SCANNER,
     podTemplate: { allow: ['resources', 'nodeSelector'], maxResources: { cpu: '4', memory: '8Gi' } },
-    pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
+    pod: { allowTargets: ['site.test'], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 },
     runTime: { pendingDeadlineSeconds: 600, baseSeconds: 600, maxSeconds: 3600, workers: 2, pageBudgetMs: 30_000 },
     timeouts: {
       queueMs: 3_600_000,

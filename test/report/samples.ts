@@ -38,6 +38,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
     denyTargets: [],
     workers: 2,
     pageBudgetMs: 30_000,
+    exportMaxBytes: 64_000_000,
   };
 }
 

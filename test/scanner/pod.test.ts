@@ -58,6 +58,7 @@ describe('scanner pod', () => {
     site = await openSite({
       '/': html('<img src="/x.png"><a href="/a">a</a><a href="/gone">gone</a>'),
       '/a': html('fine', { title: 'a' }),
+      '/faults': html('<img src="/x.png">'.repeat(2000)),
       '/hangs': () => undefined,
       '/basic': (request, response) =>
         request.headers.authorization === undefined
@@ -205,6 +206,27 @@ describe('scanner pod', () => {
     expect(said.at(-1)).to.deep.equal(await pod.terminationMessage());
     expect(said.at(-1)).to.deep.include({ kind: 'failed', reason: 'target_unreachable', pages: { scanned: 0, failed: 1, total: 1 } });
     expect(stored.size).to.equal(0);
+  });
+
+  it('describes fewer elements if the export would be too large, and ends without a retry if that is not enough', async () => {
+    const fits = await run('/faults', { exportMaxBytes: 100_000 });
+    expect(await fits.ended, fits.log()).to.equal(0);
+    const body = stored.get('/report.json')!.body;
+    expect(body.length).to.be.at.most(100_000);
+    const { counts, pages } = JSON.parse(body.toString()) as Report;
+    const [page] = pages;
+    const images = page?.tested === true ? page.violations.find(({ rule }) => rule === 'image-alt')! : null;
+    expect(images?.nodes_total).to.equal(2000);
+    expect(images?.nodes.length).to.be.within(1, 200);
+    expect(counts.critical).to.equal(2000);
+
+    const never = await run('/faults', { exportMaxBytes: 1000 });
+    expect(await never.ended, never.log()).to.equal(EXIT_PERMANENT);
+    expect(await never.terminationMessage()).to.include({
+      kind: 'failed',
+      reason: 'report_too_large',
+      message: 'The export of this scan is larger than the limit of 1,000 bytes. Scan fewer pages.',
+    });
   });
 
   it('succeeds if only the statement of the results is rejected', async () => {

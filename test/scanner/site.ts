@@ -95,6 +95,7 @@ export function inputOf(url: string, options: Partial<ScanOptions> = {}, more: P
     denyTargets: [],
     workers: 1,
     pageBudgetMs: 15_000,
+    exportMaxBytes: 64_000_000,
     ...more,
   };
 }

@@ -218,7 +218,7 @@ describe('secret', () => {
     deadline: new Date('2026-03-02T10:10:00Z'),
     uploadDeadline: new Date('2026-03-02T10:30:00Z'),
   };
-  const pod = { allowTargets: ['10.0.0.0/8'], denyTargets: [], workers: 2, pageBudgetMs: 30_000 };
+  const pod = { allowTargets: ['10.0.0.0/8'], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 };
   const truncated = {
     ...launch(),
     scan: scanWith(launched({ pages: { requested: 5, reserved: 3, scanned: 0, failed: 0 } }), { spec: { thresholds: { minScore: 90 } } }),
@@ -248,6 +248,7 @@ describe('secret', () => {
       denyTargets: [],
       workers: 2,
       pageBudgetMs: 30_000,
+      exportMaxBytes: 64_000_000,
     });
     const secret = buildSecret(truncated, input);
     expect(JSON.parse(Buffer.from(secret.data['scan.json']!, 'base64').toString())).to.deep.equal(input);

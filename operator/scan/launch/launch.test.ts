@@ -45,7 +45,7 @@ function launcherThat(refuses?: { kind: string; error: KubernetesError }) {
       limits: {},
       retries: 0,
     },
-    pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000 },
+    pod: { allowTargets: [], denyTargets: [], workers: 1, pageBudgetMs: 1000, exportMaxBytes: 64_000_000 },
     runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
     traces: createScanTraces({ tracer: NO_TRACER }),
   });

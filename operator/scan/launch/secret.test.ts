@@ -12,7 +12,7 @@ describe('request ID in the pod input', () => {
         seconds: 600,
         secretName: 'scan-input',
       },
-      { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
+      { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 },
       { uploads: [], messages: null, deadline: new Date(0), uploadDeadline: new Date(0) },
     );
 

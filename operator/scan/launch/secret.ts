@@ -15,6 +15,8 @@ export interface PodSettings {
   denyTargets: readonly string[];
   workers: number;
   pageBudgetMs: number;
+  /** The largest export that is accepted, in bytes. */
+  exportMaxBytes: number;
   /** The collector for the pods' spans. Default: no tracing. */
   otlpEndpoint?: string;
 }
@@ -52,6 +54,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
     denyTargets: [...settings.denyTargets],
     workers: settings.workers,
     pageBudgetMs: settings.pageBudgetMs,
+    exportMaxBytes: settings.exportMaxBytes,
   };
 }
 

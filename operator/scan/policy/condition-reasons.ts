@@ -30,6 +30,7 @@ export const END_REASONS = {
     'PodPending',
     'QueueDeadline',
     'QuotaExceeded',
+    'ReportTooLarge',
     'ResultsRefused',
     'RobotsDisallowed',
     'ScanIdTaken',
@@ -82,6 +83,7 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
     reason: 'RobotsDisallowed',
     message: "The site's robots.txt forbids the first page; set crawl.respectRobots to false if the site is yours.",
   },
+  report_too_large: { reason: 'ReportTooLarge', message: 'The report of the scan is too large; try fewer pages.' },
 };
 
 /** Reduces untrusted text to one line without control characters, truncated to the maximum length. */

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
-import type { Report } from '../../../core/report/schema.ts';
+import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
+import type { Report, ReportViolation } from '../../../core/report/schema.ts';
+import { buildReport } from '../../../scanner-image/report/build.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
@@ -15,7 +17,7 @@ import { podInput } from '../launch/secret.ts';
 const scan = scanWith(launched());
 const input: PodInput = podInput(
   { scan, scanId: SCAN_ID, organisation: 'acme', seconds: 600, secretName: 'scan-input' },
-  { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000 },
+  { allowTargets: [], denyTargets: [], workers: 2, pageBudgetMs: 30_000, exportMaxBytes: 64_000_000 },
   { uploads: [], messages: null, deadline: new Date(), uploadDeadline: new Date() },
 );
 const expected = {
@@ -148,6 +150,41 @@ describe('ingestion', () => {
     const reason = 'the root causes do not follow from the violations.';
     expect(refused(({ groups }) => (groups[0]!.elements += 1))).to.deep.equal({ ok: false, reason });
     expect(refused(({ groups }) => (groups[0]!.example.landmark = 'banner'))).to.deep.equal({ ok: false, reason });
+  });
+
+  it('accepts capped elements, and refuses numbers of elements that contradict each other', () => {
+    const judged = (edit: (finding: ReportViolation) => void) => {
+      const pages = structuredClone(reportOf(input).pages);
+      const [page] = pages;
+      if (page?.tested !== true) throw new Error('the sample has no tested page');
+      edit(page.violations[0]!);
+      const times = { startedAt: new Date(), finishedAt: new Date() };
+      return verifyExport(bytesOf(buildReport({ input, pages, tools: reportOf(input).tools, ...times })), expected);
+    };
+    const causeOf = ({ rule, nodes }: ReportViolation): string => rootCauseFingerprint(rule, nodes[0]!);
+    expect(
+      judged((finding) => {
+        finding.nodes_total = finding.nodes.length + 20_000;
+        finding.nodes_beyond = [{ fingerprint: causeOf(finding), elements: 19_000 }];
+      }).ok,
+    ).to.equal(true);
+    const edits: ((finding: ReportViolation) => void)[] = [
+      (finding) => (finding.nodes = []),
+      (finding) => finding.nodes.push(finding.nodes[0]!),
+      (finding) => (finding.nodes_beyond = [{ fingerprint: causeOf(finding), elements: 1 }]),
+      (finding) => {
+        finding.nodes_total += 5;
+        finding.nodes_beyond = [{ fingerprint: 'f'.repeat(16), elements: 1 }];
+      },
+      (finding) => {
+        finding.nodes_total += 5;
+        finding.nodes_beyond = [1, 2].map((elements) => ({ fingerprint: causeOf(finding), elements }));
+      },
+    ];
+    for (const edit of edits)
+      expect(judged(edit))
+        .to.have.property('reason')
+        .that.matches(/^the numbers of elements on page .* contradict each other\.$/);
   });
 
   it('refuses text that is not UTF-8, and excessive nesting', () => {

@@ -4,10 +4,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Compile } from 'typebox/compile';
 import { countPages } from '../../../core/report/coverage.ts';
+import { uncounted } from '../../../core/report/cap-nodes.ts';
 import { isParseable } from '../../../core/report/json-shape.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
-import { Report, type TestedPage } from '../../../core/report/schema.ts';
+import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
+import { Report, type ReportViolation, type TestedPage } from '../../../core/report/schema.ts';
 import { pageScore } from '../../../core/report/score.ts';
 import type { ScanOptions } from '../../../core/scan/options.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
@@ -73,6 +75,8 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (scanned !== announced.scanned || failed !== announced.failed) return refuse("page counts differ from the scanner's summary.");
   const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
+  const miscounted = tested.find(({ violations, needs_review }) => ![...violations, ...needs_review].every(isCounted));
+  if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
   const derived = deriveResults(pages, options.thresholds);
   const { outcome, verdict } = derived;
@@ -87,6 +91,16 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
     return refuse('the root causes of elements to review do not follow from the pages.');
   if (!isDeepStrictEqual(report.rules, derived.rules)) return refuse('the standards of rules do not follow from the findings.');
   return { ok: true, outcome, verdict };
+}
+
+/** Checks that a finding describes elements, and that it has no fewer than it describes and counts by root cause. */
+function isCounted(finding: ReportViolation): boolean {
+  const { rule, nodes, nodes_beyond } = finding;
+  if (nodes.length === 0 || uncounted(finding) < 0) return false;
+  if (nodes_beyond === undefined) return true;
+  const causes = new Set(nodes.map((node) => rootCauseFingerprint(rule, node)));
+  const beyond = new Set(nodes_beyond.map(({ fingerprint }) => fingerprint));
+  return beyond.size === nodes_beyond.length && [...beyond].every((fingerprint) => causes.has(fingerprint));
 }
 
 /**

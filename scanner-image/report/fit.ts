@@ -1,0 +1,38 @@
+/** Builds a report that fits into the largest export that the operator accepts. */
+import { capPage } from '../../core/report/cap-nodes.ts';
+import { isParseable } from '../../core/report/json-shape.ts';
+import type { Report, ReportPage } from '../../core/report/schema.ts';
+
+/** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
+const CAPS = [Infinity, 100, 20, 5, 1];
+
+export interface FittedReport {
+  report: Report;
+  /** The export: the report as JSON. */
+  text: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Builds the report. If its export is too large, it describes fewer elements.
+ * @param build builds the report of these pages
+ * @param maxBytes the largest export
+ * @returns null if it is too large although each rule of each page has one element
+ */
+export function fitReport(build: (pages: ReportPage[]) => Report, pages: readonly ReportPage[], maxBytes: number): FittedReport | null {
+  for (const max of CAPS) {
+    const report = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
+    const text = exportOf(report);
+    if (text !== null && text.byteLength <= maxBytes && isParseable(text)) return { report, text };
+  }
+  return null;
+}
+
+function exportOf(report: Report): Uint8Array<ArrayBuffer> | null {
+  try {
+    return new TextEncoder().encode(JSON.stringify(report));
+  } catch (error) {
+    // The text is longer than the longest string of V8.
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

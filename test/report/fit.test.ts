@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import { isParseable } from '../../core/report/json-shape.ts';
+import type { Report, ReportPage } from '../../core/report/schema.ts';
+import { buildReport } from '../../scanner-image/report/build.ts';
+import { fitReport } from '../../scanner-image/report/fit.ts';
+import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
+
+describe('a report that must fit', () => {
+  const pages = Array.from({ length: 10 }, (_, page) =>
+    samplePage(`https://x.example/${page}`, 'x', [
+      sampleViolation(
+        'image-alt',
+        'critical',
+        'Images',
+        Array.from({ length: 200 }, (_, at) => sampleNode(`<img src="${at}.png">`, `#n${at}`)),
+      ),
+    ]),
+  );
+  const tools = { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' };
+  const build = (kept: ReportPage[]): Report =>
+    buildReport({ input: sampleInput(), pages: kept, tools, startedAt: new Date(0), finishedAt: new Date(1) });
+  const described = ({ pages: kept }: Report): number[] =>
+    kept.map((page) => (page.tested ? page.violations.reduce((sum, { nodes }) => sum + nodes.length, 0) : 0));
+
+  it('is whole if there is room', () => {
+    const fitted = fitReport(build, pages, 10_000_000)!;
+    expect(fitted.report).to.deep.equal(build(pages));
+    expect(JSON.parse(new TextDecoder().decode(fitted.text))).to.deep.equal(JSON.parse(JSON.stringify(fitted.report)));
+  });
+
+  it('describes fewer elements if not, with the same totals', () => {
+    const whole = build(pages);
+    const most = JSON.stringify(whole).length;
+    for (const share of [0.6, 0.2, 0.1]) {
+      const { report, text } = fitReport(build, pages, most * share)!;
+      expect(text.byteLength).to.be.at.most(most * share);
+      expect(isParseable(text)).to.equal(true);
+      expect(report.counts).to.deep.equal(whole.counts);
+      expect(report.score).to.deep.equal(whole.score);
+      expect(Math.max(...described(report))).to.be.lessThan(200);
+      expect(Math.min(...described(report))).to.be.greaterThan(0);
+    }
+  });
+
+  it('is none if one element of each rule is too much', () => {
+    expect(fitReport(build, pages, 1000)).to.equal(null);
+  });
+});
