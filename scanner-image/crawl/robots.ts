@@ -1,6 +1,8 @@
 /** Reads robots.txt (RFC 9309). */
+import { setTimeout as sleep } from 'node:timers/promises';
 import robotsParser from 'robots-parser';
-import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
+import { FetchRefused, type Fetched, type GuardedFetch } from '../egress/fetch.ts';
+import { retryAfterMs } from './page-checks.ts';
 
 /** The user agent in robots.txt files. */
 export const ROBOTS_NAME = 'Curbcut';
@@ -13,6 +15,9 @@ export interface Robots {
   sitemaps: URL[];
 }
 
+/** `unreachable`: all pages are disallowed until the file can be read (RFC 9309, 2.3.1.4). */
+export type RobotsAnswer = { ok: true; robots: Robots } | { ok: false; reason: 'unreachable'; message: string };
+
 /** The package's types assume CommonJS, and the default import has no type without this cast. */
 const parse = robotsParser as unknown as (
   url: string,
@@ -24,43 +29,89 @@ const parse = robotsParser as unknown as (
   getSitemaps(): string[];
 };
 
-const MAX_BYTES = 512 * 1024;
+/** The part of the file that is read, in bytes. RFC 9309 (2.5) asks for 500 KiB at least. */
+export const ROBOTS_MAX_BYTES = 512 * 1024;
 const MAX_DELAY_SECONDS = 5;
+/** A page links to the same pages of its site as the page before. */
+const REMEMBERED_MAX = 20_000;
+const TIMEOUT_MS = 10_000;
+/** The delays before the second and third try, in milliseconds, and the longest that a server may ask for. */
+const RETRY_MS = [1000, 3000] as const;
+const RETRY_MAX_MS = 10_000;
 
 /** Rules that allow everything. */
 export const NO_ROBOTS: Robots = { refusal: () => null, crawlDelay: 0, sitemaps: [] };
 
-/** Parses a robots.txt. Pure. */
+/** Parses a robots.txt. Its rules hold for every address of the site: with and without `www.`, over http and https. Pure. */
 export function parseRobots(location: URL, text: string): Robots {
   const parsed = parse(location.href, text);
+  const known = new Map<string, string | null>();
+  function judge(path: string): string | null {
+    const href = location.origin + path;
+    if (parsed.isAllowed(href, ROBOTS_NAME) !== false) return null;
+    const line = parsed.getMatchingLineNumber(href, ROBOTS_NAME);
+    return `${location.href} disallows ${path.split('?', 1)[0]}${line > 0 ? ` (line ${line})` : ''}.`;
+  }
   return {
     refusal(url) {
-      if (parsed.isAllowed(url.href, ROBOTS_NAME) !== false) return null;
-      const line = parsed.getMatchingLineNumber(url.href, ROBOTS_NAME);
-      return `${location.href} disallows ${url.pathname}${line > 0 ? ` (line ${line})` : ''}.`;
+      const path = url.pathname + url.search;
+      let refusal = known.get(path);
+      if (refusal === undefined) {
+        refusal = judge(path);
+        if (known.size < REMEMBERED_MAX) known.set(path, refusal);
+      }
+      return refusal;
     },
     crawlDelay: Math.min(MAX_DELAY_SECONDS, Math.max(0, parsed.getCrawlDelay(ROBOTS_NAME) ?? 0)),
     sitemaps: parsed.getSitemaps().flatMap((text) => (URL.canParse(text, location.href) ? [new URL(text, location)] : [])),
   };
 }
 
+export interface RobotsDeps {
+  files: Pick<GuardedFetch, 'get'>;
+  headersFor?: (url: URL) => Record<string, string>;
+  clock?: { now(): number; sleep(ms: number): Promise<unknown> };
+}
+
 /**
- * Fetches the robots.txt of a site. A missing file (4xx) allows all pages; a server error disallows all pages (RFC 9309,
- * 2.3.1). If the site is unreachable all pages are allowed, because the first page then reports the reason.
+ * Fetches the robots.txt of a site. A missing file (4xx, or more than five redirects) allows all pages (RFC 9309, 2.3.1.3).
+ * Server errors, 429 and network errors are tried again; after three tries the file is unreachable.
  */
-export async function fetchRobots(site: URL, files: GuardedFetch, headersFor?: (url: URL) => Record<string, string>): Promise<Robots> {
+export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAnswer> {
+  const clock = deps.clock ?? { now: Date.now, sleep };
   const location = new URL('/robots.txt', site);
-  try {
-    const { status, body } = await files.get(location, { maxBytes: MAX_BYTES, timeoutMs: 10_000, headersFor });
-    if (status >= 500)
-      return {
-        ...NO_ROBOTS,
-        refusal: () => `${location.href} responded with status ${status}, which disallows all pages (RFC 9309, 2.3.1.4).`,
-      };
-    if (status < 200 || status >= 300) return NO_ROBOTS;
-    return parseRobots(location, new TextDecoder().decode(body));
-  } catch (error) {
-    if (error instanceof FetchRefused) return NO_ROBOTS;
-    throw error;
+  for (let tries = 0; ; tries++) {
+    const answer = await tryRobots(location, deps, clock.now());
+    if (answer.ok || !answer.temporary || tries >= RETRY_MS.length)
+      return answer.ok ? answer : { ok: false, reason: 'unreachable', message: unreachableMessage(location, answer.why, tries + 1) };
+    await clock.sleep(Math.min(RETRY_MAX_MS, answer.waitMs ?? RETRY_MS[tries] ?? 0));
   }
+}
+
+type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; temporary: boolean; waitMs: number | null };
+
+async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: number): Promise<Attempt> {
+  let fetched: Fetched;
+  try {
+    fetched = await files.get(location, { maxBytes: ROBOTS_MAX_BYTES, larger: 'cut', timeoutMs: TIMEOUT_MS, headersFor });
+  } catch (error) {
+    if (!(error instanceof FetchRefused)) throw error;
+    if (error.kind === 'redirects') return { ok: true, robots: NO_ROBOTS };
+    return { ok: false, why: error.message, temporary: error.kind === 'network', waitMs: null };
+  }
+  const { status, body, cut, retryAfter } = fetched;
+  if (status >= 500 || status === 429)
+    return { ok: false, why: `It responded with status ${status}.`, temporary: true, waitMs: retryAfterMs(retryAfter, now) };
+  if (status < 200 || status >= 300) return { ok: true, robots: NO_ROBOTS };
+  const text = new TextDecoder().decode(body);
+  // The last line of a cut file is not complete.
+  return {
+    ok: true,
+    robots: parseRobots(location, cut ? text.slice(0, Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1) : text),
+  };
+}
+
+function unreachableMessage(location: URL, why: string, tries: number): string {
+  const often = tries === 1 ? '' : ` in ${tries} tries`;
+  return `${location.href} could not be read${often}. ${why} While robots.txt is unreachable, no page may be loaded (RFC 9309, 2.3.1.4). Make the site respond with the file, or with status 404 if it has none, or scan without it (respectRobots: false).`;
 }

@@ -28,7 +28,7 @@ export interface Site {
   startInScope: boolean;
   /** Why a page may not redirect to a URL, or null. */
   refusal(url: URL, isFirst: boolean): WrongPage | null;
-  /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page */
+  /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page, or cannot be read */
   moveTo(finalUrl: URL): Promise<void>;
   sitemapPages(): Promise<URL[]>;
 }
@@ -36,7 +36,7 @@ export interface Site {
 /** The time limit for all sitemaps of a scan, in milliseconds. */
 const SITEMAPS_MS = 20_000;
 
-/** @throws ScanFailed if robots.txt disallows the first page */
+/** @throws ScanFailed if robots.txt disallows the first page, or cannot be read */
 export async function openSite(deps: SiteDeps): Promise<Site> {
   const { start, crawl, files, headersFor } = deps;
   const scope = scopeOf(crawl);
@@ -45,8 +45,11 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   refuseDisallowed(robots, start);
   let sitemapPages = readSitemaps();
 
-  function robotsOf(site: URL): Promise<Robots> {
-    return crawl.respectRobots ? fetchRobots(site, files, headersFor) : Promise.resolve(NO_ROBOTS);
+  async function robotsOf(site: URL): Promise<Robots> {
+    if (!crawl.respectRobots) return NO_ROBOTS;
+    const answer = await fetchRobots(site, { files, headersFor });
+    if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
+    return answer.robots;
   }
   function inScope(url: URL): boolean {
     return scope(url) && robots.refusal(url) === null;

@@ -1,6 +1,7 @@
 /** Fetches small files (robots.txt, sitemaps) through the egress proxy, with limits on time, size and redirects. */
 import { ProxyAgent, request } from 'undici';
-import { errorMessage } from '../../platform/errors.ts';
+import { codeOf } from './egress-failures.ts';
+import { networkFailureMessage } from './network-errors.ts';
 import type { Egress } from './proxy.ts';
 
 export interface Fetched {
@@ -8,67 +9,115 @@ export interface Fetched {
   url: URL;
   status: number;
   contentType: string;
+  /** The header `Retry-After`. */
+  retryAfter?: string;
   body: Uint8Array;
+  /** Whether the file is larger than `body`. */
+  cut: boolean;
 }
+
+/**
+ * `refused` by the target rules, `too_large`, too many `redirects` or an invalid one, no complete answer from the `network`, or a
+ * TLS `certificate` that is not accepted.
+ */
+export type FetchRefusal = 'refused' | 'too_large' | 'redirects' | 'network' | 'certificate';
 
 /** The file could not be fetched. The message gives the reason. */
 export class FetchRefused extends Error {
   override readonly name = 'FetchRefused';
+  readonly kind: FetchRefusal;
+  constructor(kind: FetchRefusal, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+export interface FetchOptions {
+  maxBytes: number;
+  /** The time limit, redirects included, in milliseconds. */
+  timeoutMs: number;
+  /** What happens to a larger file. Default: it is refused. */
+  larger?: 'refuse' | 'cut';
+  /** Returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only. */
+  headersFor?: (url: URL) => Record<string, string>;
 }
 
 export interface GuardedFetch {
   /**
    * Gets a URL. Every redirect is judged before it is followed.
-   * @param options.headersFor returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only
    * @throws FetchRefused if the target rules forbid it, a limit is exceeded, or the network fails
    */
-  get(url: URL, options: { maxBytes: number; timeoutMs: number; headersFor?: (url: URL) => Record<string, string> }): Promise<Fetched>;
+  get(url: URL, options: FetchOptions): Promise<Fetched>;
   close(): Promise<void>;
 }
 
+/** As many as RFC 9309 (2.3.1.2) asks for. */
 const MAX_REDIRECTS = 5;
 
-export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge'>, userAgent: string): GuardedFetch {
+/** Codes of Node for a certificate that is not accepted. A second try gets the same one. */
+const CERTIFICATE = /CERT/;
+
+export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failureOf'>, userAgent: string): GuardedFetch {
   const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
 
-  async function get(start: URL, options: Parameters<GuardedFetch['get']>[1]): Promise<Fetched> {
-    const signal = AbortSignal.timeout(options.timeoutMs);
-    let url = start;
-    for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {
-      const judged = await egress.judge(url);
-      if (!judged.ok) throw new FetchRefused(`${url.href}: ${judged.message}`);
-      const response = await request(url, {
-        dispatcher,
-        signal,
-        headers: { 'user-agent': userAgent, 'accept-encoding': 'identity', ...options.headersFor?.(url) },
-      });
-      const location = response.headers.location;
-      if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
-        await response.body.dump({ limit: 64 * 1024 });
-        if (!URL.canParse(location, url.href)) throw new FetchRefused(`${url.href} redirects to an invalid URL.`);
-        url = new URL(location, url);
-        continue;
-      }
-      const chunks: Uint8Array[] = [];
-      let bytes = 0;
-      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-        bytes += chunk.length;
-        if (bytes > options.maxBytes) throw new FetchRefused(`${url.href} is larger than ${options.maxBytes} bytes.`);
-        chunks.push(chunk);
-      }
-      return { url, status: response.statusCode, contentType: String(response.headers['content-type'] ?? ''), body: Buffer.concat(chunks) };
+  /** Sends one request. Returns the next URL if the response is a redirect. */
+  async function hop(url: URL, options: FetchOptions, signal: AbortSignal): Promise<URL | Fetched> {
+    const response = await request(url, {
+      dispatcher,
+      signal,
+      headers: { 'user-agent': userAgent, 'accept-encoding': 'identity', ...options.headersFor?.(url) },
+    });
+    const { location, 'retry-after': retryAfter } = response.headers;
+    if (response.statusCode >= 300 && response.statusCode < 400 && typeof location === 'string') {
+      await response.body.dump({ limit: 64 * 1024 });
+      if (!URL.canParse(location, url.href)) throw new FetchRefused('redirects', `${url.href} redirects to an invalid URL.`);
+      return new URL(location, url);
     }
-    throw new FetchRefused(`${start.href} redirects more than ${MAX_REDIRECTS} times.`);
+    const chunks: Uint8Array[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      if (bytes > options.maxBytes) break;
+    }
+    if (bytes > options.maxBytes && options.larger !== 'cut')
+      throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
+    return {
+      url,
+      status: response.statusCode,
+      contentType: String(response.headers['content-type'] ?? ''),
+      ...(typeof retryAfter === 'string' ? { retryAfter } : {}),
+      body: Buffer.concat(chunks).subarray(0, options.maxBytes),
+      cut: bytes > options.maxBytes,
+    };
+  }
+
+  function failureOf(url: URL, error: unknown, timeoutMs: number): FetchRefused {
+    const failure = egress.failureOf(url);
+    if (failure !== undefined) return new FetchRefused('network', failure.message);
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return new FetchRefused('network', `${url.host} did not send the whole file within ${timeoutMs / 1000} s.`);
+    const code = codeOf(error);
+    return new FetchRefused(CERTIFICATE.test(code) ? 'certificate' : 'network', networkFailureMessage(url.host, code));
   }
 
   return {
-    async get(url, options) {
-      try {
-        return await get(url, options);
-      } catch (error) {
-        if (error instanceof FetchRefused) throw error;
-        throw new FetchRefused(`${url.href} fetching failed: ${errorMessage(error)}`);
+    async get(start, options) {
+      const signal = AbortSignal.timeout(options.timeoutMs);
+      let url = start;
+      for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
+        const judged = await egress.judge(url);
+        if (!judged.ok) throw new FetchRefused('refused', `${url.href}: ${judged.message}`);
+        let answer: URL | Fetched;
+        try {
+          answer = await hop(url, options, signal);
+        } catch (error) {
+          throw error instanceof FetchRefused ? error : failureOf(url, error, options.timeoutMs);
+        }
+        if (!(answer instanceof URL)) return answer;
+        url = answer;
       }
+      throw new FetchRefused('redirects', `${start.href} redirects more than ${MAX_REDIRECTS} times.`);
     },
     close: () => dispatcher.destroy(),
   };

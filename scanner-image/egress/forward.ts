@@ -12,6 +12,7 @@ import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
 import { pinnedLookup } from './dial.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
+import { networkFailureMessage } from './network-errors.ts';
 
 /** Headers of one connection (RFC 9110, 7.6.1), and the header that only the proxy may set. */
 const HOP_BY_HOP = new Set([
@@ -82,7 +83,7 @@ export function createForward(deps: ForwardDeps): Forward {
       stopDialTimer();
       if (response.headersSent || response.destroyed) return void response.destroy();
       if (upstream.reusedSocket && ['ECONNRESET', 'EPIPE'].includes(codeOf(error))) return send(url, options, request, response, false);
-      const message = `${url.host} is unreachable (${codeOf(error)}).`;
+      const message = networkFailureMessage(url.host, codeOf(error));
       deps.failed(url, 'unreachable', message);
       refuse(response, 502, 'unreachable', message);
     });

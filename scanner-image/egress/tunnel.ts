@@ -6,6 +6,7 @@ import { portOf, type TargetJudgement } from '../../core/scan/targets.ts';
 import { dial } from './dial.ts';
 import { EGRESS_HEADER, codeOf, hostOf, kindOf, type EgressFailureKind } from './egress-failures.ts';
 import type { EgressLimits } from './limits.ts';
+import { networkFailureMessage } from './network-errors.ts';
 
 export interface TunnelDeps {
   limits: EgressLimits;
@@ -43,7 +44,7 @@ export function createTunnels(deps: TunnelDeps): Tunnels {
     try {
       server = await dial(hostOf(url), portOf(url), judged.addresses, limits.dialMs);
     } catch (error) {
-      deps.failed(url, 'unreachable', `${url.hostname}:${portOf(url)} is unreachable (${codeOf(error)}).`);
+      deps.failed(url, 'unreachable', networkFailureMessage(url.host, codeOf(error)));
       return refuse(client, 502, 'unreachable');
     }
     keep(server);

@@ -193,7 +193,7 @@ describe('egress proxy', () => {
         .and.to.include('private');
       expect(await get('/large')).to.include('larger than 1000 bytes');
       expect(await get('/round')).to.include('more than 5 times');
-      expect(await get('/slow')).to.include('fetching failed');
+      expect(await get('/slow')).to.include('did not send the whole file within 2 s');
     } finally {
       await files.close();
       await secret.close();

@@ -1,0 +1,44 @@
+/** Explains network errors of Node and Chromium in sentences that the owner of a site can act on. Pure. */
+
+const INCOMPLETE_CHAIN =
+  'its TLS certificate is not signed by a known authority. Install a certificate of a public authority with its complete chain';
+const EXPIRED = 'its TLS certificate has expired, or is not valid yet. Renew the certificate';
+const OTHER_NAME = 'its TLS certificate is for another host name. Install a certificate for this name';
+const HANDSHAKE = 'the TLS handshake failed. Allow TLS 1.2 or later, and check that the port speaks TLS';
+
+/** By the code of Node (OpenSSL, system calls) or Chromium, without `net::ERR_`. */
+const EXPLANATIONS: readonly [codes: RegExp, text: string][] = [
+  [
+    /^(?:CERT_AUTHORITY_INVALID|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET_ISSUER_CERT|VERIFY_LEAF).*)$/,
+    INCOMPLETE_CHAIN,
+  ],
+  [/^(?:CERT_DATE_INVALID|CERT_HAS_EXPIRED|CERT_NOT_YET_VALID)$/, EXPIRED],
+  [/^(?:CERT_COMMON_NAME_INVALID|ERR_TLS_CERT_ALTNAME_INVALID)$/, OTHER_NAME],
+  [/^CERT_(?:REVOKED)$/, 'its TLS certificate was revoked. Install a new one'],
+  [/^CERT_|^ERR_TLS_CERT/, 'its TLS certificate is invalid'],
+  [/^(?:SSL_|ERR_SSL_|EPROTO|BAD_SSL)/, HANDSHAKE],
+  [/^TOO_MANY_REDIRECTS$/, 'it keeps redirecting. Check the redirects of this address, for example between http and https'],
+  [/^(?:EMPTY_RESPONSE|UND_ERR_SOCKET)$/, 'it closed the connection without a response'],
+  [/^(?:CONNECTION_RESET|CONNECTION_CLOSED|CONNECTION_ABORTED|SOCKET_NOT_CONNECTED|ECONNRESET|EPIPE)$/, 'it closed the connection'],
+  [/^(?:CONNECTION_REFUSED|ECONNREFUSED)$/, 'it refused the connection'],
+  [/^(?:ADDRESS_UNREACHABLE|EHOSTUNREACH|ENETUNREACH)$/, 'no route leads to it'],
+  [/^(?:CONNECTION_TIMED_OUT|TIMED_OUT|ETIMEDOUT|UND_ERR_(?:CONNECT|HEADERS|BODY)_TIMEOUT)$/, 'it did not answer in time'],
+  [/^(?:NAME_NOT_RESOLVED|ENOTFOUND|EAI_AGAIN)$/, 'its name cannot be resolved'],
+  [/^(?:INCOMPLETE_CHUNKED_ENCODING|CONTENT_LENGTH_MISMATCH|HTTP2_|QUIC_)/, 'the connection ended before the whole response had arrived'],
+  [
+    /^(?:INVALID_HTTP_RESPONSE|INVALID_CHUNKED_ENCODING|INVALID_REDIRECT|RESPONSE_HEADERS_|CONTENT_DECODING_FAILED|HPE_|INVALID_RESPONSE)/,
+    'its response is not valid HTTP',
+  ],
+];
+
+/** Returns what happened, in words without the subject (the server), or null if the code is unknown. */
+export function explainNetworkError(code: string): string | null {
+  const bare = code.replace(/^net::ERR_/, '');
+  return EXPLANATIONS.find(([codes]) => codes.test(bare))?.[1] ?? null;
+}
+
+/** Returns a sentence about a failed connection, with the code for a search. */
+export function networkFailureMessage(host: string, code: string): string {
+  const explained = explainNetworkError(code);
+  return explained === null ? `${host} is unreachable (${code}).` : `${host} is unreachable: ${explained} (${code}).`;
+}

@@ -1,0 +1,74 @@
+/** robots.txt files that are large, fail, or redirect. */
+import { expect } from 'chai';
+import { ScanFailed } from '../../scanner-image/failure.ts';
+import { answer, file, html, openSite, paths, redirect, scan, type Route, type Site } from './site.ts';
+
+describe('a robots.txt', () => {
+  let site: Site;
+  const open = async (robots: Route, more: Record<string, Route> = {}): Promise<void> => {
+    site = await openSite({
+      '/': html('<a href="/private">private</a><a href="/public">public</a>', { title: 'Start' }),
+      '/private': html('', { title: 'Private' }),
+      '/public': html('', { title: 'Public' }),
+      '/robots.txt': robots,
+      ...more,
+    });
+  };
+  afterEach(() => site.close());
+
+  const RULES = 'User-agent: *\nDisallow: /private\n';
+
+  it('of more than 512 KiB is obeyed', async () => {
+    await open(file('text/plain', `${RULES}${'# filler\n'.repeat(100_000)}`));
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    expect(site.hits('/private')).to.equal(0);
+  });
+
+  it('without an end is obeyed', async () => {
+    await open((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' }).write(RULES);
+      const line = `${'#'.repeat(65_535)}\n`;
+      const more = (): void => {
+        while (!response.destroyed && response.write(line));
+      };
+      response.on('drain', more);
+      more();
+    });
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+  });
+
+  it('that fails once is read again', async () => {
+    let asked = 0;
+    await open((_request, response) => {
+      asked += 1;
+      if (asked === 1) response.writeHead(503).end();
+      else response.writeHead(200, { 'content-type': 'text/plain' }).end(RULES);
+    });
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+  });
+
+  it('behind redirects is obeyed, up to five of them', async () => {
+    const hops = Object.fromEntries([1, 2, 3, 4].map((hop) => [`/hop${hop}`, redirect(`/hop${hop + 1}`)]));
+    await open(redirect('/hop1'), { ...hops, '/hop5': file('text/plain', RULES) });
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    await site.close();
+    await open(redirect('/robots.txt'));
+    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/private', '/public']);
+  });
+
+  for (const [name, robots, words] of [
+    ['that keeps failing', answer(503), 'status 503'],
+    ['that closes the connection', (request) => request.socket.destroy(), 'closed the connection'],
+  ] as [string, Route, string][])
+    it(`${name} ends the scan before a page is loaded, with advice`, async () => {
+      await open(robots);
+      const error: unknown = await scan(`${site.origin}/`).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
+      expect((error as ScanFailed).message)
+        .to.include(`${site.origin}/robots.txt could not be read in 3 tries`)
+        .and.to.include(words)
+        .and.to.include('respectRobots: false')
+        .and.not.to.include('Allow the user agent');
+      expect(site.requests.filter((path) => path !== '/robots.txt')).to.deep.equal([]);
+    });
+});
