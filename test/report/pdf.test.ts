@@ -205,11 +205,37 @@ describe('PDF report', () => {
     expect(rows).to.deep.include(['/old', '404', 'Returned an error']);
   });
 
-  it('shows unsupported scripts as □ and keeps their text', async () => {
+  const SCRIPTS: Record<string, string> = {
+    Hebrew: 'שלום עולם (2024) – בדיקה',
+    'Hebrew with points': 'שָׁלוֹם',
+    Arabic: 'مرحبا بالعالم، صفحة 12 (تجربة)',
+    Persian: 'می\u200cخواهم فارسی',
+    Japanese: '日本語のページ：アクセシビリティの検証',
+    'simplified Chinese': '简体中文网页',
+    'traditional Chinese': '繁體中文網頁',
+    Korean: '한국어 페이지 접근성',
+    Greek: 'Ελληνικά',
+    Cyrillic: 'Русский',
+    'symbols and arrows': '→ ← ↗ ★ ☆ ✓ ✗ ▶ ✉ ☎ ∑ ≤ ⌘ ⚠ ½ ① €',
+    emoji: '🎉 😀 🚀 👍',
+  };
+
+  it('shows Hebrew, Arabic, Han, kana, Korean, symbols and emoji, and keeps their text', async () => {
+    const report = smallReport();
+    const pages = report.pages.filter(({ tested }) => tested).slice(0, Object.keys(SCRIPTS).length);
+    pages.forEach((page, index) => Object.assign(page, { title: Object.values(SCRIPTS)[index], language: null }));
+    const { elements, file } = await rendered(report);
+    const titles = of(elements, 'Span').map(({ text }) => text);
+    expect(titles).to.include.members(Object.values(SCRIPTS));
+    expect(file.undefinedGlyphs).to.equal(0);
+    expect(of(elements, 'P').map(({ text }) => text)).not.to.include(i18nOf('en').texts.aboutGlyphs);
+  });
+
+  it('shows characters that no font has as □, and keeps their text', async () => {
     const { elements } = await rendered(hostileReport());
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include('日本語のページ');
-    expect(titles).to.include('Ελληνικά και Русский');
+    expect(titles).to.include('ᚠᛇᚻ 𐎠𐎡');
     expect(of(elements, 'P').map(({ text }) => text)).to.include(i18nOf('en').texts.aboutGlyphs);
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
   });

@@ -235,7 +235,7 @@ export function hostileReport(): Report {
     '日本語のページ',
     'עברית ועוד',
     'العربية',
-    'Ελληνικά και Русский',
+    'ᚠᛇᚻ 𐎠𐎡',
     '🎉 Party 👩‍👩‍👧‍👦 \u{e000}',
     '\u202eright to left',
     'x'.repeat(500),

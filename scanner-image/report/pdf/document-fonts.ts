@@ -1,24 +1,42 @@
 /** Embeds the fonts of the report into a PDF and measures text in them. */
-import { FACES, readFont, type Face, type Metrics } from './typography.ts';
+import { TEXT_FACES, readFont, type Face } from './fonts.ts';
+import type { Metrics } from './typography.ts';
 
 interface FontkitFont {
   hasGlyphForCodePoint(codePoint: number): boolean;
 }
 
-/** Registers every font with a document. Returns which characters they have, and the widths of texts. */
+/**
+ * Registers the text fonts with a document, and the others when they are first needed. Returns which characters they have,
+ * and the widths of texts. Only fonts that are used become part of the file, and of them only the characters that occur.
+ */
 export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
-  const fonts = new Map<Face, FontkitFont>();
-  for (const face of FACES) {
+  const fonts = new Map<Face, FontkitFont | null>();
+  const load = (face: Face): FontkitFont => {
     doc.registerFont(face, readFont(face) as unknown as ArrayBuffer);
     doc.font(face);
-    fonts.set(face, (doc as unknown as { _font: { font: FontkitFont } })._font.font);
-  }
+    return (doc as unknown as { _font: { font: FontkitFont } })._font.font;
+  };
+  const fontOf = (face: Face): FontkitFont | null => {
+    let font = fonts.get(face);
+    if (font === undefined) {
+      try {
+        font = load(face);
+      } catch {
+        // A font of the scanner's image that is not installed here. Its characters are shown as □, with their text.
+        font = null;
+      }
+      fonts.set(face, font);
+    }
+    return font;
+  };
+  for (const face of TEXT_FACES) fonts.set(face, load(face));
   const known = new Map<string, boolean>();
   return {
     has(face, codePoint) {
       const key = `${face}${codePoint}`;
       let has = known.get(key);
-      if (has === undefined) known.set(key, (has = fonts.get(face)!.hasGlyphForCodePoint(codePoint)));
+      if (has === undefined) known.set(key, (has = fontOf(face)?.hasGlyphForCodePoint(codePoint) ?? false));
       return has;
     },
     width: (face, size, text) => {

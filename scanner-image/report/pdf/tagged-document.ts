@@ -1,7 +1,8 @@
 /** A tagged PDF: everything that is drawn belongs to an element of the structure tree or is an artifact. */
 import PDFDocument from 'pdfkit';
 import { embedFonts, unkerned } from './document-fonts.ts';
-import { linesOf, type Line, type Metrics, type Style } from './typography.ts';
+import { drawnText, visualOrder } from './bidi.ts';
+import { isMissing, linesOf, type Line, type Metrics, type Style } from './typography.ts';
 
 export type Element = PDFKit.PDFStructureElement;
 
@@ -106,8 +107,8 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
     },
     lines: (text, style, width, maxLines) => linesOf(text, style, width, metrics, maxLines),
     draw(lines, x, y, style, align) {
-      hasMissingGlyphs ||= lines.some(({ spans }) => spans.some(({ actual }) => actual !== null));
-      return drawLines(doc, lines, x, y, style, align);
+      hasMissingGlyphs ||= lines.some(({ spans }) => spans.some(isMissing));
+      return drawLines(doc, metrics, lines, x, y, style, align);
     },
     link: (...args) => drawLink(pdf, ...args),
     picture: (jpeg) => openPicture(doc, jpeg),
@@ -187,18 +188,45 @@ function openPicture(doc: PDFKit.PDFDocument, jpeg: Uint8Array): Picture | null 
 /** The baseline of a line whose top is `y`: centres capitals and digits in the height of the line. */
 const baselineOf = (y: number, style: Style): number => y + style.leading / 2 + style.size * 0.36;
 
-function drawLines(doc: PDFKit.PDFDocument, lines: readonly Line[], x: number, y: number, style: Style, align?: Alignment): number {
+/** The left edge of each span of a line, whose order on the page differs from the logical one in right-to-left text. */
+function placesOf({ spans }: Line, x: number, style: Style, metrics: Metrics): number[] {
+  const widths = spans.map(({ face, text }) => metrics.width(face, style.size, text));
+  // A space at the end of a line has no width (rule L1).
+  const last = spans.length - 1;
+  const levels = spans.map(({ level, text }, index) => (index === last && text === ' ' ? 0 : level));
+  const places: number[] = [];
+  for (const index of visualOrder(levels)) {
+    places[index] = x;
+    x += widths[index]!;
+  }
+  return places;
+}
+
+function drawLines(
+  doc: PDFKit.PDFDocument,
+  metrics: Metrics,
+  lines: readonly Line[],
+  x: number,
+  y: number,
+  style: Style,
+  align?: Alignment,
+): number {
   for (const line of lines) {
-    let at = align === undefined || align.side === 'left' ? x : x + (align.width - line.width) / (align.side === 'right' ? 1 : 2);
-    for (const span of line.spans) {
+    const left = align === undefined || align.side === 'left' ? x : x + (align.width - line.width) / (align.side === 'right' ? 1 : 2);
+    const places = placesOf(line, left, style, metrics);
+    // In logical order, so that the text is copied and read aloud in this order.
+    line.spans.forEach((span, index) => {
       doc.font(span.face).fontSize(style.size).fillColor(style.color);
-      if (span.actual !== null) doc.markContent('Span', { actual: span.actual });
-      for (const part of unkerned(span.text)) {
+      // The glyphs of right-to-left text are in reverse order, so its characters are stated as well.
+      const actual = span.actual ?? (span.level > 0 ? span.text : null);
+      if (actual !== null) doc.markContent('Span', { actual });
+      let at = places[index]!;
+      for (const part of unkerned(drawnText(span.text, span.level))) {
         doc.text(part, at, baselineOf(y, style), { lineBreak: false, baseline: 'alphabetic' });
         at += doc.widthOfString(part);
       }
-      if (span.actual !== null) doc.endMarkedContent();
-    }
+      if (actual !== null) doc.endMarkedContent();
+    });
     y += style.leading;
   }
   return y;

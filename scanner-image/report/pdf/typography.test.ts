@@ -13,7 +13,7 @@ const texts = (text: string, width: number, maxLines?: number, set: Style = styl
 
 describe('spans', () => {
   it('use one font if it has all characters', () => {
-    expect(spansOf('plain text', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: 'plain text', actual: null }]);
+    expect(spansOf('plain text', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: 'plain text', actual: null, level: 0 }]);
   });
 
   it('use the monospaced font for characters that only it has', () => {
@@ -25,7 +25,7 @@ describe('spans', () => {
   });
 
   it('replace characters that no font has by □, and keep the original text', () => {
-    expect(spansOf('日本', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: '□□', actual: '日本' }]);
+    expect(spansOf('日本', 'regular', metrics)).to.deep.equal([{ face: 'regular', text: '□□', actual: '日本', level: 0 }]);
     expect(spansOf('👩‍👩‍👧', 'regular', metrics)[0]).to.include({ text: '□□□' });
   });
 

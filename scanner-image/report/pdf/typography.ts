@@ -1,16 +1,6 @@
-/** Text layout of the report: the embedded fonts, which characters they have, and line breaks. */
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-
-export type Face = 'regular' | 'semibold' | 'bold' | 'mono';
-
-const FILES: Readonly<Record<Face, string>> = {
-  regular: '@expo-google-fonts/inter/400Regular/Inter_400Regular.ttf',
-  semibold: '@expo-google-fonts/inter/600SemiBold/Inter_600SemiBold.ttf',
-  bold: '@expo-google-fonts/inter/700Bold/Inter_700Bold.ttf',
-  mono: '@expo-google-fonts/noto-sans-mono/400Regular/NotoSansMono_400Regular.ttf',
-};
-export const FACES = Object.keys(FILES) as Face[];
+/** Text layout of the report: which font shows which characters, their direction, and line breaks. */
+import { levelsOf } from './bidi.ts';
+import { FALLBACKS, type Face } from './fonts.ts';
 
 /** The style of a text. Sizes are in points. */
 export interface Style {
@@ -23,14 +13,17 @@ export interface Style {
   breakAnywhere?: boolean;
 }
 
-/** A part of a line in one font. `actual` is the original text if the fonts lack it. */
+/** A part of a line in one font and one direction, in logical order. `actual` is the original text if the fonts lack it. */
 export interface Span {
   face: Face;
   text: string;
   actual: string | null;
+  /** The embedding level (UAX #9): odd is right to left. */
+  level: number;
 }
 
 export interface Line {
+  /** In logical order. */
   spans: Span[];
   width: number;
 }
@@ -38,12 +31,10 @@ export interface Line {
 /** Replaces a character that no font has. */
 export const MISSING = '□';
 
-export function readFont(face: Face): Uint8Array {
-  return readFileSync(createRequire(import.meta.url).resolve(FILES[face]));
-}
-
 // Joiners, variation selectors, soft hyphens and direction marks: they print nothing, and would reorder the text around them.
-const INVISIBLE = /[\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u{e0000}-\u{e0fff}]/gu;
+// Joiners between Arabic letters stay, because they change the forms of the letters.
+const INVISIBLE =
+  /(?<!\p{Script=Arabic})[\u200c\u200d]|[\u200c\u200d](?!\p{Script=Arabic})|[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\u{e0000}-\u{e0fff}]/gu;
 // All white space becomes a space, at which lines may break.
 const SPACES = /[\s\u2028\u2029]+/gu;
 // Icon fonts use the private use area, where a text font has other characters.
@@ -57,55 +48,75 @@ export interface Metrics {
   width(face: Face, size: number, text: string): number;
 }
 
-/**
- * Splits a text into spans that the fonts can show: in the requested font, or the monospaced one (which has more
- * characters), or as a visible □ per character with the original character as its actual text.
- */
-export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
-  const clean = text.toWellFormed().normalize('NFC').replace(INVISIBLE, '').replace(SPACES, ' ');
-  if (PLAIN.test(clean)) return [{ face, text: clean, actual: null }];
-  const spans: Span[] = [];
-  const append = (span: Span): void => {
-    const last = spans.at(-1);
-    if (last === undefined || last.face !== span.face || (last.actual === null) !== (span.actual === null)) spans.push(span);
-    else {
-      last.text += span.text;
-      if (last.actual !== null) last.actual += span.actual ?? '';
-    }
-  };
-  for (const { segment } of graphemes.segment(clean)) {
-    const shownBy = (candidate: Face): boolean =>
-      !UNPRINTABLE.test(segment) && [...segment].every((character) => metrics.has(candidate, character.codePointAt(0)!));
-    if (shownBy(face)) append({ face, text: segment, actual: null });
-    else if (shownBy('mono')) append({ face: 'mono', text: segment, actual: null });
-    else append({ face, text: MISSING, actual: UNPRINTABLE.test(segment) ? '\ufffd' : segment });
-  }
-  return spans;
+/** Whether a span shows □ for characters that no font has. */
+export const isMissing = (span: Span): boolean => span.actual !== null && span.text.startsWith(MISSING);
+
+/** The font that has all characters of a grapheme, or null. */
+function faceFor(grapheme: string, face: Face, metrics: Metrics): Face | null {
+  if (UNPRINTABLE.test(grapheme)) return null;
+  const characters = [...grapheme];
+  const has = (candidate: Face): boolean => characters.every((character) => metrics.has(candidate, character.codePointAt(0)!));
+  if (has(face)) return face;
+  if (has('mono')) return 'mono';
+  return FALLBACKS.find((fallback) => fallback.characters.test(grapheme) && has(fallback.face))?.face ?? null;
 }
 
-/** The smallest pieces of a span that stay together on a line. */
-function piecesOf(span: Span, breakAnywhere: boolean): Span[] {
-  if (span.actual !== null) {
-    const characters = [...graphemes.segment(span.actual)].map(({ segment }) => segment);
-    return characters.map((actual) => ({ face: span.face, text: MISSING, actual }));
-  }
-  const words = span.text.match(/ +|[^ ]+/g) ?? [];
-  const parts = breakAnywhere ? words.flatMap((word) => word.match(/[^/?&=_.,;:>-]*[/?&=_.,;:>-]+|[^/?&=_.,;:>-]+/g) ?? []) : words;
-  return parts.map((text) => ({ face: span.face, text, actual: null }));
+/** Shows a grapheme as it is, without its combining marks, or as □. */
+function spanOf(grapheme: string, level: number, face: Face, metrics: Metrics): Span {
+  const shown = faceFor(grapheme, face, metrics);
+  if (shown !== null) return { face: shown, text: grapheme, actual: null, level };
+  const base = grapheme.replace(/\p{M}/gu, '');
+  const bare = base === '' ? null : faceFor(base, face, metrics);
+  if (bare !== null) return { face: bare, text: base, actual: grapheme, level };
+  return { face, text: MISSING, actual: UNPRINTABLE.test(grapheme) ? '\ufffd' : grapheme, level };
 }
 
-const joined = (pieces: readonly Span[]): Span[] => {
+const isSameRun = (left: Span, right: Span): boolean =>
+  left.face === right.face &&
+  left.level === right.level &&
+  (left.actual === null ? right.actual === null : isMissing(left) && isMissing(right));
+
+/** Joins neighbours of the same font and direction. */
+function joined(pieces: readonly Span[]): Span[] {
   const spans: Span[] = [];
   for (const piece of pieces) {
     const last = spans.at(-1);
-    if (last !== undefined && last.face === piece.face && last.actual === null && piece.actual === null) last.text += piece.text;
-    else if (last !== undefined && last.actual !== null && piece.actual !== null) {
+    if (last === undefined || !isSameRun(last, piece)) spans.push({ ...piece });
+    else {
       last.text += piece.text;
-      last.actual += piece.actual;
-    } else spans.push({ ...piece });
+      if (last.actual !== null) last.actual += piece.actual ?? '';
+    }
   }
   return spans;
-};
+}
+
+/**
+ * Splits a text into spans that the fonts can show: in the requested font, or another one that has the characters, or as a
+ * visible □ per character with the original character as its actual text.
+ */
+export function spansOf(text: string, face: Face, metrics: Metrics): Span[] {
+  const clean = text.toWellFormed().normalize('NFC').replace(INVISIBLE, '').replace(SPACES, ' ');
+  if (PLAIN.test(clean)) return [{ face, text: clean, actual: null, level: 0 }];
+  const levels = levelsOf(clean);
+  return joined(
+    [...graphemes.segment(clean)].map(({ segment, index }) => spanOf(segment, levels === null ? 0 : levels[index]!, face, metrics)),
+  );
+}
+
+/** Han and kana may be separated anywhere, except before closing punctuation and small kana. */
+const HAN_PIECES = /.[\p{Pe}\p{Pf}\p{M}、。，．：；？！・ー々ぁぃぅぇぉっゃゅょァィゥェォッャュョ]*/gu;
+
+/** The smallest pieces of a span that stay together on a line. */
+function piecesOf(span: Span, breakAnywhere: boolean): Span[] {
+  if (isMissing(span)) {
+    const characters = [...graphemes.segment(span.actual!)].map(({ segment }) => segment);
+    return characters.map((actual) => ({ ...span, text: MISSING, actual }));
+  }
+  if (span.actual !== null) return [span];
+  const words = span.text.match(span.face === 'han' ? HAN_PIECES : / +|[^ ]+/g) ?? [];
+  const parts = breakAnywhere ? words.flatMap((word) => word.match(/[^/?&=_.,;:>-]*[/?&=_.,;:>-]+|[^/?&=_.,;:>-]+/g) ?? []) : words;
+  return parts.map((text) => ({ ...span, text }));
+}
 
 /**
  * Breaks a text into lines no wider than `width`. A word that is wider than a line is broken.
@@ -123,7 +134,7 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
     // Measured again as a whole, because kerning changes the width of pieces that were measured separately.
     const wide = spans.reduce((sum, span) => sum + measure(span), 0);
     // The space stays in the text but not in the width: otherwise two words become one when they are read aloud or copied.
-    if (endsInSpace) spans.push({ face: style.face, text: ' ', actual: null });
+    if (endsInSpace) spans.push({ face: style.face, text: ' ', actual: null, level: 0 });
     lines.push({ spans: joined(spans), width: wide });
     pieces = [];
     used = 0;
@@ -190,6 +201,6 @@ function withEllipsis(line: Line, style: Style, width: number, metrics: Metrics)
   }
   const last = spans.at(-1);
   if (last !== undefined && last.actual === null && last.face === style.face) last.text = `${last.text.trimEnd()}…`;
-  else spans.push({ face: style.face, text: '…', actual: null });
+  else spans.push({ face: style.face, text: '…', actual: null, level: last?.level ?? 0 });
   return { spans, width: measure() };
 }
