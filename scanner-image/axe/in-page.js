@@ -73,10 +73,14 @@
     })),
   });
 
+  /** A rule that fails inside axe-core has such a node on the document's element. */
+  const isError = ({ none }) => none.some(({ id }) => id === 'error-occurred');
+
   const slim = (results, describe) =>
     JSON.stringify({
       violations: results.violations.map((rule) => slimRule(rule, describe)),
-      incomplete: results.incomplete.map((rule) => slimRule(rule, describe)),
+      incomplete: results.incomplete.map((rule) => slimRule({ ...rule, nodes: rule.nodes.filter((node) => !isError(node)) }, describe)),
+      failed: results.incomplete.filter(({ nodes }) => nodes.some(isError)).map(({ id }) => id),
       passes: results.passes.map((rule) => ({ id: rule.id, impact: impactOf(rule) })),
     });
 
@@ -146,6 +150,27 @@
 
   let frames = [];
 
+  /** The size of a frame as axe-core measures it: by its attributes, else as displayed. */
+  function sizeOf(frame) {
+    const { width, height } = frame.getBoundingClientRect();
+    const sides = { width: parseInt(frame.getAttribute('width'), 10), height: parseInt(frame.getAttribute('height'), 10) };
+    return { width: Number.isNaN(sides.width) ? width : sides.width, height: Number.isNaN(sides.height) ? height : sides.height };
+  }
+
+  /** The context of a frame's document. axe-core's own function builds the whole tree of the parent document again. */
+  function contextOf(frame, { focusable, page }) {
+    const tabIndex = axe.utils.parseTabindex(frame.getAttribute('tabindex'));
+    return { include: [], exclude: [], initiator: false, focusable: focusable && (tabIndex ?? 0) >= 0, size: sizeOf(frame), page };
+  }
+
+  /** The frame elements of partial results, for their parent in our program. */
+  const describeFrames = (specs, context) =>
+    frames.map((frame, at) => ({
+      selector: specs[at].selector,
+      context: contextOf(frame, context),
+      url: (frame.getAttribute('src') ?? '').slice(0, LIMITS.frameUrl).toWellFormed(),
+    }));
+
   globalThis.curbcut = {
     ...globalThis.curbcut,
     /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
@@ -160,13 +185,19 @@
       begin();
       elements = new Map();
       selectors = new WeakMap();
-      frames = axe.utils.getFrameContexts(context ?? document, options);
-      const partial = await axe.runPartial(context ?? document, optionsFor(options));
-      describePartial(partial, htmlTotal);
-      elements = null;
-      return JSON.stringify({ partial, contexts: frames.map(({ frameContext }) => frameContext) });
+      try {
+        const partial = await axe.runPartial(context ?? document, optionsFor(options));
+        describePartial(partial, htmlTotal);
+        frames = partial.frames.map((spec) => elements.get(spec));
+        return JSON.stringify({
+          partial: JSON.stringify(partial),
+          frames: describeFrames(partial.frames, context ?? { focusable: true, page: true }),
+        });
+      } finally {
+        elements = null;
+      }
     },
-    frameElement: (index) => axe.utils.shadowSelect(frames[index].frameSelector),
+    frameElement: (index) => frames[index],
     /** Merges the partial results of all documents. */
     finish: async (partials, options) =>
       slim(await axe.finishRun(partials, { ...options, ancestry: true }), {

@@ -29,6 +29,8 @@ export interface AxeResults {
   incomplete: AxeRule[];
   /** Rules with at least one passing element; some of its elements may fail. */
   passes: { id: string; impact: Impact | null }[];
+  /** Rules that failed inside axe-core. */
+  failed: string[];
 }
 
 export interface PageFindings {
@@ -38,7 +40,7 @@ export interface PageFindings {
 }
 
 /** Separates the shadow hosts within one step of a path. */
-const PIERCE = ' >>> ';
+export const PIERCE = ' >>> ';
 
 /** Splits a target of axe-core into the path through frames, the path through shadow roots, and the element's selector. */
 export function splitTarget(target: AxeTarget): Pick<ReportNode, 'selector' | 'frame_path' | 'shadow_path'> {
@@ -64,7 +66,7 @@ export function cut(text: string, length: number): string {
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
  * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
  */
-export function toPageFindings(results: AxeResults): PageFindings {
+export function toPageFindings(results: Omit<AxeResults, 'failed'>): PageFindings {
   const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));
   const rules = emptyTally();
   for (const impact of failed.values()) if (impact !== null) rules[impact].failed += 1;

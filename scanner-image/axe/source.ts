@@ -30,6 +30,8 @@ const LIMITS = {
   depth: 500,
   /** Longer selectors are replaced by the end of the element's path. */
   selector: SELECTOR_MAX / 2,
+  /** The address of a frame. */
+  frameUrl: 2048,
   /** The number of shadow hosts in a path, if it is replaced. */
   shadows: 10,
   summary: FAILURE_SUMMARY_MAX,

@@ -1,7 +1,7 @@
 /** Waits until the document of a tab is loaded and quiet, follows redirects by scripts and meta refresh, then blocks navigation. */
 import type { CDPSession } from 'playwright-core';
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
-import { EvaluationFailed, evaluate, placeOf, type Place } from '../axe/test-document.ts';
+import { EvaluationFailed, evaluate, placeOf, type Place } from '../axe/world.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { MainFrame } from './main-frame.ts';
 import type { Traffic } from './traffic.ts';

@@ -44,6 +44,8 @@ const FLAGS = [
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
   '--disable-quic',
+  // Documents of other sites get processes of their own, so that one that hangs or crashes does not affect the page.
+  '--site-per-process',
   '--disable-background-networking',
   '--disable-client-side-phishing-detection',
   '--disable-domain-reliability',

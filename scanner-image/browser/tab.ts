@@ -2,12 +2,12 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
-import { toPageFindings, type PageFindings } from '../axe/results.ts';
+import { toPageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
-import { evaluate, testDocument, type AxeScript } from '../axe/test-document.ts';
+import { testDocument, type AxeScript, type TestedDocument } from '../axe/test-document.ts';
+import { evaluate } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage } from '../crawl/sign-in-pages.ts';
-import type { EgressFailure } from '../egress/egress-failures.ts';
 import { arrive, type ArrivalDeps } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import { watchMainFrame } from './main-frame.ts';
@@ -17,7 +17,6 @@ import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Vis
 
 export interface TabDeps extends AxeScript {
   userAgent: string;
-  egressFailureOf: (url: URL) => EgressFailure | undefined;
   basic?: BasicSignIn;
   /** Cookies of the sign-in, for one origin. Every page starts with them. */
   cookies?: { name: string; value: string; url: string }[];
@@ -145,10 +144,9 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const finalUrl = frame.shown.url;
   const wrong = judgeShown(tab, request, facts);
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
-  let findings: PageFindings | null = null;
+  let tested: TestedDocument | null = null;
   if (request.test) {
-    const testing = testDocument(page, place, deps, clock.left);
-    findings = toPageFindings(await frame.whileAlive(testing, clock.left(), 'testing'));
+    tested = await frame.whileAlive(testDocument(page, place, deps, clock.left), clock.left(), 'testing');
     // A script displayed another page during the test.
     const left = frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts());
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
@@ -159,8 +157,9 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     finalUrl: new URL(finalUrl),
     status: traffic.answer()?.status ?? 200,
     facts,
-    findings,
-    caveats: [],
+    findings: tested === null ? null : toPageFindings(tested.results),
+    framesUntested: tested?.framesUntested ?? [],
+    caveats: tested?.caveats ?? [],
     durationMs: clock.spent(),
   };
 }

@@ -1,5 +1,5 @@
 /** A visit to a page: its parameters and its result. */
-import type { PageCaveat, PageFailureReason } from '../../core/report/schema.ts';
+import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { SignInForm } from '../crawl/sign-in-pages.ts';
@@ -35,6 +35,7 @@ export type Visit =
       status: number;
       facts: PageFacts;
       findings: PageFindings | null;
+      framesUntested: UntestedFrame[];
       caveats: PageCaveat[];
       durationMs: number;
     }

@@ -75,7 +75,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     duration_ms: visit.durationMs,
     violations: findings.violations,
     needs_review: findings.needsReview,
-    frames_untested: [],
+    frames_untested: visit.framesUntested,
     caveats: visit.caveats,
   };
 }

@@ -1,0 +1,82 @@
+/** Finds the frames of a page in the processes that own them. */
+import type { CDPSession, Page } from 'playwright-core';
+import { withTimeLimit } from '../../platform/time-limits.ts';
+
+/** A frame with a document, and the CDP session of the process that owns it. */
+export interface FoundFrame {
+  cdp: CDPSession;
+  url: string;
+  /** The browser displays an error page instead of the document. */
+  unreachable: boolean;
+}
+
+export interface FrameIndex {
+  /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
+  find(parent: CDPSession, frameId: string): Promise<FoundFrame | null>;
+  /** Closes the sessions. A frame that hangs closes its own when the page is left, so nothing waits for that. */
+  close(): void;
+}
+
+interface FrameTree {
+  frame: { id: string; url: string; unreachableUrl?: string };
+  childFrames?: FrameTree[];
+}
+
+/** A process whose thread hangs does not answer. Measured in milliseconds. */
+const ANSWER_MS = 3000;
+
+/** Creates an index of the frames of a page. Sessions of other processes are opened when the first one is needed. */
+export function createFrameIndex(page: Page): FrameIndex {
+  const trees = new Map<CDPSession, Promise<FrameTree>>();
+  let others: Promise<Map<string, CDPSession>> | null = null;
+
+  function treeOf(cdp: CDPSession): Promise<FrameTree> {
+    let tree = trees.get(cdp);
+    if (tree === undefined) {
+      const asked = cdp.send('Page.getFrameTree').then(({ frameTree }) => frameTree as FrameTree);
+      tree = withTimeLimit(asked, ANSWER_MS, 'reading the frames');
+      trees.set(cdp, tree);
+    }
+    return tree;
+  }
+
+  return {
+    async find(parent, frameId) {
+      const own = findIn(await treeOf(parent), frameId);
+      if (own !== null) return { cdp: parent, ...own };
+      const cdp = (await (others ??= openSessions(page))).get(frameId);
+      if (cdp === undefined) return null;
+      const other = findIn(await treeOf(cdp), frameId);
+      return other === null ? null : { cdp, ...other };
+    },
+    close() {
+      void others?.then((sessions) => {
+        for (const session of sessions.values()) void session.detach().catch(() => undefined);
+      });
+    },
+  };
+}
+
+/** Opens the sessions of all frames in processes of their own, by frame ID. Only the browser's main process answers here. */
+async function openSessions(page: Page): Promise<Map<string, CDPSession>> {
+  const sessions = new Map<string, CDPSession>();
+  const open = async (frame: ReturnType<Page['frames']>[number]): Promise<void> => {
+    const session = await page.context().newCDPSession(frame);
+    sessions.set((await session.send('Target.getTargetInfo')).targetInfo.targetId, session);
+  };
+  // Fails for every frame that shares the process of its parent.
+  await Promise.allSettled(page.frames().slice(1).map(open));
+  return sessions;
+}
+
+function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | null {
+  if (tree.frame.id === frameId) {
+    const { url, unreachableUrl } = tree.frame;
+    return { url: unreachableUrl ?? url, unreachable: unreachableUrl !== undefined };
+  }
+  for (const child of tree.childFrames ?? []) {
+    const found = findIn(child, frameId);
+    if (found !== null) return found;
+  }
+  return null;
+}

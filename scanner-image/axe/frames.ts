@@ -1,0 +1,220 @@
+/** Tests the frames of a page side by side, within limits, and records those that could not be tested. */
+import type { CDPSession } from 'playwright-core';
+import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
+import { errorMessage } from '../../platform/errors.ts';
+import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
+import { isHtml } from '../crawl/page-checks.ts';
+import type { FoundFrame, FrameIndex } from './frame-index.ts';
+import { PIERCE } from './results.ts';
+import type { AxeScript } from './test-document.ts';
+import { EvaluationFailed, evaluate, placeOf, type Place } from './world.ts';
+
+/** The maximum number of frames of a page that are tested, with nested frames. */
+export const FRAMES_MAX = 50;
+/** The maximum number of untested frames of a page that are listed. */
+export const FRAMES_LISTED_MAX = 50;
+/** The number of frames that are tested at the same time. They are often in different processes. */
+const SIDE_BY_SIDE = 4;
+/** The time limit of one frame, in milliseconds. */
+const FRAME_MS = 8000;
+/** The share of the page's remaining time that its frames may take together. */
+const FRAMES_SHARE = 0.7;
+/** The maximum depth of nested frames. */
+const DEPTH_MAX = 10;
+/** The time that the scripts of a frame get to become quiet, in milliseconds; and the time without changes. */
+const SETTLE_MS = 1000;
+const QUIET_MS = 50;
+
+/** A frame element, as the script in its document reports it. */
+interface FrameElement {
+  /** Its selector; a list of selectors through shadow roots. */
+  selector: (string | string[])[];
+  /** The context of its document for axe-core. */
+  context: unknown;
+  /** The address in its attribute. */
+  url: string;
+}
+
+export interface FrameRun {
+  script: AxeScript;
+  options: string;
+  index: FrameIndex;
+  /** Returns the time limit of the next frame, in milliseconds. */
+  limitMs(): number;
+  /** Takes one frame from the number that is still to be tested. Returns false if it is used up. */
+  take(): boolean;
+  sideBySide<T>(work: () => Promise<T>): Promise<T>;
+  skip(frame: UntestedFrame): void;
+  untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
+}
+
+/** @param msLeft returns the rest of the page's budget */
+export function createFrameRun(script: AxeScript, index: FrameIndex, msLeft: () => number): FrameRun {
+  const skipped: UntestedFrame[] = [];
+  let total = 0;
+  let taken = 0;
+  const reserveMs = msLeft() * (1 - FRAMES_SHARE);
+  return {
+    script,
+    options: JSON.stringify(script.options),
+    index,
+    limitMs: () => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
+    take: () => ++taken <= FRAMES_MAX,
+    sideBySide: createSlots(SIDE_BY_SIDE),
+    skip(frame) {
+      total += 1;
+      if (skipped.length < FRAMES_LISTED_MAX) skipped.push(frame);
+    },
+    untested: () => ({ framesUntested: skipped, caveats: total > skipped.length ? [framesLimited(total)] : [] }),
+  };
+}
+
+const framesLimited = (total: number): PageCaveat => ({
+  kind: 'frames_limited',
+  message: `${total} frames of the page were not tested. The first ${FRAMES_LISTED_MAX} are listed.`,
+});
+
+/** Returns a function that runs at most `count` works at the same time, in order. */
+function createSlots(count: number): FrameRun['sideBySide'] {
+  const waiting: (() => void)[] = [];
+  let free = count;
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+/**
+ * The partial results of a page and its frames as JSON, depth first, which is the order that axe-core merges; `null` for a
+ * frame that was not tested.
+ * @throws EvaluationFailed if the page itself cannot be tested
+ */
+export async function collectPartials(run: FrameRun, top: Place): Promise<string[]> {
+  const { partial, frames } = await testPartially(run, top, null);
+  return [partial, ...(await collectFrames(run, top, frames, []))];
+}
+
+interface Partial {
+  /** Partial results of axe-core as JSON. */
+  partial: string;
+  frames: FrameElement[];
+}
+
+async function testPartially({ script, options }: FrameRun, place: Place, context: unknown): Promise<Partial> {
+  const expression = `curbcut.partial(${JSON.stringify(context)}, ${options}, ${script.htmlTotal})`;
+  return JSON.parse(await evaluate<string>(place, expression)) as Partial;
+}
+
+async function collectFrames(run: FrameRun, parent: Place, frames: FrameElement[], path: string[]): Promise<string[]> {
+  const partials = await Promise.all(frames.map((frame, at) => collectFrame(run, parent, { frame, at, path: [...path, pathOf(frame)] })));
+  return partials.flat();
+}
+
+const pathOf = ({ selector }: FrameElement): string => [selector.at(-1) ?? 'iframe'].flat().join(PIERCE);
+
+/** A frame, and its place among the frames of its document. */
+interface FrameAt {
+  frame: FrameElement;
+  at: number;
+  path: string[];
+}
+
+async function collectFrame(run: FrameRun, parent: Place, { frame, at, path }: FrameAt): Promise<string[]> {
+  const skip = (reason: FrameFailureReason, message: string, url = frame.url): string[] => {
+    run.skip({ path, url, reason, message });
+    return ['null'];
+  };
+  if (!run.take()) return skip('too_many', `Only ${FRAMES_MAX} frames per page are tested.`);
+  if (path.length > DEPTH_MAX) return skip('too_many', `Only ${DEPTH_MAX} levels of nested frames are tested.`);
+  const outcome = await run.sideBySide(() => testFrame(run, parent, frame, at));
+  if (!outcome.ok) return skip(outcome.reason, outcome.message, outcome.url);
+  return [outcome.partial, ...(await collectFrames(run, outcome.place, outcome.frames, path))];
+}
+
+interface Skipped {
+  ok: false;
+  reason: FrameFailureReason;
+  message: string;
+  url?: string;
+}
+
+async function testFrame(
+  run: FrameRun,
+  parent: Place,
+  frame: FrameElement,
+  at: number,
+): Promise<({ ok: true; place: Place } & Partial) | Skipped> {
+  const limitMs = run.limitMs();
+  if (limitMs === 0) return { ok: false, reason: 'timeout', message: 'No time was left for this frame.' };
+  const test = async (): Promise<({ ok: true; place: Place } & Partial) | Skipped> => {
+    const entered = await enterFrame(run, parent, at);
+    if (!entered.ok) return entered;
+    return { ok: true, place: entered.place, ...(await testPartially(run, entered.place, frame.context)) };
+  };
+  try {
+    return await withTimeLimit(test(), limitMs, 'testing a frame');
+  } catch (error) {
+    if (error instanceof TimeLimitExceeded)
+      return { ok: false, reason: 'timeout', message: `The frame did not respond within ${(error.limitMs / 1000).toFixed(1)} s.` };
+    if (!(error instanceof EvaluationFailed)) throw error;
+    const gone = await withTimeLimit(isGone(parent, at), limitMs, 'looking for a frame').catch(() => false);
+    return gone
+      ? { ok: false, reason: 'removed', message: 'The page removed or replaced the frame during the test.' }
+      : { ok: false, reason: 'test_failed', message: `The frame could not be tested: ${errorMessage(error).slice(0, 300)}` };
+  }
+}
+
+/** Our world of the n-th frame of a document, after its scripts have become quiet. */
+async function enterFrame({ script, index }: FrameRun, parent: Place, at: number): Promise<{ ok: true; place: Place } | Skipped> {
+  const frameId = await frameIdOf(parent, at);
+  const found = frameId === null ? null : await index.find(parent.cdp, frameId);
+  if (frameId === null || found === null || found.url === '')
+    return { ok: false, reason: 'not_loaded', message: 'The frame had not loaded a document when the page was tested.' };
+  const unreachable = judgeFrame(found, script);
+  if (unreachable !== null) return unreachable;
+  const place = await openWorld(found.cdp, frameId, script.source);
+  const contentType = await evaluate<string>(
+    place,
+    `curbcut.settle(${QUIET_MS}, ${SETTLE_MS}, null).then(() => curbcut.still(${SETTLE_MS})).then(() => document.contentType)`,
+  );
+  if (isHtml(contentType)) return { ok: true, place };
+  return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
+}
+
+/** Returns why the document of a frame was not displayed, or null. */
+function judgeFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeScript): Skipped | null {
+  const failure = /^https?:/.test(url) ? egressFailureOf(new URL(url)) : undefined;
+  if (failure !== undefined)
+    return { ok: false, reason: failure.kind === 'refused' ? 'refused' : 'not_loaded', message: failure.message, url };
+  if (!unreachable) return null;
+  return { ok: false, reason: 'not_loaded', message: 'The browser could not load the frame, or its site does not allow to embed it.', url };
+}
+
+/** Our world of a frame. In the process of the tab it exists since the document was created. */
+async function openWorld(cdp: CDPSession, frameId: string, source: string): Promise<Place> {
+  const place = await placeOf(cdp, frameId);
+  // An element with the ID `curbcut` is a property of the global object too, but not an own one.
+  if (!(await evaluate<boolean>(place, "Object.hasOwn(globalThis, 'curbcut')"))) await evaluate(place, `${source};0`);
+  return place;
+}
+
+/** The ID of the n-th frame of a document, or null if it has no document. */
+async function frameIdOf({ cdp, contextId }: Place, at: number): Promise<string | null> {
+  const failed = (error: unknown): never => {
+    throw new EvaluationFailed(errorMessage(error));
+  };
+  const { result } = await cdp.send('Runtime.evaluate', { expression: `curbcut.frameElement(${at})`, contextId }).catch(failed);
+  if (result.objectId === undefined) return null;
+  const { node } = await cdp.send('DOM.describeNode', { objectId: result.objectId }).catch(failed);
+  return node.frameId ?? null;
+}
+
+/** Whether the n-th frame of a document was removed. */
+const isGone = (place: Place, at: number): Promise<boolean> => evaluate(place, `!curbcut.frameElement(${at}).isConnected`);

@@ -1,0 +1,35 @@
+/** Runs our scripts in the isolated worlds of documents. */
+import type { CDPSession } from 'playwright-core';
+import { errorMessage } from '../../platform/errors.ts';
+import { WORLD } from './source.ts';
+
+/** The isolated world of a frame, in which our scripts run, and the CDP session of the process that owns the frame. */
+export interface Place {
+  cdp: CDPSession;
+  contextId: number;
+}
+
+/** One of our scripts failed, or its document was replaced. */
+export class EvaluationFailed extends Error {
+  override readonly name = 'EvaluationFailed';
+}
+
+/** Evaluates an expression and returns its value; a promise is awaited. @throws EvaluationFailed */
+export async function evaluate<T>(place: Place, expression: string): Promise<T> {
+  const { result, exceptionDetails } = await place.cdp
+    .send('Runtime.evaluate', { expression, contextId: place.contextId, awaitPromise: true, returnByValue: true })
+    .catch(evaluationFailed);
+  if (exceptionDetails !== undefined)
+    throw new EvaluationFailed(exceptionDetails.exception?.description?.split('\n')[0] ?? exceptionDetails.text);
+  return result.value as T;
+}
+
+function evaluationFailed(error: unknown): never {
+  throw new EvaluationFailed(errorMessage(error));
+}
+
+/** Our isolated world of a frame. In the process of the tab it exists since the document was created. */
+export async function placeOf(cdp: CDPSession, frameId: string): Promise<Place> {
+  const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: WORLD }).catch(evaluationFailed);
+  return { cdp, contextId: executionContextId };
+}

@@ -1,0 +1,154 @@
+/** Frames: each one is tested, or listed with the reason why it was not. */
+import { expect } from 'chai';
+import type { TestedPage } from '../../core/report/schema.ts';
+import type { ScanInput } from '../../scanner-image/scan.ts';
+import { FRAMES_LISTED_MAX, FRAMES_MAX } from '../../scanner-image/axe/frames.ts';
+import { file, found, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+
+const FAULT = '<img src="/missing.png" id="fault">';
+const script = (code: string): string => `<script>${code}</script>`;
+
+/** Names of the same machine: documents of different names are different sites. */
+const NAMES = ['page.test', 'other.test', 'third.test', 'dead.test', 'private.test'];
+const resolver = {
+  resolve: (name: string) =>
+    Promise.resolve(
+      NAMES.includes(name)
+        ? { ok: true as const, addresses: [name === 'private.test' ? '10.0.0.1' : '127.0.0.1'] }
+        : { ok: false as const, reason: 'not_found' as const },
+    ),
+};
+
+describe('frames of a page', () => {
+  let site: Site;
+  afterEach(() => site.close());
+
+  /** Serves routes under every name and tests the page `/`. `OTHER`, `THIRD` and `PORT` in its HTML stand for the other sites. */
+  async function testPage(body: string, routes: Record<string, Route> = {}, more: Partial<ScanInput> = {}): Promise<TestedPage> {
+    site = await openSite({
+      '/': (request, response) => {
+        const port = request.headers.host?.split(':')[1] ?? '';
+        const text = body.replaceAll('OTHER', `http://other.test:${port}`).replaceAll('THIRD', `http://third.test:${port}`);
+        response.writeHead(200, { 'content-type': 'text/html' }).end(html(text));
+      },
+      ...routes,
+    });
+    const { pages } = await scan(`http://page.test:${site.port}/`, { maxPages: 1 }, { pageBudgetMs: 60_000, ...more }, { resolver });
+    const page = testedOf(pages)[0];
+    if (page === undefined) throw new Error(`not tested: ${JSON.stringify(pages)}`);
+    return page;
+  }
+
+  const outcomes = (page: TestedPage): string[] => page.frames_untested.map(({ path, reason }) => `${reason} ${path.join(' | ')}`).sort();
+
+  it('are listed if they hang, and neither the page nor the frames beside them are affected', async () => {
+    const page = await testPage(
+      `${FAULT}<iframe id="hangs" title="hangs" src="OTHER/hangs"></iframe><iframe id="healthy" title="healthy" src="THIRD/healthy"></iframe>`,
+      {
+        '/hangs': html(script('addEventListener("load", () => setTimeout(() => { for (;;); }, 5))')),
+        '/healthy': html(FAULT),
+      },
+    );
+    expect(found(page)).to.deep.equal(['image-alt #fault', 'image-alt #healthy | #fault']);
+    expect(page.frames_untested).to.have.length(1);
+    expect(page.frames_untested[0]).to.deep.include({ path: ['#hangs'], reason: 'timeout' });
+    expect(page.frames_untested[0]?.url).to.equal(`http://other.test:${site.port}/hangs`);
+    expect(page.frames_untested[0]?.message).to.match(/^The frame did not respond within \d/);
+  });
+
+  it('are tested if an element has the name of our script, within and around them', async () => {
+    const named = (id: string): string =>
+      `<!doctype html><html lang="en" id="curbcut"><title>t</title><body id="axe">${FAULT.replace('fault', id)}</body></html>`;
+    const page = await testPage(
+      '<a id="curbcutLimits"></a><form name="curbcut"></form><iframe id="across" name="curbcut" title="a" src="OTHER/named"></iframe><iframe id="same" name="axe" title="b" src="/named"></iframe>',
+      { '/named': named('inside') },
+    );
+    expect(found(page)).to.deep.equal(['image-alt #across | #inside', 'image-alt #same | #inside']);
+    expect(page.frames_untested).to.deep.equal([]);
+  });
+
+  it('are listed with the reason if they show no web page', async () => {
+    const page = await testPage(
+      `<iframe id="never" title="1" loading="lazy" src="/never"></iframe><iframe id="empty" title="2" src="/empty"></iframe>
+       <iframe id="picture" title="3" src="/picture"></iframe><iframe id="denied" title="4" src="OTHER/denied"></iframe>
+       <iframe id="dead" title="5" src="http://dead.test:9/"></iframe><iframe id="private" title="6" src="http://private.test/x"></iframe>
+       <iframe id="blank" title="7"></iframe><iframe id="outer" title="8" src="/outer"></iframe><div id="host"></div>
+       ${script('document.getElementById("host").attachShadow({ mode: "open" }).innerHTML = \'<iframe title="9" src="/empty"></iframe>\'')}`,
+      {
+        '/never': () => undefined,
+        '/empty': (_request, response) => response.writeHead(204).end(),
+        '/picture': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><title>t</title></svg>'),
+        '/denied': file('text/html', html(FAULT), { 'x-frame-options': 'DENY' }),
+        '/outer': html('<iframe id="inner" title="i" src="/empty"></iframe>'),
+      },
+      { allowTargets: ['127.0.0.0/8'], pageBudgetMs: 20_000 },
+    );
+    expect(found(page)).to.deep.equal([]);
+    expect(outcomes(page)).to.deep.equal([
+      'not_html #picture',
+      'not_loaded #dead',
+      'not_loaded #denied',
+      'not_loaded #empty',
+      'not_loaded #host >>> iframe[title="9"]',
+      'not_loaded #never',
+      'not_loaded #outer | #inner',
+      'refused #private',
+    ]);
+    for (const { url, message } of page.frames_untested) {
+      expect(url).to.match(/^(http:|\/)/);
+      expect(message).to.match(/\.$/);
+    }
+  });
+
+  it('are tested in sandboxes, with a strict content security policy, and if they patch their built-ins', async () => {
+    const page = await testPage(
+      `<iframe id="sandbox" title="1" sandbox src="OTHER/plain"></iframe><iframe id="csp" title="2" src="OTHER/csp"></iframe>
+       <iframe id="patched" title="3" src="OTHER/patched"></iframe><iframe id="data" title="4" src="data:text/html,<html lang=en><title>d</title><img id=fault src=/x>"></iframe>`,
+      {
+        '/plain': html(FAULT),
+        '/csp': file('text/html', html(FAULT), { 'content-security-policy': "default-src 'none'; sandbox" }),
+        '/patched': html(
+          FAULT +
+            script(
+              'for (const name of ["Set", "Map", "Promise", "JSON", "Array", "Object"]) window[name] = undefined; window.axe = { run() { throw 1 } }',
+            ),
+        ),
+      },
+    );
+    expect(found(page)).to.deep.equal(['csp', 'data', 'patched', 'sandbox'].map((id) => `image-alt #${id} | #fault`));
+    expect(page.frames_untested).to.deep.equal([]);
+  });
+
+  it('are tested up to a limit; the others are listed or counted', async () => {
+    const total = FRAMES_MAX + FRAMES_LISTED_MAX + 5;
+    const page = await testPage(
+      `<div id="all"></div>${script(`document.getElementById('all').innerHTML = '<iframe title="f" srcdoc="<html lang=en><title>f</title><img id=fault src=/x>"></iframe>'.repeat(${total})`)}`,
+    );
+    expect(found(page)).to.have.length(FRAMES_MAX);
+    expect(new Set(page.frames_untested.map(({ reason }) => reason))).to.deep.equal(new Set(['too_many']));
+    expect(page.frames_untested).to.have.length(FRAMES_LISTED_MAX);
+    expect(page.caveats).to.deep.equal([
+      {
+        kind: 'frames_limited',
+        message: `${total - FRAMES_MAX} frames of the page were not tested. The first ${FRAMES_LISTED_MAX} are listed.`,
+      },
+    ]);
+  }).timeout(120_000);
+
+  it('may be nested in each other without end', async () => {
+    const page = await testPage(
+      '<iframe title="f" id="a" src="/nested?0"></iframe>',
+      {
+        '/nested': (request, response) => {
+          const depth = Number(request.url?.split('?')[1]);
+          response
+            .writeHead(200, { 'content-type': 'text/html' })
+            .end(html(`<iframe title="f" id="a" src="/nested?${depth + 1}"></iframe>`));
+        },
+      },
+      { pageBudgetMs: 10_000 },
+    );
+    expect(page.frames_untested).to.have.length(1);
+    expect(page.frames_untested[0]?.reason).to.be.oneOf(['too_many', 'not_loaded']);
+  });
+});
