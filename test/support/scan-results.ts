@@ -37,6 +37,10 @@ export function reportOf(input: PodInput, pages = pagesOf(input.options.url)): R
   });
 }
 
+/** A JPEG file without an image: only what says its size. */
+export const jpegOf = (width: number, height: number): Buffer =>
+  Buffer.from([0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, height >> 8, height & 255, width >> 8, width & 255, 1, 0, 0, 0, 0xff, 0xd9]);
+
 export const bytesOf = (report: unknown): Uint8Array => Buffer.from(JSON.stringify(report));
 
 /** The size and digest that a pod announces for an object. */

@@ -4,7 +4,7 @@ import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
 import type { Report, ReportViolation } from '../../../core/report/schema.ts';
 import { buildReport } from '../../../scanner-image/report/build.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
-import { PDF, bytesOf, digestOf, reportOf } from '../../../test/support/scan-results.ts';
+import { PDF, bytesOf, digestOf, jpegOf, reportOf } from '../../../test/support/scan-results.ts';
 import { SCAN_ID, launched, scanWith, storedBy } from '../../../test/support/scan-samples.ts';
 import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
 import { viewOf } from '../../../core/report/view.ts';
@@ -54,6 +54,7 @@ function holding(objects: Record<string, Uint8Array>, onCopy = () => {}): Pick<R
     },
   };
 }
+const judge = (bytes: Uint8Array) => verifyExport({ export: bytes, pictures: null }, expected);
 const stored = (bytes: Uint8Array) => ({ ...storedBy(0), export: digestOf(bytes), pdf: digestOf(PDF) });
 
 describe('ingestion', () => {
@@ -77,6 +78,63 @@ describe('ingestion', () => {
     expect(objects[to.export]).to.equal(bytes);
     expect(objects[to.pdf]).to.equal(PDF);
     expect(JSON.parse(Buffer.from(objects[to.view]!).toString())).to.deep.equal(viewOf(report));
+  });
+
+  describe('with pictures', () => {
+    const picture = jpegOf(320, 200);
+    const pictures = Buffer.concat([picture, picture]);
+    const withPictures = (edit: (report: Report) => void = () => undefined): Report => {
+      const report = reportOf(input);
+      report.pictures = report.groups.slice(0, 2).map(({ fingerprint }, at) => ({
+        fingerprint,
+        offset: at * picture.length,
+        bytes: picture.length,
+        width: 320,
+        height: 200,
+        page_url: report.pages[0]!.url,
+      }));
+      edit(report);
+      return report;
+    };
+    const ingest = async (report: Report, object: Uint8Array | null, announced = object) => {
+      const bytes = bytesOf(report);
+      const objects: Record<string, Uint8Array> = { [from.export]: bytes, [from.pdf]: PDF };
+      if (object !== null) objects[from.pictures] = object;
+      const message = { ...stored(bytes), ...(announced !== null && { pictures: digestOf(announced) }) };
+      const ingested = await createIngestion({ reports: holding(objects), bounds, verifier }).ingest(message, slot, expected);
+      return { ingested, objects };
+    };
+
+    it('copies them to their final key', async () => {
+      const { ingested, objects } = await ingest(withPictures(), pictures);
+      expect(ingested).to.have.property('ok', true);
+      expect(objects[to.pictures]).to.equal(pictures);
+    });
+
+    const other = Buffer.from(pictures);
+    other[3] = 0xda;
+    const refused: [string, Report, Uint8Array | null, (Uint8Array | null)?][] = [
+      ['have another digest', withPictures(), other, pictures],
+      ['are announced and not stored', withPictures(), null, pictures],
+      ['are stored, but have no places', reportOf(input), pictures],
+      ['have places, but are not stored', withPictures(), null],
+      ['are no JPEG files', withPictures(), other],
+      ['have another size', withPictures((report) => (report.pictures[1]!.width = 321)), pictures],
+      ['overlap', withPictures((report) => (report.pictures[1]!.offset = 0)), pictures],
+      ['leave bytes over', withPictures((report) => report.pictures.pop()), pictures],
+      ['exceed the object', withPictures((report) => (report.pictures[1]!.bytes += 1)), pictures],
+      ['are of an unknown root cause', withPictures((report) => (report.pictures[1]!.fingerprint = '0'.repeat(16))), pictures],
+      ['are two of one root cause', withPictures(({ pictures: [one, two] }) => (two!.fingerprint = one!.fingerprint)), pictures],
+      ['are of another page', withPictures((report) => (report.pictures[0]!.page_url = 'https://x.example/')), pictures],
+    ];
+    for (const [why, report, object, announced] of refused)
+      it(`refuses pictures that ${why}`, async () => {
+        const { ingested, objects } = await ingest(report, object, announced);
+        expect(ingested)
+          .to.have.property('reason')
+          .that.matches(/picture/);
+        expect(objects).not.to.have.any.keys(to.export, to.pdf, to.pictures);
+      });
   });
 
   it('refuses results that change between verification and copy', async () => {
@@ -141,7 +199,7 @@ describe('ingestion', () => {
     const refused = (edit: (report: Report) => void) => {
       const report = structuredClone(reportOf(input));
       edit(report);
-      return verifyExport(bytesOf(report), expected);
+      return judge(bytesOf(report));
     };
     expect(refused((report) => (report.fingerprint_version -= 1))).to.deep.equal({
       ok: false,
@@ -159,7 +217,7 @@ describe('ingestion', () => {
       if (page?.tested !== true) throw new Error('the sample has no tested page');
       edit(page.violations[0]!);
       const times = { startedAt: new Date(), finishedAt: new Date() };
-      return verifyExport(bytesOf(buildReport({ input, pages, tools: reportOf(input).tools, ...times })), expected);
+      return judge(bytesOf(buildReport({ input, pages, tools: reportOf(input).tools, ...times })));
     };
     const causeOf = ({ rule, nodes }: ReportViolation): string => rootCauseFingerprint(rule, nodes[0]!);
     expect(
@@ -188,8 +246,8 @@ describe('ingestion', () => {
   });
 
   it('refuses text that is not UTF-8, and excessive nesting', () => {
-    expect(verifyExport(Buffer.from([0xff, 0xfe]), expected)).to.deep.include({ ok: false });
-    expect(verifyExport(Buffer.from('['.repeat(100_000)), expected)).to.deep.include({ ok: false });
-    expect(verifyExport(Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), expected)).to.deep.include({ ok: false });
+    expect(judge(Buffer.from([0xff, 0xfe]))).to.deep.include({ ok: false });
+    expect(judge(Buffer.from('['.repeat(100_000)))).to.deep.include({ ok: false });
+    expect(judge(Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}`))).to.deep.include({ ok: false });
   });
 });

@@ -1,10 +1,16 @@
 /**
- * Ingests a pod's results: verifies both objects, copies them to their final keys, which only the operator writes, and stores
+ * Ingests a pod's results: verifies its objects, copies them to their final keys, which only the operator writes, and stores
  * the view of the report beside them.
  */
 import { createHash } from 'node:crypto';
-import { EXPORT_MAX_BYTES, PDF_MAX_BYTES, type PodIdentity, type PodStored } from '../../../core/protocol/pod-messages.ts';
-import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
+import {
+  EXPORT_MAX_BYTES,
+  PDF_MAX_BYTES,
+  PICTURES_MAX_BYTES,
+  type PodIdentity,
+  type PodStored,
+} from '../../../core/protocol/pod-messages.ts';
+import { incomingKeys, PICTURES_TYPE, reportKeys, type Reports } from '../../../stores/reports.ts';
 import type { Expectation } from './verify.ts';
 import type { Verifier } from './verifier.ts';
 import type { PageVisit } from './page-visits.ts';
@@ -75,14 +81,20 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
   async function ingest(stored: PodStored, slot: PodIdentity, expected: Expectation, control: IngestControl = {}): Promise<Ingested> {
     const { signal, isWanted = () => true } = control;
     const from = incomingKeys(stored.scanId, slot);
-    const [pdf, export_] = await Promise.all([
+    const [pdf, export_, pictures] = await Promise.all([
       fetch(['PDF', from.pdf], stored.pdf, Math.min(bounds.pdfMaxBytes, PDF_MAX_BYTES), signal),
       fetch(['export', from.export], stored.export, Math.min(bounds.exportMaxBytes, EXPORT_MAX_BYTES), signal),
+      stored.pictures === undefined ? null : fetch(['pictures object', from.pictures], stored.pictures, PICTURES_MAX_BYTES, signal),
     ]);
     if (!pdf.ok) return pdf;
     if (Buffer.from(pdf.bytes.subarray(0, 5)).toString('latin1') !== '%PDF-') return refuse('the PDF is not a PDF.');
     if (!export_.ok) return export_;
-    const { judgement, visits, view } = await verifier.verify(export_.bytes, expected, signal);
+    if (pictures?.ok === false) return pictures;
+    const { judgement, visits, view } = await verifier.verify(
+      { export: export_.bytes, pictures: pictures?.bytes ?? null },
+      expected,
+      signal,
+    );
     if (!judgement.ok) return judgement;
 
     signal?.throwIfAborted();
@@ -92,6 +104,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     for (const [key, target, etag, contentType] of [
       [from.export, to.export, export_.etag, 'application/json'],
       [from.pdf, to.pdf, pdf.etag, 'application/pdf'],
+      ...(pictures === null ? [] : [[from.pictures, to.pictures, pictures.etag, PICTURES_TYPE] as const]),
     ] as const) {
       const copied = await reports.copy(key, target, { etag, contentType, signal });
       if (!copied.ok) return refuse('the results were changed while they were verified.');

@@ -15,7 +15,7 @@ const expected: Expectation = {
   announced: { scanned: 2, failed: 0 },
 };
 const REFUSED: Verified = { judgement: { ok: false, reason: 'no.' }, visits: [], view: null };
-const small = new Uint8Array(10);
+const small = { export: new Uint8Array(10), pictures: null };
 
 /** A thread that verifies what the test says. */
 class FakeThread extends EventEmitter {
@@ -91,7 +91,7 @@ describe('verifier', () => {
     const { verifier, threads } = open();
     verifier.start();
     verifier.expect();
-    const verifying = verifier.verify(new Uint8Array(LARGE_EXPORT_BYTES + 1), expected);
+    const verifying = verifier.verify({ ...small, export: new Uint8Array(LARGE_EXPORT_BYTES + 1) }, expected);
     expect(threads.map(({ memoryMib, given }) => [memoryMib, given])).to.deep.equal([
       [304, 0],
       [1024, 1],
@@ -156,7 +156,7 @@ describe('verifier', () => {
     verifier.start();
     verifier.expect();
     for (let round = 0; round < 2; round += 1) {
-      const { judgement } = await verifier.verify(Buffer.from('{}'), expected);
+      const { judgement } = await verifier.verify({ ...small, export: Buffer.from('{}') }, expected);
       expect(judgement).to.deep.include({ ok: false });
     }
     verifier.stop();

@@ -5,12 +5,12 @@
 import { Worker } from 'node:worker_threads';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../../core/report/large-exports.ts';
 import { systemClock, type Clock } from '../../runtime/clock.ts';
-import type { Expectation } from './verify.ts';
+import type { Expectation, ResultObjects } from './verify.ts';
 import type { Verified } from './verify-worker.ts';
 
 export interface Verifier {
   /** @throws if the signal aborts, or if the thread does not start; a retry may succeed */
-  verify(bytes: Uint8Array, expected: Expectation, signal?: AbortSignal): Promise<Verified>;
+  verify(objects: ResultObjects, expected: Expectation, signal?: AbortSignal): Promise<Verified>;
   /** Allows threads to be started ahead. */
   start(): void;
   /** Starts a thread ahead, because an export is expected soon. Does nothing if there is one. */
@@ -74,11 +74,11 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
   }
 
   return {
-    async verify(bytes, expected, signal) {
+    async verify(objects, expected, signal) {
       signal?.throwIfAborted();
-      const thread = take(bytes.byteLength);
+      const thread = take(objects.export.byteLength);
       try {
-        return await verifyIn(thread, bytes, expected, signal);
+        return await verifyIn(thread, objects, expected, signal);
       } finally {
         // Never used again. Its successor is started only now, so that it does not slow down this verification.
         void thread.terminate();
@@ -97,7 +97,7 @@ export function createVerifier({ memoryMib, clock = systemClock, startThread = s
   };
 }
 
-function verifyIn(thread: VerifyThread, bytes: Uint8Array, expected: Expectation, signal?: AbortSignal): Promise<Verified> {
+function verifyIn(thread: VerifyThread, objects: ResultObjects, expected: Expectation, signal?: AbortSignal): Promise<Verified> {
   const { promise, resolve, reject } = Promise.withResolvers<Verified>();
   const refuse = (reason: string) => resolve({ judgement: { ok: false, reason }, visits: [], view: null });
   const late = setTimeout(() => refuse('the export takes too long to verify.'), VERIFY_TIMEOUT_MS);
@@ -110,7 +110,7 @@ function verifyIn(thread: VerifyThread, bytes: Uint8Array, expected: Expectation
     refuse(`the export cannot be verified (${error.code ?? error.message}).`);
   });
   thread.once('exit', () => reject(new Error('the verification thread exited without a result')));
-  thread.postMessage({ bytes, expected });
+  thread.postMessage({ objects, expected });
   return promise.finally(() => {
     clearTimeout(late);
     signal?.removeEventListener('abort', abort);

@@ -4,7 +4,7 @@
  */
 import { parentPort } from 'node:worker_threads';
 import { viewOf } from '../../../core/report/view.ts';
-import { verifyExport, type Expectation, type Judgement } from './verify.ts';
+import { verifyExport, type Expectation, type Judgement, type ResultObjects } from './verify.ts';
 import { pageVisits, type PageVisit } from './page-visits.ts';
 
 export interface Verified {
@@ -14,10 +14,10 @@ export interface Verified {
   view: Uint8Array<ArrayBuffer> | null;
 }
 
-parentPort!.once('message', ({ bytes, expected }: { bytes: Uint8Array; expected: Expectation }) => {
+parentPort!.once('message', ({ objects, expected }: { objects: ResultObjects; expected: Expectation }) => {
   let visits: PageVisit[] = [];
   let view: Verified['view'] = null;
-  const judgement = verifyExport(bytes, expected, (report) => {
+  const judgement = verifyExport(objects, expected, (report) => {
     visits = pageVisits(report.pages);
     view = new TextEncoder().encode(JSON.stringify(viewOf(report)));
   });

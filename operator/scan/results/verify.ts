@@ -7,6 +7,7 @@ import { countPages } from '../../../core/report/coverage.ts';
 import { uncounted } from '../../../core/report/cap-nodes.ts';
 import { isParseable } from '../../../core/report/json-shape.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
+import { picturesMismatch } from '../../../core/report/pictures.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
 import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
 import { Report, type ReportViolation, type TestedPage } from '../../../core/report/schema.ts';
@@ -16,6 +17,13 @@ import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { Verdict } from '../../../core/scan/thresholds.ts';
 
 const schema = Compile(Report);
+
+/** The objects that are verified together. */
+export interface ResultObjects {
+  export: Uint8Array;
+  /** Null if the pod stored none. */
+  pictures: Uint8Array | null;
+}
 
 /** The expected content of an export. */
 export interface Expectation {
@@ -36,10 +44,14 @@ const ROUNDING = 0.1;
 const refuse = (reason: string): Judgement => ({ ok: false, reason });
 
 /**
- * Verifies an export's bytes. `reason` is the end of the sentence "The scanner's results were refused: …".
+ * Verifies an export's bytes, and the pictures whose places it has. `reason` is the end of the sentence "The scanner's results were refused: …".
  * @param onReport called with an accepted report
  */
-export function verifyExport(bytes: Uint8Array, expected: Expectation, onReport?: (report: Report) => void): Judgement {
+export function verifyExport(
+  { export: bytes, pictures }: ResultObjects,
+  expected: Expectation,
+  onReport?: (report: Report) => void,
+): Judgement {
   if (!isParseable(bytes)) return refuse('the export holds more values than its size allows.');
   let report: unknown;
   try {
@@ -51,7 +63,7 @@ export function verifyExport(bytes: Uint8Array, expected: Expectation, onReport?
     const [first] = schema.Errors(report);
     return refuse(`the export does not match its schema (${first?.instancePath || '/'} ${first?.message ?? 'does not match'}).`);
   }
-  const judgement = mismatch(report, expected) ?? recompute(report, expected);
+  const judgement = mismatch(report, expected) ?? recompute(report, expected, pictures);
   if (judgement.ok) onReport?.(report);
   return judgement;
 }
@@ -66,7 +78,7 @@ function mismatch({ scan }: Report, { scanId, options, reserved, pagesRequested 
 }
 
 /** Recomputes everything that follows from the pages. */
-function recompute(report: Report, { options, reserved, announced }: Expectation): Judgement {
+function recompute(report: Report, { options, reserved, announced }: Expectation, pictures: Uint8Array | null): Judgement {
   const { pages, score, scan } = report;
   const tested = testedPages(pages);
   if (tested.length === 0) return refuse('the export has no tested page.');
@@ -90,6 +102,8 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (!isDeepStrictEqual(report.review_groups, derived.review_groups))
     return refuse('the root causes of elements to review do not follow from the pages.');
   if (!isDeepStrictEqual(report.rules, derived.rules)) return refuse('the standards of rules do not follow from the findings.');
+  const wrongPictures = picturesMismatch(report, pictures);
+  if (wrongPictures !== null) return refuse(wrongPictures);
   return { ok: true, outcome, verdict };
 }
 
