@@ -1,5 +1,7 @@
 /** `curbcut scan URL`: submits a scan and follows it to its verdict. */
+import { UsageError } from '../errors.ts';
 import type { Submission } from '../service/client.ts';
+import type { LocalScan } from './local-scan.ts';
 import { idempotencyKeyOf, SITE_ARGUMENTS, siteOptionsFrom, THRESHOLD_ARGUMENTS, thresholdsFrom } from '../options.ts';
 import { checkFiles } from '../service/reports.ts';
 import { SCAN_HELP } from './scan-help.ts';
@@ -9,6 +11,7 @@ import { connect, followAndReport } from './service.ts';
 const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
+  local: { type: 'boolean', default: false },
   partial: { type: 'boolean', default: false },
   'idempotency-key': { type: 'string' },
   ...OUTPUT_OPTIONS,
@@ -22,12 +25,9 @@ export async function scan(args: readonly string[], context: CliContext, afterma
     return 0;
   }
   const url = onlyArgument('scan', 'URL', positionals);
-  const submission: Submission = {
-    url,
-    thresholds: thresholdsFrom(values),
-    ...siteOptionsFrom(values),
-    partial: values.partial,
-  };
+  const described = { url, thresholds: thresholdsFrom(values), ...siteOptionsFrom(values) };
+  if (values.local) return await local(described, values, context);
+  const submission: Submission = { ...described, partial: values.partial };
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);
   const client = connect(context, output);
@@ -42,6 +42,23 @@ export async function scan(args: readonly string[], context: CliContext, afterma
     if (accepted.pages_reserved < accepted.pages_requested)
       output.progress.note(`There are only enough credits for ${accepted.pages_reserved} of ${accepted.pages_requested} pages.`);
     return await followAndReport(client, accepted.scan_id, output, values.quiet, context);
+  } finally {
+    output.progress.end();
+  }
+}
+
+/** @throws UsageError for options that need a service */
+async function local(
+  scan: LocalScan,
+  values: Parameters<typeof outputOf>[1] & { partial: boolean; 'idempotency-key'?: string; quiet: boolean },
+  context: CliContext,
+): Promise<number> {
+  if (values.partial || values['idempotency-key'] !== undefined)
+    throw new UsageError('--partial and --idempotency-key are about credits, which a scan with --local does not need.', 'scan');
+  const output = outputOf('scan', values, context);
+  const { scanLocally } = await import('./local-scan.ts');
+  try {
+    return await scanLocally(scan, output, values.quiet, context);
   } finally {
     output.progress.end();
   }

@@ -41,14 +41,15 @@ export async function saveReports(client: Client, scanId: string, { pdf, export:
 }
 
 async function save(client: Client, scanId: string, kind: keyof typeof KINDS, file: string): Promise<void> {
-  const why = await attempts(client, scanId, KINDS[kind], (chunks) => write(file, chunks));
+  const why = await attempts(client, scanId, KINDS[kind], (chunks) => writeReport(file, chunks));
   if (why !== null) throw notSaved(scanId, kind, file)(why);
 }
 
-async function write(file: string, content: AsyncIterable<Uint8Array> | string): Promise<void> {
+/** Writes a file completely or not at all. */
+export async function writeReport(file: string, content: AsyncIterable<Uint8Array> | string | Uint8Array): Promise<void> {
   const part = `${file}.${process.pid}.part`;
   try {
-    if (typeof content === 'string') await writeFile(part, content);
+    if (typeof content === 'string' || content instanceof Uint8Array) await writeFile(part, content);
     else await pipeline(content, createWriteStream(part));
     await rename(part, file);
   } finally {
@@ -77,7 +78,7 @@ async function saveFormats(
       throw refuse('this command does not understand the JSON export. Check that it is not older than the service');
     }
     try {
-      await write(file, text);
+      await writeReport(file, text);
     } catch (error) {
       throw notSaved(scanId, format, file)(causeOf(error));
     }

@@ -1,0 +1,116 @@
+/** `curbcut scan --local URL`: the scanner's program on this machine, without a service, Kubernetes or credits. */
+import { randomUUID } from 'node:crypto';
+import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
+import type { ReportFormat } from '../../core/report/formats/formats.ts';
+import type { Report } from '../../core/report/schema.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import type { Thresholds } from '../../core/scan/thresholds.ts';
+import { CliError, errorMessage } from '../errors.ts';
+import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
+import type { SiteOptions } from '../options.ts';
+import type { ScanResult } from '../service/messages.ts';
+import type { Files } from '../service/files.ts';
+import { checkFiles, writeReport } from '../service/reports.ts';
+import { reportEnd, type CliContext, type Output } from './output.ts';
+
+/** A deadline that no scan on a developer's machine reaches; Ctrl-C ends it earlier. In milliseconds. */
+const DEADLINE_MS = 24 * 3_600_000;
+const WORKERS = 2;
+/** The default of the operator's setting PAGE_BUDGET_SECONDS. */
+const PAGE_BUDGET_MS = 30_000;
+/** Whoever names an address on the command line may reach it. Pages that it embeds from other private networks stay blocked. */
+const OWN_MACHINE = ['127.0.0.0/8', '::1/128', 'localhost'];
+
+/** A scan on this machine. */
+export interface LocalScan extends SiteOptions {
+  url: string;
+  thresholds: Thresholds;
+}
+
+/** Runs the scan and prints its result. @returns the exit code @throws CliError */
+export async function scanLocally(scan: LocalScan, output: Output, quiet: boolean, context: CliContext): Promise<number> {
+  const url = URL.parse(scan.url);
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
+  await checkFiles(output.files);
+  const options = withDefaults({ ...scan, url: url.href });
+  const startedAt = new Date();
+  const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
+  const scanId = randomUUID();
+  let scanned = 0;
+  output.progress.step({ phase: 'crawling', pages: null });
+  const end = await runScanner(
+    {
+      scanId,
+      submittedAt: startedAt.toISOString(),
+      options,
+      pagesRequested: options.maxPages,
+      deadline,
+      uploadDeadline: deadline,
+      allowTargets: [...OWN_MACHINE, url.hostname.replace(/^\[|\]$/g, ''), ...listOf(context.environment.ALLOW_TARGETS)],
+      denyTargets: [],
+      workers: WORKERS,
+      pageBudgetMs: PAGE_BUDGET_MS,
+      exportMaxBytes: EXPORT_MAX_BYTES,
+    },
+    {
+      environment: context.environment,
+      signal: context.signal,
+      onPage({ url: page, tested, detail }) {
+        if (tested) scanned += 1;
+        else output.progress.note(`${page} was not tested: ${detail ?? 'no reason was given'}`);
+        output.progress.step({ phase: 'scanning', pages: { scanned, total: options.maxPages } });
+      },
+    },
+  );
+  if (!end.ok && end.reason === 'crashed')
+    throw new CliError(end.message, 'Chromium is searched in PATH; CHROMIUM_PATH names another executable, such as that of Google Chrome.');
+  if (!end.ok) {
+    const passed = Object.keys(scan.thresholds).length === 0 ? null : false;
+    return reportEnd({ ...NOTHING, scan_id: scanId, status: 'failed', passed, message: end.message }, noReports, output, quiet, context);
+  }
+  const { results } = end;
+  const report = JSON.parse(results.export.toString()) as Report;
+  return reportEnd(resultOf(report), (files) => save(files, results, report), output, quiet, context);
+}
+
+/** @throws CliError if a file cannot be written */
+async function save({ pdf, export: exported, ...formats }: Files, results: ScannerResults, report: Report): Promise<void> {
+  const { REPORT_FORMATS } = await import('../../core/report/formats/formats.ts');
+  const made = Object.entries(formats).map(([name, file]) => [file, REPORT_FORMATS[name as ReportFormat].text(report)] as const);
+  for (const [file, content] of [[pdf, results.pdf] as const, [exported, results.export] as const, ...made]) {
+    if (file === undefined) continue;
+    try {
+      await writeReport(file, content);
+    } catch (error) {
+      throw new CliError(`The report could not be saved to ${file}: ${errorMessage(error)}.`);
+    }
+  }
+}
+
+const NOTHING = {
+  score: null,
+  violations_count: null,
+  violations_critical: null,
+  violations_serious: null,
+  violations_moderate: null,
+  violations_minor: null,
+};
+const noReports = (): Promise<void> => Promise.resolve();
+
+const listOf = (text: string | undefined): string[] => (text ?? '').split(',').flatMap((entry) => entry.trim() || []);
+
+/** The result as the service would return it. */
+function resultOf({ scan, score, counts }: Report): ScanResult {
+  return {
+    scan_id: scan.id,
+    status: 'done',
+    score: score.value,
+    violations_count: counts.total,
+    violations_critical: counts.critical,
+    violations_serious: counts.serious,
+    violations_moderate: counts.moderate,
+    violations_minor: counts.minor,
+    passed: scan.verdict.passed,
+    message: scan.verdict.message,
+  };
+}

@@ -1,0 +1,103 @@
+/** `curbcut scan --local`, with the real scanner and the real browser. */
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { Value } from 'typebox/value';
+import { Report } from '../../core/report/schema.ts';
+import { curbcut } from './service.ts';
+
+describe('curbcut scan --local', function () {
+  this.timeout(120_000);
+  let server: Server;
+  let url: string;
+  let folder: string;
+  const machine = { PATH: process.env.PATH, HOME: process.env.HOME, CHROMIUM_PATH: process.env.CHROMIUM_PATH };
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
+    server = createServer((request, response) => {
+      if (request.url === '/robots.txt' || request.url === '/sitemap.xml') return void response.writeHead(404).end();
+      const links = request.url === '/' ? '<a href="/two">Two</a><a href="/gone">Gone</a>' : '<img src="/x.png">';
+      response.writeHead(request.url === '/gone' ? 404 : 200, { 'content-type': 'text/html' });
+      response.end(`<!doctype html><html lang="en"><head><title>Page</title></head><body><main><h1>Page</h1>${links}</main></body></html>`);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  after(async () => {
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const local = (args: string[], environment: Record<string, string | undefined> = {}, interrupt?: AbortController) =>
+    curbcut(['scan', '--local', ...args], { environment: { ...machine, TMPDIR: folder, ...environment }, interrupt });
+
+  it('tests the site without a service, reports untested pages, saves every report, and exits by the verdict', async () => {
+    const files = ['pdf', 'export', 'sarif', 'junit', 'earl'].flatMap((name) => [`--${name}`, join(folder, `report.${name}`)]);
+    const ran = await local([url, '--max-violations', '0', ...files]);
+    expect(ran.code, ran.stderr).to.equal(1);
+    expect(ran.stdout).to.include('critical  1').and.to.include('did not pass');
+    expect(ran.stderr)
+      .to.include('scanning 2 of 5 pages')
+      .and.to.match(/\/gone was not tested: .*404/);
+    const report: unknown = JSON.parse(await readFile(join(folder, 'report.export'), 'utf8'));
+    expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+    expect((await readFile(join(folder, 'report.pdf'))).subarray(0, 5).toString()).to.equal('%PDF-');
+    expect(await readFile(join(folder, 'report.sarif'), 'utf8')).to.include('image-alt');
+    for (const name of ['junit', 'earl']) expect(await readFile(join(folder, `report.${name}`), 'utf8')).to.include('image-alt');
+    expect((await readdir(folder)).filter((name) => name.startsWith('curbcut-local-'))).to.deep.equal([]);
+  });
+
+  it('obeys its options, and prints the result as data', async () => {
+    const ran = await local([url, '--max-pages', '1', '--json']);
+    expect(ran.code, ran.stderr).to.equal(0);
+    expect(JSON.parse(ran.stdout)).to.include({ status: 'done', score: 100, violations_count: 0, passed: null });
+  });
+
+  it('exits with 2 if the site cannot be tested, and with 1 if there are thresholds', async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const dead = `http://127.0.0.1:${port}/`;
+    const ran = await local([dead]);
+    expect(ran.code).to.equal(2);
+    expect(ran.stdout).to.include('the scan failed').and.to.include('ECONNREFUSED');
+    expect((await local([dead, '--min-score', '1'])).code).to.equal(1);
+  });
+
+  it('says what to install or set if there is no Chromium', async () => {
+    const ran = await local([url, '--min-score', '1'], { CHROMIUM_PATH: join(folder, 'no-chromium') });
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include('no-chromium').and.to.include('CHROMIUM_PATH');
+  });
+
+  it('rejects what needs a service, and what is no web address', async () => {
+    for (const option of [['--partial'], ['--idempotency-key', 'k']]) {
+      const ran = await local([url, ...option]);
+      expect(ran.code).to.equal(2);
+      expect(ran.stderr).to.include('--local');
+    }
+    expect((await local(['ftp://x.example/'])).stderr).to.include('is not an http or https URL');
+  });
+
+  it('ends the scanner when it is interrupted', async () => {
+    const controller = new AbortController();
+    const held = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).write('<!doctype html>');
+      controller.abort('SIGINT');
+    });
+    await new Promise<void>((resolve) => held.listen(0, '127.0.0.1', resolve));
+    try {
+      const ran = await local([`http://127.0.0.1:${(held.address() as AddressInfo).port}/`], {}, controller);
+      expect(ran.code).to.equal(130);
+      expect((await readdir(folder)).filter((name) => name.startsWith('curbcut-local-'))).to.deep.equal([]);
+    } finally {
+      held.closeAllConnections();
+      held.close();
+    }
+  });
+});
