@@ -51,7 +51,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
-    const { pages, tools, startedAt, finishedAt } = await traced('crawl', () =>
+    const { pages, addressesLeft, tools, startedAt, finishedAt } = await traced('crawl', () =>
       runScan(input, {
         machine: deps.machine,
         log,
@@ -67,7 +67,11 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     );
     known = countPages(pages);
     messages.progress('aggregating', known);
-    const fitted = fitReport((kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt }), pages, input.exportMaxBytes);
+    const fitted = fitReport(
+      (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, addressesLeft }),
+      pages,
+      input.exportMaxBytes,
+    );
     if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);
     const { report } = fitted;
     const message = await storeResults(

@@ -13,7 +13,7 @@ import { createPool, type Pool } from './browser/pool.ts';
 import type { TabDeps } from './browser/tab.ts';
 import { withoutAnchor } from './crawl/address.ts';
 import { openSite } from './crawl/site.ts';
-import { walkSite } from './crawl/walk.ts';
+import { walkSite, type Walked } from './crawl/walk.ts';
 import { createGuardedFetch, type GuardedFetch } from './egress/fetch.ts';
 import type { EgressLimits } from './egress/limits.ts';
 import { kindOf } from './egress/egress-failures.ts';
@@ -54,6 +54,8 @@ export interface ScanDeps {
 export interface ScanResult {
   /** In the scan's order, tested and untested; at least one was tested. */
   pages: ReportPage[];
+  /** The number of addresses that were found and are not in `pages`. */
+  addressesLeft: number;
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
@@ -107,9 +109,10 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     await refuseForbiddenTarget(egress, start);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page reports that the browser does not start
-    const pages = await walk(input, deps, { start, startedAt, files, pool });
+    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool });
     return {
       pages,
+      addressesLeft,
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser}` },
       startedAt,
       finishedAt: new Date(),
@@ -130,7 +133,7 @@ async function walk(
   input: ScanInput,
   deps: ScanDeps,
   scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool },
-): Promise<ReportPage[]> {
+): Promise<Walked> {
   const { start, startedAt, files, pool } = scan;
   const { crawl, maxPages } = input.options;
   const { signIn = null, traced = (_step, work) => work() } = deps;

@@ -3,7 +3,7 @@
  */
 (() => {
   'use strict';
-  const MAX_LINKS = 5000;
+  const MAX_LINKS = 20_000;
   const MAX_URL = 2048;
 
   /** Every element that matches a selector, in the document and its open shadow roots. */
@@ -23,7 +23,8 @@
     const text = typeof element.href === 'object' ? element.href.baseVal : element.getAttribute('href');
     if (text === null || text.length > MAX_URL) return null;
     try {
-      return new URL(text, document.baseURI).href;
+      // Without the fragment, unless it may be a hash route: most links to places on a page are the same page.
+      return new URL(text, document.baseURI).href.replace(/#(?![/!]).*$/s, '');
     } catch {
       return null;
     }
@@ -33,13 +34,14 @@
   function facts() {
     const links = [];
     const seen = new Set();
+    let linksBeyond = 0;
     for (const anchor of everywhere('a[href], area[href]')) {
-      if (links.length >= MAX_LINKS) break;
       if (anchor.hasAttribute('download')) continue;
       const href = hrefOf(anchor);
       if (href === null || seen.has(href)) continue;
       seen.add(href);
-      links.push(href);
+      if (links.length < MAX_LINKS) links.push(href);
+      else linksBeyond += 1;
     }
     const canonical = document.querySelector('link[rel~="canonical" i][href]');
     const html = document.documentElement;
@@ -51,7 +53,9 @@
       signInForm: globalThis.curbcut.signInForm(everywhere('input')),
       // Pages of bot protection are small, so the HTML of large pages is not needed.
       markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
+      content: globalThis.curbcut.content(),
       links,
+      linksBeyond,
     };
   }
 

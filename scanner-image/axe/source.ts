@@ -56,7 +56,7 @@ export async function axeSource(locale: Locale): Promise<string> {
     read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
-    ...['describe.js', 'settle.js', 'sign-in-form.js', 'facts.js', 'in-page.js'].map(read),
+    ...['describe.js', 'settle.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js'].map(read),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
   return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');

@@ -14,8 +14,12 @@ export interface PageFacts {
   signInForm: SignInForm | null;
   /** The HTML of a small page, to recognise bot protection; empty for a large page. */
   markup: string;
-  /** Absolute links of the document and its open shadow roots, in document order. */
+  /** Fingerprints of what the page displays: all of it, and its main content. */
+  content: { whole: string; main: string };
+  /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. */
   links: string[];
+  /** The number of links that are too many for `links`. */
+  linksBeyond: number;
 }
 
 export interface VisitRequest {

@@ -1,57 +1,120 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
 import { isAttempted } from '../../core/report/coverage.ts';
-import type { ReportPage } from '../../core/report/schema.ts';
+import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { pageKey, pageOfSite } from './address.ts';
-import { createDuplicates, withoutQuery } from './duplicates.ts';
+import { looksLikeFile, pageKey, pageOfSite, signsOut } from './address.ts';
+import { createDuplicates, type SamePage } from './duplicates.ts';
+import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
+import type { WrongPage } from './page-checks.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
 export interface IntakeDeps {
   frontier: Frontier;
+  /** Takes the links that are not part of the scan. */
+  exclusions: Exclusions;
   /** The site's origin; final after the first page was loaded. */
   site(): URL;
   signedIn: boolean;
-  inScope(url: URL): boolean;
+  /** Why a page is not part of the scan, or null. */
+  exclusionOf(url: URL): WrongPage | null;
   /** Called with every page in the scan's order. */
   onPage(page: ReportPage): void;
 }
+
+const SIGNS_OUT: WrongPage = { reason: 'excluded', message: 'The link signs out, so the scan does not follow it.' };
 
 /** Returns the function that processes a visit. It must be called in the order of turns. */
 export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Visit) => Outcome {
   const { frontier } = deps;
   const duplicates = createDuplicates();
+  const queueLinks = createLinkQueue(deps);
+  /** The `url` of the page whose test covers an address, by the address's key. */
+  const coveredBy = new Map<string, string>();
+
+  function cover(keys: readonly string[], url: string): void {
+    for (const key of keys) {
+      frontier.cover(key);
+      coveredBy.set(key, url);
+    }
+  }
 
   function processLoaded(candidate: Candidate, visit: LoadedVisit): Outcome {
-    const { title, links } = visit.facts;
-    const key = pageKey(visit.finalUrl);
-    if (key !== candidate.key) {
-      if (frontier.covered(key)) return 'folded';
-      frontier.cover(key);
-    }
+    const keys = [candidate.key, pageKey(visit.finalUrl)] as const;
+    const redirectsTo = keys[0] === keys[1] ? undefined : coveredBy.get(keys[1]);
+    if (redirectsTo !== undefined) return fold(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
     const canonical = canonicalOf(visit, deps.site());
-    if (duplicates.has(key, canonical, title)) return 'folded';
-    if (canonical !== null && withoutQuery(pageKey(canonical)) === withoutQuery(key)) frontier.cover(pageKey(canonical));
-    duplicates.add(key, canonical, title);
-    for (const link of links) {
-      const page = pageOfSite(link, deps.site(), deps.signedIn);
-      if (page !== null && deps.inScope(page)) frontier.add(page, candidate.depth + 1);
+    const compared = {
+      key: keys[1],
+      canonicalKey: canonical === null ? null : pageKey(canonical),
+      content: visit.facts.content,
+      findings: visit.findings,
+    };
+    const same = duplicates.find(compared);
+    if (same !== null) {
+      cover(keys, same.url);
+      return fold(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
     }
-    if (visit.findings === null) return 'passed_through';
-    if (candidate.depth > 0 && !deps.inScope(visit.finalUrl)) return 'folded';
+    queueLinks(visit.facts, candidate.depth + 1);
+    if (visit.findings === null) {
+      deps.onPage(leftOut(candidate, visit, 'The rules of the scan leave out this page. Only its links were read.'));
+      return 'passed_through';
+    }
+    const wrong = candidate.depth > 0 && keys[0] !== keys[1] ? deps.exclusionOf(visit.finalUrl) : null;
+    if (wrong !== null) {
+      deps.onPage(leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`));
+      return 'folded';
+    }
+    cover(keys, candidate.url.href);
+    duplicates.add(candidate.url.href, compared);
     deps.onPage(testedPage(candidate, visit, visit.findings));
     return 'tested';
+  }
+
+  function fold(candidate: Candidate, visit: LoadedVisit, url: string, message: string): Outcome {
+    deps.onPage({ ...leftOut(candidate, visit, message), reason: 'same_as', same_as: url });
+    return 'folded';
   }
 
   return (candidate, visit) => {
     if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
     if (visit.loaded) return processLoaded(candidate, visit);
-    deps.onPage(untestedPage(candidate, visit));
-    return isAttempted(visit.reason) ? 'failed' : 'disallowed';
+    const page = untestedPage(candidate, visit);
+    // What a link to a file leads to is not a page that the scan failed to test.
+    const isFile = (visit.reason === 'not_html' || visit.reason === 'download') && looksLikeFile(candidate.url) && candidate.depth > 0;
+    deps.onPage(isFile ? { ...page, reason: 'excluded' } : page);
+    return isFile ? 'folded' : isAttempted(visit.reason) ? 'failed' : 'disallowed';
   };
+}
+
+/** The number of links that are remembered because they were processed. Most links of a page are those of the page before. */
+const LINKS_REMEMBERED = 50_000;
+
+/** Returns the function that adds the links of a page to the frontier, or to the exclusions. */
+function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth: number) => void {
+  const { frontier, exclusions } = deps;
+  const processed = new Set<string>();
+  return ({ links, linksBeyond }, depth) => {
+    for (const link of links) {
+      if (processed.has(link)) continue;
+      if (processed.size < LINKS_REMEMBERED) processed.add(link);
+      const page = pageOfSite(link, deps.site());
+      if (page === null) continue;
+      const wrong = deps.signedIn && signsOut(page) ? SIGNS_OUT : deps.exclusionOf(page);
+      if (wrong === null) frontier.add(page, depth);
+      else exclusions.add(page, wrong);
+    }
+    exclusions.count(linksBeyond);
+  };
+}
+
+function sameMessage({ url, by }: SamePage, canonical: URL): string {
+  return by === 'content'
+    ? `It displays the same as ${url}, which is tested.`
+    : `Its main content is that of ${url}, which is tested, and both have the canonical address ${canonical.href}.`;
 }
 
 /** Returns the canonical address of a page if it is another page of the site. */
@@ -80,7 +143,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
   };
 }
 
-function untestedPage(candidate: Candidate, visit: FailedVisit): ReportPage {
+function untestedPage(candidate: Candidate, visit: FailedVisit): UntestedPage {
   return {
     url: candidate.url.href,
     final_url: visit.finalUrl,
@@ -88,6 +151,19 @@ function untestedPage(candidate: Candidate, visit: FailedVisit): ReportPage {
     tested: false,
     reason: visit.reason,
     message: visit.message,
+    duration_ms: visit.durationMs,
+  };
+}
+
+/** A page that was loaded and is not tested, because it is not part of the scan or the same as another. */
+function leftOut(candidate: Candidate, visit: LoadedVisit, message: string): UntestedPage {
+  return {
+    url: candidate.url.href,
+    final_url: visit.finalUrl.href,
+    http_status: visit.status,
+    tested: false,
+    reason: 'excluded',
+    message,
     duration_ms: visit.durationMs,
   };
 }

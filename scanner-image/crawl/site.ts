@@ -22,8 +22,8 @@ export interface SiteDeps {
 export interface Site {
   origin(): URL;
   crawlDelayMs(): number;
-  /** Whether a page belongs to the scan, by include, exclude and robots.txt. */
-  inScope(url: URL): boolean;
+  /** Why a page is not part of the scan, by include, exclude and robots.txt; null if it is. */
+  exclusionOf(url: URL): WrongPage | null;
   /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
   /** Why a page may not redirect to a URL, or null. */
@@ -32,6 +32,8 @@ export interface Site {
   moveTo(finalUrl: URL): Promise<void>;
   sitemapPages(): Promise<URL[]>;
 }
+
+const NOT_INCLUDED: WrongPage = { reason: 'excluded', message: 'The include and exclude rules of the scan leave out this address.' };
 
 /** The time limit for all sitemaps of a scan, in milliseconds. */
 const SITEMAPS_MS = 20_000;
@@ -51,8 +53,10 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
-  function inScope(url: URL): boolean {
-    return scope(url) && robots.refusal(url) === null;
+  function exclusionOf(url: URL): WrongPage | null {
+    if (!scope(url)) return NOT_INCLUDED;
+    const message = robots.refusal(url);
+    return message === null ? null : { reason: 'robots_disallowed', message };
   }
   function readSitemaps(): Promise<URL[]> {
     if (!crawl.sitemap || deps.maxPages === 1) return Promise.resolve([]);
@@ -60,7 +64,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       enough: deps.maxPages * 2 + 20,
       take: (text) => {
         const page = pageOfSite(text, origin, deps.signedIn);
-        return page !== null && inScope(page) ? page : null;
+        return page !== null && exclusionOf(page) === null ? page : null;
       },
       deadline: Math.min(Date.now() + SITEMAPS_MS, deps.softDeadline),
       headersFor,
@@ -70,7 +74,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   return {
     origin: () => origin,
     crawlDelayMs: () => robots.crawlDelay * 1000,
-    inScope,
+    exclusionOf,
     startInScope: scope(start),
     refusal(url, isFirst) {
       if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))

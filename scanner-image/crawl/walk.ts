@@ -5,6 +5,7 @@ import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Pool } from '../browser/pool.ts';
 import { ScanFailed, firstPageFailure } from '../failure.ts';
 import { crawl } from './crawl.ts';
+import { createExclusions } from './exclusions.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
@@ -26,16 +27,23 @@ export interface WalkDeps {
   traced<T>(step: string, work: () => Promise<T>): Promise<T>;
 }
 
+export interface Walked {
+  /** Tested and untested pages in the scan's order, then the addresses that are not part of the scan; at least one was tested. */
+  pages: ReportPage[];
+  /** The number of addresses that were found and are not listed in `pages`. */
+  addressesLeft: number;
+}
+
 /**
  * Tests the pages of a site.
- * @returns tested and untested pages in the scan's order; at least one was tested
  * @throws ScanFailed
  */
-export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
+export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const { start, site, pool, maxPages, signedIn, softDeadline } = deps;
   // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   frontier.add(start, 0);
+  const exclusions = createExclusions();
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
   const visitPolitely = createPoliteVisits({
     pool,
@@ -48,10 +56,11 @@ export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
 
   const pages = await crawl({
     frontier,
+    exclusions,
     workers: deps.workers,
     signedIn,
     site: site.origin,
-    inScope: site.inScope,
+    exclusionOf: site.exclusionOf,
     signal: deps.signal,
     timeIsUp,
     onProgress() {
@@ -82,7 +91,7 @@ export async function walkSite(deps: WalkDeps): Promise<ReportPage[]> {
   const progress = progressOf(frontier);
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
   if (timeIsUp()) for (const url of frontier.left()) pages.push(outOfTimePage(url));
-  return pages;
+  return { pages: [...pages, ...exclusions.pages()], addressesLeft: exclusions.beyond() };
 }
 
 function progressOf(frontier: Frontier): PageProgress {

@@ -8,6 +8,9 @@ import { answer, file, html, openSite, paths, redirect, scan, testedOf, untested
 
 const links = (...to: string[]): string => html(to.map((href) => `<p><a href="${href}">to ${href}</a></p>`).join(''), { title: to.join() });
 
+/** A page that is the same at every address. */
+const sameHtml = (...page: Parameters<typeof html>): Route => file('text/html', html(...page));
+
 async function failure(promise: Promise<unknown>): Promise<ScanFailed> {
   const error: unknown = await promise.then(
     () => null,
@@ -61,7 +64,7 @@ describe('crawl', () => {
     expect(results[2]).to.deep.equal(results[0]);
   });
 
-  it('tests duplicates once: fragments, tracking, order of parameters, trailing slash, redirects and canonical links', async () => {
+  it('tests duplicates once, and lists what was loaded to find them', async () => {
     await open({
       '/': links(
         '/a#x',
@@ -78,12 +81,21 @@ describe('crawl', () => {
       '/a': links('#top'),
       '/moved': redirect('/a', 301),
       '/q': html('query'),
-      '/view': html('list', { head: '<link rel="canonical" href="/view">', title: 'View' }),
-      '/print': html('same', { head: '<link rel="canonical" href="/original">', title: 'Original' }),
-      '/original': html('same', { title: 'Original' }),
+      '/view': sameHtml('list', { head: '<link rel="canonical" href="/view">', title: 'View' }),
+      '/print': sameHtml('same', { head: '<link rel="canonical" href="/original">', title: 'Original' }),
+      '/original': sameHtml('same', { title: 'Original' }),
     });
     const { pages } = await scan(`${site.origin}/`);
-    expect(paths(pages)).to.deep.equal(['/', '/a', '/q?b=2&a=1', '/view?sort=up', '/print']);
+    expect(pages.map((page) => `${paths([page])[0]} ${page.tested ? 'tested' : page.reason}`)).to.deep.equal([
+      '/ tested',
+      '/a tested',
+      '/moved same_as',
+      '/q?b=2&a=1 tested',
+      '/view?sort=up tested',
+      '/view?sort=down same_as',
+      '/print tested',
+      '/original same_as',
+    ]);
   });
 
   it('ignores canonical links that name one page for a whole site', async () => {
@@ -104,7 +116,11 @@ describe('crawl', () => {
       '/private/b': html(''),
       '/c': html(''),
     });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a']);
+    const { pages } = await scan(`${site.origin}/`);
+    expect(paths(testedOf(pages))).to.deep.equal(['/', '/a']);
+    expect(untested(pages, '/private/b')).to.include({ reason: 'robots_disallowed', final_url: null, http_status: null });
+    expect(untested(pages, '/private/b').message).to.include('disallows /private/b (line 5)');
+    expect(untested(pages, '/c').reason).to.equal('robots_disallowed');
     expect(site.hits('/private/b')).to.equal(0);
     const crawl = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };
     expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/', '/a', '/private/b', '/c?secret=1']);
@@ -168,7 +184,12 @@ describe('crawl', () => {
       '/blog': html(''),
     });
     const crawl = { include: ['/docs/**'], exclude: ['/docs/old/*'], sitemap: false, respectRobots: true, waitFor: '', settleMs: 0 };
-    expect(paths((await scan(`${site.origin}/`, { crawl })).pages)).to.deep.equal(['/docs/a', '/docs/c']);
+    const { pages } = await scan(`${site.origin}/`, { crawl });
+    expect(paths(testedOf(pages))).to.deep.equal(['/docs/a', '/docs/c']);
+    expect(paths(pages)).to.deep.equal(['/', '/docs/a', '/docs/c', '/docs/old/b', '/blog']);
+    for (const path of ['/', '/docs/old/b', '/blog']) expect(untested(pages, path).reason, path).to.equal('excluded');
+    expect(site.hits('/blog')).to.equal(0);
+    expect(countPages(pages)).to.deep.equal({ scanned: 2, failed: 0, total: 2 });
   });
 
   it('counts only tested pages towards maxPages, and lists failed pages', async () => {

@@ -24,7 +24,10 @@ export function html(body: string, options: { title?: string; head?: string } = 
   return `<!doctype html><html lang="en"><head><title>${options.title ?? 'A page'}</title>${options.head ?? ''}</head><body><main><h1>Heading</h1>${body}</main></body></html>`;
 }
 
-/** Serves routes by path and query, then by path. A string is an HTML page; a missing route is a 404. */
+/**
+ * Serves routes by path and query, then by path. A string is an HTML page, whose heading gets its path, because pages that
+ * display the same are tested once; a missing route is a 404.
+ */
 export async function openSite(routes: Record<string, Route>): Promise<Site> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -35,7 +38,9 @@ export async function openSite(routes: Record<string, Route>): Promise<Site> {
     if (route === undefined) {
       response.writeHead(404, { 'content-type': 'text/html' }).end(html('Nothing here'));
     } else if (typeof route === 'string') {
-      response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(route);
+      response
+        .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
+        .end(route.replace('<h1>Heading</h1>', `<h1>Heading of ${encodeURI(url)}</h1>`));
     } else route(request, response);
   });
   server.on('connection', (socket) => {

@@ -1,0 +1,39 @@
+/** Lists addresses that were found and are not part of the scan. Pure. */
+import type { UntestedPage } from '../../core/report/schema.ts';
+import { pageKey } from './address.ts';
+import type { WrongPage } from './page-checks.ts';
+
+/** The number of listed addresses. The others are counted, because a site may have any number of them. */
+export const EXCLUSIONS_MAX = 100;
+/** The number of counted addresses, so that a scan cannot fill the memory. */
+const COUNTED_MAX = 100_000;
+
+export interface Exclusions {
+  add(url: URL, why: WrongPage): void;
+  /** Counts links that were not read. */
+  count(links: number): void;
+  /** The listed addresses, in the order in which they were found. */
+  pages(): UntestedPage[];
+  /** The number of addresses that are not listed. */
+  beyond(): number;
+}
+
+export function createExclusions(): Exclusions {
+  const listed = new Map<string, UntestedPage>();
+  const counted = new Set<string>();
+  let unread = 0;
+  return {
+    add(url, { reason, message }) {
+      const key = pageKey(url);
+      if (listed.has(key) || counted.has(key)) return;
+      if (listed.size < EXCLUSIONS_MAX)
+        listed.set(key, { url: url.href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
+      else if (counted.size < COUNTED_MAX) counted.add(key);
+    },
+    count(links) {
+      unread += links;
+    },
+    pages: () => [...listed.values()],
+    beyond: () => counted.size + unread,
+  };
+}
