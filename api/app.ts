@@ -107,7 +107,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const requestPublicScan = requestPublicScanOver(stores, deps, options);
 
   await app.register(serviceRoutes);
-  const views = cachedViews(stores.reports, clock);
+  const { readPicture } = stores.reports;
+  const views = { ...cachedViews(stores.reports, clock), readPicture };
   await app.register(publicRoutes, { requestPublicScan, stores, reports: views, metrics, logger });
   const services = scanServices(app, stores, deps, options);
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, services));
@@ -117,7 +118,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
         stores,
         clock,
         logger,
-        scans: scanPageDeps(stores, deps, options, { ...services, readView: views.readView }),
+        scans: scanPageDeps(stores, deps, options, { ...services, pictures: views }),
         mail: options.mail ?? false,
         ...signInOf(options),
       }),
@@ -191,7 +192,7 @@ function scanPageDeps(
   stores: ApiStores,
   deps: AppDeps,
   options: AppOptions,
-  services: ScanServices & Pick<ScanPageDeps, 'readView'>,
+  services: ScanServices & Pick<ScanPageDeps, 'pictures'>,
 ): ScanPageDeps {
   const { reports } = stores;
   return {

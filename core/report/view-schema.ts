@@ -8,13 +8,13 @@ import { LOCALES } from '../scan/locales.ts';
 import { THRESHOLD_NAMES } from '../scan/thresholds.ts';
 import { nullable, oneOf, snakeCase, type SnakeCase } from '../schemas.ts';
 import { ReportOptions } from './options.ts';
-import { PAGE_FAILURES, ReportCounts, ReportNode } from './schema.ts';
+import { PAGE_FAILURES, PageCaveat, ReportCounts, ReportNode, ReportPicture, ReportRule, UntestedFrame } from './schema.ts';
 
 /** The maximum size of a view, in bytes of JSON. */
 export const VIEW_MAX_BYTES = 1024 * 1024;
 
 /** The maximum numbers of list entries. */
-export const VIEW_LIMITS = { groups: 200, needs_review: 100, pages: 500, issues: 1000, page_urls: 20 } as const;
+export const VIEW_LIMITS = { groups: 200, needs_review: 100, pages: 500, issues: 1000, page_urls: 20, frames: 10, caveats: 10 } as const;
 
 const Impact = oneOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
@@ -28,6 +28,14 @@ const ViewThreshold = Type.Object({
   met: Type.Boolean(),
 });
 export type ViewThreshold = Static<typeof ViewThreshold>;
+
+const { en_301_549, section_508, act_rules } = ReportRule.properties;
+const { offset, bytes, width, height } = ReportPicture.properties;
+const { url, reason, message } = UntestedFrame.properties;
+
+/** A picture of an element: where it is in the object with the pictures of the scan, and its size in pixels. */
+export const ViewPicture = Type.Object({ offset, bytes, width, height });
+export type ViewPicture = Static<typeof ViewPicture>;
 
 /** The root cause of violations, or of elements that need review. */
 export const ViewGroup = Type.Object({
@@ -45,12 +53,39 @@ export const ViewGroup = Type.Object({
   /** The first pages on which it occurs. */
   page_urls: Type.Array(Type.String()),
   example: Type.Object(ReportNode.properties),
+  /** The rule in other standards than WCAG. */
+  standards: Type.Object({ en_301_549, section_508, act_rules }),
+  picture: Type.Optional(ViewPicture),
 });
 export type ViewGroup = Static<typeof ViewGroup>;
 
+/** What may have been missed on a tested page. */
+const ViewGaps = Type.Object({
+  /** The first frames that were not tested. `path` is one text. */
+  frames: Type.Array(Type.Object({ path: Type.String(), url, reason, message })),
+  frames_total: Count,
+  caveats: Type.Array(Type.Object(PageCaveat.properties)),
+});
+export type ViewGaps = Static<typeof ViewGaps>;
+
 const ViewPage = Type.Union([
-  Type.Object({ url: Type.String(), title: Type.String(), tested: Type.Literal(true), score: Type.Number(), counts: ReportCounts }),
-  Type.Object({ url: Type.String(), tested: Type.Literal(false), reason: oneOf(PAGE_FAILURES), message: Type.String() }),
+  Type.Object({
+    url: Type.String(),
+    title: Type.String(),
+    tested: Type.Literal(true),
+    score: Type.Number(),
+    counts: ReportCounts,
+    /** Absent if the page was tested completely. */
+    gaps: Type.Optional(ViewGaps),
+  }),
+  Type.Object({
+    url: Type.String(),
+    tested: Type.Literal(false),
+    reason: oneOf(PAGE_FAILURES),
+    message: Type.String(),
+    /** For `same_as`: the address of the page whose test covers this one. */
+    same_as: Type.Optional(Type.String()),
+  }),
 ]);
 /** A page of the scan. */
 export type ViewPage = Static<typeof ViewPage>;
@@ -97,6 +132,10 @@ export const ReportView = Type.Object({
   /** In the order of the scan. */
   pages: Type.Array(ViewPage),
   pages_total: Count,
+  /** Tested pages with `gaps`. */
+  pages_with_gaps: Count,
+  /** Addresses that were found and not taken up, because enough pages were tested or the time was up. */
+  addresses_left: Count,
   /** Failing elements, worst first; only if the scan tested one page. */
   issues: Type.Array(ViewIssue),
   /** The number of violations of the scan, whether or not they are listed. */

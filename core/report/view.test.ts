@@ -163,6 +163,51 @@ describe('the view of a report', () => {
     ]);
   });
 
+  it('has what was not tested, and what may have been missed', () => {
+    const frames = Array.from({ length: 12 }, (_, at) => ({
+      path: ['#outer', `iframe:nth-child(${at})`],
+      url: `https://frames.example/${at}`,
+      reason: 'timeout' as const,
+      message: 'The frame did not respond in time.',
+    }));
+    const partly = {
+      ...page('https://example.org/'),
+      frames_untested: frames,
+      caveats: [{ kind: 'not_quiet' as const, message: 'It kept changing.' }],
+    };
+    const copy: ReportPage = {
+      ...untested,
+      url: 'https://example.org/copy',
+      reason: 'same_as',
+      same_as: 'https://example.org/',
+      http_status: 200,
+    };
+    const view = viewOf({ ...report([partly, page('https://example.org/a'), copy]), addresses_left: 7 });
+    expect(view).to.include({ pages_with_gaps: 1, addresses_left: 7 });
+    const [first, second, third] = view.pages;
+    expect(first).to.have.nested.property('gaps.frames_total', 12);
+    expect(first).to.have.nested.property('gaps.frames').with.length(VIEW_LIMITS.frames);
+    expect(first).to.have.deep.nested.property('gaps.frames[1]', { ...frames[1], path: '#outer >>> iframe:nth-child(1)' });
+    expect(first).to.have.deep.nested.property('gaps.caveats', partly.caveats);
+    expect(second).to.not.have.property('gaps');
+    expect(third).to.include({ reason: 'same_as', same_as: 'https://example.org/' });
+  });
+
+  it('has the evidence of each root cause: picture, standards, checks, related elements', () => {
+    const evidence = { checks: ['has-alt'], related: [{ selector: '#other', html: '<p id="other">' }] };
+    const whole = report([page('https://example.org/', [violation('image-alt', { nodes: [node(evidence)] }), violation('label')])]);
+    const place = { offset: 1200, bytes: 900, width: 400, height: 300 };
+    const { fingerprint } = whole.groups.find(({ rule }) => rule === 'image-alt')!;
+    const view = viewOf({ ...whole, pictures: [{ ...place, fingerprint, page_url: 'https://example.org/' }] });
+    const [first, second] = ['image-alt', 'label'].map((rule) => view.groups.find((group) => group.rule === rule)!);
+    expect(first!.picture).to.deep.equal(place);
+    expect(first!.example).to.deep.include(evidence);
+    expect(first!.standards.en_301_549).to.deep.equal(['9.1.1.1']);
+    expect(first!.standards.section_508).to.deep.equal(['22.a']);
+    expect(first!.standards.act_rules).to.include('23a2a8');
+    expect(second).to.not.have.property('picture');
+  });
+
   it('lists the failing elements of a scan of one page, worst first', () => {
     const deep = node({ selector: 'p', frame_path: ['iframe'], shadow_path: ['x-card'] });
     const view = viewOf(
@@ -251,12 +296,16 @@ describe('the view of a report', () => {
                 failure_summary: long,
                 frame_path: Array.from({ length: 30 }, () => long),
                 shadow_path: Array.from({ length: 30 }, () => long),
+                checks: Array.from({ length: 50 }, () => long),
+                related: Array.from({ length: 5 }, () => ({ selector: long, html })),
               }),
             ),
           });
         const pages = Array.from({ length: count }, (_, index) => ({
           ...page(`https://example.org/${index}/${long}`, [endless(index), endless(index + 1)], [endless(index)]),
           title: long,
+          frames_untested: Array.from({ length: 30 }, () => ({ path: [long, long], url: long, reason: 'removed' as const, message: long })),
+          caveats: Array.from({ length: 30 }, () => ({ kind: 'rules_failed' as const, message: long })),
         }));
         const view = viewOf(report(pages, { url: `https://example.org/${'x'.repeat(2000)}` }));
         expect(sizeOf(view)).to.be.at.most(VIEW_MAX_BYTES);

@@ -7,13 +7,14 @@ import { checkThresholds } from '../scan/thresholds.ts';
 import { snakeCase } from '../schemas.ts';
 import { thresholdsOf } from './options.ts';
 import { outcomeOf, testedPages } from './results.ts';
-import type { Report, ReportGroup, ReportNode, ReportPage, TestedPage } from './schema.ts';
+import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from './schema.ts';
 import { countViolations } from './score.ts';
 import { fitting, shortened, startWithin } from './view-bounds.ts';
 import {
   VIEW_LIMITS,
   VIEW_MAX_BYTES,
   type ReportView,
+  type ViewGaps,
   type ViewGroup,
   type ViewIssue,
   type ViewPage,
@@ -34,6 +35,7 @@ export function viewOf(report: Report): ReportView {
   const { scan, score, counts, tools } = report;
   const tested = testedPages(report.pages);
   const toReview = report.review_groups;
+  const facts = factsOf(report);
   const view: ReportView = {
     view_version: 1,
     url: shortened(scan.url, 'url'),
@@ -58,14 +60,20 @@ export function viewOf(report: Report): ReportView {
     needs_review_elements: score.needs_review,
     pages: [],
     pages_total: report.pages.length,
+    pages_with_gaps: tested.filter(hasGaps).length,
+    addresses_left: report.addresses_left,
     issues: [],
     issues_total: counts.total,
   };
   return fitting(view, VIEW_MAX_BYTES, [
     { name: 'pages', entries: report.pages.slice(0, VIEW_LIMITS.pages).map(viewPage), share: 0.25 },
-    { name: 'needs_review', entries: worstFirst(toReview, VIEW_LIMITS.needs_review, describer(tested, 'needs_review')), share: 0.25 },
+    {
+      name: 'needs_review',
+      entries: worstFirst(toReview, VIEW_LIMITS.needs_review, describer(tested, 'needs_review'), facts),
+      share: 0.25,
+    },
     { name: 'issues', entries: tested.length === 1 ? issuesOf(tested[0]!) : [], share: 0.5 },
-    { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations')), share: 1 },
+    { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
   ]);
 }
 
@@ -86,8 +94,25 @@ function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_rev
   return (rule) => descriptions.get(rule) ?? '';
 }
 
+/** What a report has once for all groups. */
+interface Facts {
+  /** By fingerprint. */
+  pictures: ReadonlyMap<string, ReportPicture>;
+  rules: ReadonlyMap<string, ReportRule>;
+}
+
+const factsOf = ({ pictures, rules }: Report): Facts => ({
+  pictures: new Map(pictures.map((picture) => [picture.fingerprint, picture])),
+  rules: new Map(rules.map((rule) => [rule.id, rule])),
+});
+
 /** The first groups by impact, then elements, then pages. Groups that are alike in these keep their order. */
-function worstFirst(groups: readonly ReportGroup[], max: number, describe: (rule: string) => string): ViewGroup[] {
+function worstFirst(
+  groups: readonly ReportGroup[],
+  max: number,
+  describe: (rule: string) => string,
+  { pictures, rules }: Facts,
+): ViewGroup[] {
   return groups
     .toSorted((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || b.elements - a.elements || b.pages - a.pages)
     .slice(0, max)
@@ -99,8 +124,21 @@ function worstFirst(groups: readonly ReportGroup[], max: number, describe: (rule
       elements: group.elements,
       page_urls: pageUrls(group),
       example: boundedNode(group.example),
+      standards: standardsOf(rules.get(group.rule)),
+      ...pictureOf(pictures.get(group.fingerprint)),
     }));
 }
+
+const names = (list: readonly string[] = []): string[] => list.slice(0, CRITERIA_MAX).map((name) => shortened(name, 'name'));
+
+const standardsOf = (rule: ReportRule | undefined): ViewGroup['standards'] => ({
+  en_301_549: names(rule?.en_301_549),
+  section_508: names(rule?.section_508),
+  act_rules: names(rule?.act_rules),
+});
+
+const pictureOf = (picture: ReportPicture | undefined): Pick<ViewGroup, 'picture'> =>
+  picture === undefined ? {} : { picture: { offset: picture.offset, bytes: picture.bytes, width: picture.width, height: picture.height } };
 
 function pageUrls({ page_urls: [first, ...others] }: ReportGroup): string[] {
   if (first === undefined) return [];
@@ -111,17 +149,22 @@ function pageUrls({ page_urls: [first, ...others] }: ReportGroup): string[] {
 const ruleFields = ({ rule, impact, wcag, help, help_url }: Pick<ReportGroup, 'rule' | 'impact' | 'wcag' | 'help' | 'help_url'>) => ({
   rule: shortened(rule, 'name'),
   impact,
-  wcag: wcag.slice(0, CRITERIA_MAX).map((criterion) => shortened(criterion, 'name')),
+  wcag: names(wcag),
   help: shortened(help, 'help'),
   help_url: shortened(help_url, 'url'),
 });
 
-function boundedNode({ selector, html, landmark, contrast, failure_summary, frame_path, shadow_path }: ReportNode): ReportNode {
+function boundedNode(node: ReportNode): ReportNode {
+  const { selector, html, landmark, contrast, checks, related, failure_summary, frame_path, shadow_path } = node;
   return {
     selector: shortened(selector, 'selector'),
     html: shortened(html, 'html'),
     landmark,
     ...(contrast !== undefined && { contrast }),
+    ...(checks !== undefined && { checks: names(checks) }),
+    ...(related !== undefined && {
+      related: related.map((other) => ({ selector: shortened(other.selector, 'selector'), html: shortened(other.html, 'text') })),
+    }),
     failure_summary: shortened(failure_summary, 'text'),
     frame_path: boundedPath(frame_path),
     shadow_path: boundedPath(shadow_path),
@@ -132,10 +175,26 @@ const boundedPath = (path: readonly string[]): string[] => path.slice(0, PATH_MA
 
 function viewPage(page: ReportPage): ViewPage {
   const url = shortened(page.url, 'url');
-  return page.tested
-    ? { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations) }
-    : { url, tested: false, reason: page.reason, message: shortened(page.message, 'text') };
+  if (!page.tested) {
+    const same = page.same_as === undefined ? {} : { same_as: shortened(page.same_as, 'url') };
+    return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same };
+  }
+  const gaps = hasGaps(page) ? { gaps: gapsOf(page) } : {};
+  return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations), ...gaps };
 }
+
+const hasGaps = ({ frames_untested, caveats }: TestedPage): boolean => frames_untested.length > 0 || caveats.length > 0;
+
+const gapsOf = ({ frames_untested, caveats }: TestedPage): ViewGaps => ({
+  frames: frames_untested.slice(0, VIEW_LIMITS.frames).map(({ path, url, reason, message }) => ({
+    path: shortened(boundedPath(path).join(' >>> '), 'selector'),
+    url: shortened(url, 'name'),
+    reason,
+    message: shortened(message, 'help'),
+  })),
+  frames_total: frames_untested.length,
+  caveats: caveats.slice(0, VIEW_LIMITS.caveats).map(({ kind, message }) => ({ kind, message: shortened(message, 'help') })),
+});
 
 /** The failing elements of a page, worst first; elements of one severity in the order of the export. */
 function issuesOf({ violations }: TestedPage): ViewIssue[] {

@@ -23,6 +23,7 @@ const group = (rule: string, impact: ViewGroup['impact'], help: string, elements
   pages: 1,
   elements,
   page_urls: ['https://shop.example.com/'],
+  standards: { en_301_549: [], section_508: [], act_rules: [] },
   example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [] } as ViewGroup['example'],
 });
 
@@ -55,8 +56,13 @@ export const GROUPS: ViewGroup[] = [
 
 const NONE: Outcome = { score: 100, violations: { critical: 0, serious: 0, moderate: 0, minor: 0, total: 0 }, pages: { scanned: 1, failed: 0, total: 1 } }; // prettier-ignore
 
-const viewOf = (groups: ViewGroup[]): ReportView =>
-  ({ groups, groups_total: groups.length, options: withDefaults({ url: 'https://shop.example.com/' }) }) as unknown as ReportView;
+const viewOf = (groups: ViewGroup[], incomplete = 0): ReportView =>
+  ({
+    groups,
+    groups_total: groups.length,
+    pages_with_gaps: incomplete,
+    options: withDefaults({ url: 'https://shop.example.com/' }),
+  }) as unknown as ReportView;
 
 /** A result with the given number of violations, all of them serious. */
 export function doneWith(total: number): ScanResult['ended'] {
@@ -70,6 +76,9 @@ const MANY: ScanResult['ended'] = {
   outcome: { ...NONE, score: 62.5, violations: { critical: 14, serious: 1224, moderate: 2, minor: 0, total: 1240 } },
   view: viewOf(GROUPS),
 };
+
+/** A result of a page that was tested in part. */
+export const INCOMPLETE: ScanResult['ended'] = { ...MANY, view: viewOf(GROUPS, 1) };
 
 export const scanResult = (over: Partial<ScanResult> = {}): ScanResult => ({
   url: 'https://shop.example.com/de/angebote?saison=winter',
@@ -85,6 +94,7 @@ const FAILED_MESSAGE = 'No page could be tested: https://shop.example.com/ answe
 /** Renders a mail of each kind and state. */
 export const SAMPLES: Readonly<Record<string, (locale: Locale, ruleTexts: RuleTexts) => Rendered>> = {
   done: (locale, ruleTexts) => renderScanResult(scanResult(), context(locale), ruleTexts),
+  incomplete: (locale, ruleTexts) => renderScanResult(scanResult({ ended: INCOMPLETE }), context(locale), ruleTexts),
   clean: (locale, ruleTexts) => renderScanResult(scanResult({ ended: doneWith(0) }), context(locale), ruleTexts),
   failed: (locale, ruleTexts) =>
     renderScanResult(scanResult({ ended: { phase: 'failed', message: FAILED_MESSAGE } }), context(locale), ruleTexts),

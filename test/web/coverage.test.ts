@@ -31,7 +31,14 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   '/dashboard/schedules': ['schedules', 'schedules-empty', 'schedules-outdated'],
   '/dashboard': ['dashboard-scans', 'dashboard-scans-empty', 'dashboard-blocked', 'dashboard-unavailable', 'permission-denied'],
   '/dashboard/scans/new': ['dashboard-new-scan', 'dashboard-new-scan-errors'],
-  [SCAN]: ['dashboard-scan-done', 'dashboard-scan-live', 'dashboard-scan-cancel', 'dashboard-scan-again-refused', 'dashboard-scan-missing'],
+  [SCAN]: [
+    'dashboard-scan-done',
+    'dashboard-scan-pictures',
+    'dashboard-scan-live',
+    'dashboard-scan-cancel',
+    'dashboard-scan-again-refused',
+    'dashboard-scan-missing',
+  ],
   [`${SCAN}/difference`]: ['dashboard-difference', 'dashboard-difference-many', 'dashboard-difference-none'],
   ...Object.fromEntries(
     LOCALES.flatMap((locale) => [
@@ -45,7 +52,8 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
 const NO_PAGES = [
   '/dashboard/credits/ledger.csv',
   '/dashboard/scans/rows',
-  ...['progress', 'events', 'report', 'report/json'].map((part) => `${SCAN}/${part}`),
+  ...['progress', 'events', 'report', 'report/json', 'pictures/:name'].map((part) => `${SCAN}/${part}`),
+  '/scan/:token/pictures/:name',
 ];
 
 describe('every page', function () {

@@ -73,7 +73,7 @@ export async function storeView(context: ApiContext, scanId: string, view: Repor
 /** Stores a public scan. @returns its token */
 export async function storePublicScan(context: ApiContext, change: Partial<ScanRow> = {}, view: ReportView | null = null): Promise<string> {
   const token = randomBytes(32).toString('base64url');
-  const id = randomUUID();
+  const id = change.id ?? randomUUID();
   const row = await context.scan(ANONYMOUS, { id, ...change, ...(view !== null && (await storeView(context, id, view))) });
   const createdAt = new Date();
   await context.stores.publicScans.claim({
@@ -102,7 +102,7 @@ export async function servePublicPages(
     turnstile: null,
     publicScans: { findByToken: () => Promise.resolve(null) },
     scans: { find: () => Promise.resolve(null) },
-    reports: { readView: () => Promise.resolve(null) },
+    reports: { readView: () => Promise.resolve(null), readPicture: () => Promise.resolve(null) },
     positions: () => Promise.resolve(undefined),
     ruleTexts: () => null,
     logger: silentLogger,

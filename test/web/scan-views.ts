@@ -32,6 +32,7 @@ function group(change: Partial<ViewGroup>): ViewGroup {
       frame_path: ['iframe'],
       shadow_path: [],
     },
+    standards: { en_301_549: [], section_508: [], act_rules: [] },
     ...change,
   };
 }
@@ -102,12 +103,21 @@ const view: ReportView = {
     },
   ],
   pages_total: 3,
+  pages_with_gaps: 0,
+  addresses_left: 0,
   issues: [],
   issues_total: 12,
 };
 
 /** Stores the view of a scan, and returns the field of its row. */
-export async function storeView(context: ApiContext, scanId: string, change: Partial<ReportView> = {}): Promise<ScanRow['reports']> {
-  await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify({ ...view, ...change })));
+export async function storeView(
+  context: ApiContext,
+  scanId: string,
+  change: Partial<ReportView> = {},
+  edit: (view: ReportView) => void = () => {},
+): Promise<ScanRow['reports']> {
+  const stored = structuredClone({ ...view, ...change });
+  edit(stored);
+  await context.stores.reports.writeView(scanId, Buffer.from(JSON.stringify(stored)));
   return context.storeReports(scanId, ['pdf']);
 }

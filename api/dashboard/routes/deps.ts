@@ -2,10 +2,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import type { Logger } from '../../../platform/logger.ts';
-import type { Reports } from '../../../stores/reports.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { Comparisons } from '../../../stores/comparisons/comparisons.ts';
 import type { CancellationDeps } from '../../cancellation.ts';
+import type { PictureObjects } from '../../element-pictures.ts';
 import type { EventStreams } from '../../event-streams.ts';
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -22,7 +22,8 @@ export interface ScanPageDeps extends CancellationDeps {
   positions: QueuePositions;
   streams: EventStreams;
   reports: ReportObjects;
-  readView: Reports['readView'];
+  /** The views of reports, and their pictures. */
+  pictures: PictureObjects;
   comparisons: Pick<Comparisons, 'between'>;
   rateLimits: Pick<RateLimits, 'admit'>;
   limits: Readonly<Record<LimitName, LimitSize>>;

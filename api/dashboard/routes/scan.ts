@@ -3,6 +3,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
+import { sendPicture } from '../../element-pictures.ts';
 import { ApiError } from '../../errors.ts';
 import { sessionCredential } from '../../event-streams.ts';
 import { callerOf } from '../../plugins/auth.ts';
@@ -14,7 +15,7 @@ import { html } from '../../web/html.ts';
 import { dashboardPage } from '../../web/layout.ts';
 import { differencePath, differenceSection, type Difference } from '../views/difference.ts';
 import { ruleTextOf } from '../rule-text.ts';
-import { severityOf } from '../views/root-causes.ts';
+import { picturePath, severityOf } from '../views/root-causes.ts';
 import { eventsPath, liveFragment, scanEnded, scanProgress } from '../views/scan-progress.ts';
 import { scanBody, scanTitle, type ScanPageData } from '../views/scan-page.ts';
 import type { TrendPoint } from '../views/trend-chart.ts';
@@ -76,9 +77,9 @@ export async function sendScanPage(
 }
 
 /** The page is of use without its findings. */
-async function viewOf(row: ScanRow, { readView, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
+async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
   try {
-    return await readView(row.id, AbortSignal.timeout(VIEW_TIMEOUT_MS));
+    return await pictures.readView(row.id, AbortSignal.timeout(VIEW_TIMEOUT_MS));
   } catch (error) {
     logger.warn({ scan: row.id, err: error }, 'view not read');
     return 'unavailable';
@@ -128,6 +129,12 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
       <h1>Difference of two scans</h1>
       ${section}`;
     return reply.page(dashboardPage({ request, title: 'Difference of two scans', active: 'scans', body }));
+  });
+
+  scope.get<{ Params: { name: string } }>(picturePath(':id', ':name'), { config }, async (request, reply) => {
+    const row = await scanOf(request);
+    if (row.reports === null) throw new ApiError('report_not_found');
+    return sendPicture(reply, deps.pictures, row.id, request.params.name);
   });
 
   for (const [path, kind] of [

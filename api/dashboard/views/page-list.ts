@@ -1,9 +1,10 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
+import { isAttempted } from '../../../core/report/coverage.ts';
 import type { PageFailureReason } from '../../../core/report/schema.ts';
-import type { ReportView, ViewPage } from '../../../core/report/view-schema.ts';
+import type { ReportView, ViewGaps, ViewPage } from '../../../core/report/view-schema.ts';
 import { badge, table } from '../../web/components/index.ts';
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
-import { nothingYet, number, pagesText, shown, siteLink, violations } from './scan-words.ts';
+import { count, nothingYet, number, pagesText, shown, siteLink, violations } from './scan-words.ts';
 
 const REASONS: Readonly<Record<PageFailureReason, string>> = {
   navigation_failed: 'Not reachable',
@@ -24,12 +25,25 @@ const REASONS: Readonly<Record<PageFailureReason, string>> = {
   same_as: 'Same as another page',
 };
 
-export function pageList({ pages, pages_total: total }: Pick<ReportView, 'pages' | 'pages_total'>): Html {
+const ADDRESSES = {
+  one: '{n} more address was found and not tested, because enough pages were tested or the time was up.',
+  other: '{n} more addresses were found and not tested, because enough pages were tested or the time was up.',
+};
+const INCOMPLETE = {
+  one: '{n} page was not tested completely: the list says what may have been missed.',
+  other: '{n} pages were not tested completely: the list says what may have been missed.',
+};
+const FRAMES = { one: '{n} frame was not tested', other: '{n} frames were not tested' };
+
+type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left'>;
+
+export function pageList({ pages, pages_total: total, pages_with_gaps: incomplete, addresses_left: left }: Listed): Html {
   if (pages.length === 0) return NOTHING;
   const untested = pages.filter(({ tested }) => !tested).length;
   return html`<section class="card" id="pages" aria-labelledby="pages-title">
     <h2 id="pages-title">Pages</h2>
     ${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
+    ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${left > 0 && html`<p>${count(ADDRESSES, left)}</p>`}
     ${table({
       id: 'page-table',
       caption: 'Pages of this scan',
@@ -43,9 +57,19 @@ export function pageList({ pages, pages_total: total }: Pick<ReportView, 'pages'
 
 function pageRow(page: ViewPage): HtmlValue[] {
   if (!page.tested) {
-    const reason = html`${badge('warn', REASONS[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>`;
+    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', REASONS[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}`;
     return [siteLink(page.url), reason, nothingYet, nothingYet];
   }
   const name = html`${page.title !== '' && html`<span class="address">${shown(page.title, 150)}</span><br />`}${siteLink(page.url)}`;
-  return [name, badge('good', 'Tested'), number(page.score), violations(page.counts)];
+  const tested = page.gaps === undefined ? badge('good', 'Tested') : html`${badge('warn', 'Tested in part')}${gaps(page.gaps)}`;
+  return [name, tested, number(page.score), violations(page.counts)];
+}
+
+/** What may have been missed on a page. */
+function gaps({ frames, frames_total: total, caveats }: ViewGaps): Html {
+  return html`<ul class="small soft gaps">
+    ${caveats.map(({ message }) => html`<li>${shown(message)}</li>`)}
+    ${total > 0 && html`<li>${count(FRAMES, total)}</li>`}
+    ${frames.map(({ path, url, message }) => html`<li class="address">${shown(path, 100)} (${shown(url, 150)}): ${shown(message)}</li>`)}
+  </ul>`;
 }

@@ -2,7 +2,8 @@
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ViewGroup } from '../../../core/report/view-schema.ts';
-import { code, externalLink, severityBadge, tabs } from '../../web/components/index.ts';
+import { pictureName } from '../../element-pictures.ts';
+import { code, elementPicture, externalLink, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
@@ -28,7 +29,7 @@ export function rootCauses(data: CausesData): Html {
     <p>One fault in a template appears on every page. Violations with the same cause are listed once, the worst first.</p>
     ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
-    ${listed.map((group, at) => cause(group, data.ruleText(group), `cause-${at + 1}`))}
+    ${listed.map((group, at) => cause(group, data, `cause-${at + 1}`))}
     ${groups.length < total && html`<p>The first ${number(groups.length)} of ${count(CAUSES, total)} are shown. The JSON export has all of them.</p>`}
   </section>`;
 }
@@ -49,7 +50,7 @@ function severityTabs({ scanId, groups, severity }: CausesData): Html {
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-export function needsReview(data: Omit<CausesData, 'severity' | 'scanId'> & { elements: number }): Html {
+export function needsReview(data: Omit<CausesData, 'severity'> & { elements: number }): Html {
   const { groups, elements, total } = data;
   if (groups.length === 0) return NOTHING;
   return html`<section class="card" id="needs-review" aria-labelledby="review-title">
@@ -59,36 +60,82 @@ export function needsReview(data: Omit<CausesData, 'severity' | 'scanId'> & { el
     </p>
     <details id="review-list">
       <summary>Show ${count(CAUSES, groups.length)}${groups.length < total && html` of ${number(total)}`}</summary>
-      ${groups.map((group, at) => cause(group, data.ruleText(group), `review-${at + 1}`))}
+      ${groups.map((group, at) => cause(group, data, `review-${at + 1}`))}
     </details>
   </section>`;
 }
 
-function cause(group: ViewGroup, text: RuleText, id: string): Html {
-  const { impact, wcag, pages, elements, help_url, page_urls, rule } = group;
+/** The address of a picture of a scan. */
+export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
+
+function cause(group: ViewGroup, { scanId, ruleText }: Pick<CausesData, 'scanId' | 'ruleText'>, id: string): Html {
+  const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint } = group;
+  const text = ruleText(group);
+  const help = shown(text.help);
   return html`<article class="cause" id="${id}" aria-labelledby="${id}-title">
-    <h3 id="${id}-title">${shown(text.help)}</h3>
+    <h3 id="${id}-title">${help}</h3>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
-      <span class="soft">${criteria(wcag)}</span> <code>${shown(rule, 100)}</code>
+      <span class="soft">${criteria(group)}</span> <code>${shown(rule, 100)}</code>
     </p>
     ${text.why !== '' && html`<p><strong>Why it matters:</strong> ${text.why}</p>`}
     ${text.fix !== '' ? html`<p><strong>How to fix it:</strong> ${text.fix}</p>` : html`<p>${shown(text.description)}</p>`}
-    ${element(group, id)} ${affectedPages(page_urls, pages, id)}
+    ${picture !== undefined && elementPicture({ src: picturePath(scanId, pictureName(fingerprint)), alt: `Picture of the page: the element to which this applies is outlined. ${help}`, picture })}
+    ${element(group, id)} ${related(group, id)} ${affectedPages(page_urls, pages, id)}
     ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}
   </article>`;
 }
 
-const criteria = (wcag: readonly string[]): string => (wcag.length === 0 ? '' : `WCAG ${wcag.slice(0, 10).join(', ')}`);
+/** The rule in the standards that it belongs to. */
+function criteria({ wcag, standards: { en_301_549, section_508, act_rules } }: ViewGroup): string {
+  const parts: [string, readonly string[]][] = [
+    ['WCAG', wcag],
+    ['EN 301 549', en_301_549],
+    ['Section 508', section_508],
+    ['ACT rule', act_rules],
+  ];
+  return parts
+    .filter(([, ids]) => ids.length > 0)
+    .map(([name, ids]) => `${name} ${ids.slice(0, 10).join(', ')}`)
+    .join(' · ');
+}
 
 const HTML_SHOWN_MAX = 2_000;
 const SELECTOR_SHOWN_MAX = 1_000;
 
-function element({ example: { html: markup, selector, frame_path, shadow_path } }: ViewGroup, id: string): Html {
+function element({ example: { html: markup, selector, frame_path, shadow_path, contrast } }: ViewGroup, id: string): Html {
   const path = [...frame_path, ...shadow_path, selector].join(' >>> ');
   return html`${code({ id: `${id}-html`, label: 'the HTML of the element', text: shown(markup, HTML_SHOWN_MAX), copy: false })}
-  ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(path, SELECTOR_SHOWN_MAX), inline: true })}`;
+  ${code({ id: `${id}-selector`, label: 'the selector of the element', text: shown(path, SELECTOR_SHOWN_MAX), inline: true })}
+  ${contrast !== undefined && html`<p>${contrastText(contrast)}</p>`}`;
 }
+
+/** Ratios are not rounded: 4.48 misses 4.5. */
+function contrastText({
+  foreground,
+  background,
+  ratio,
+  required,
+  font_size_px,
+  bold,
+}: NonNullable<ViewGroup['example']['contrast']>): string {
+  const size = font_size_px === undefined ? '' : `, ${number(font_size_px)} px${bold ? ' bold' : ''}`;
+  return `Contrast ${ratio}:1, required ${required}:1 (${foreground} on ${background}${size})`;
+}
+
+/** The other elements that explain the finding. */
+function related({ example }: ViewGroup, id: string): Html {
+  const others = example.related ?? [];
+  if (others.length === 0) return NOTHING;
+  return html`<details${attributes({ id: `${id}-related` })}>
+    <summary>${count(RELATED, others.length)}</summary>
+    <ul>
+      ${others.map((other) => html`<li><code>${shown(other.selector)}</code><br /><code>${shown(other.html)}</code></li>`)}
+    </ul>
+  </details>`;
+}
+
+const RELATED = { one: '{n} related element', other: '{n} related elements' };
 
 function affectedPages(urls: readonly string[], pages: number, id: string): Html {
   if (urls.length === 0) return NOTHING;

@@ -97,5 +97,5 @@ function findings(data: ScanPageData): Html {
     return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
   return html`${differenceLater(row.id)}
     ${rootCauses({ scanId: row.id, groups: view.groups, total: view.groups_total, severity, ruleText })}
-    ${needsReview({ groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })} ${pageList(view)}`;
+    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })} ${pageList(view)}`;
 }

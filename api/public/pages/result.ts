@@ -1,6 +1,8 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
+import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
+import { pictureName } from '../../element-pictures.ts';
 import * as ui from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { webI18n } from '../../web/i18n.ts';
@@ -21,6 +23,8 @@ export interface ResultOptions {
   /** The language of the page; the scan may have had another one. */
   locale: Locale;
   ruleTexts: RuleTexts;
+  /** The address of a picture by its name. */
+  pictureHref(name: string): string;
 }
 
 export function resultBody(options: ResultOptions): Html {
@@ -40,7 +44,7 @@ export function resultBody(options: ResultOptions): Html {
         <p class="small soft">${result.disclaimer}</p>
       </div>
     </div>
-    ${total > 0 && findings(options)}
+    ${gaps(options)} ${total > 0 && findings(options)}
     ${view.needs_review.length > 0 && review(options)}`;
 }
 
@@ -62,6 +66,29 @@ function score(value: number, locale: Locale): Html {
       <circle class="ramp-dot" cx="${6 + x}" cy="${y}" r="5.5" />
     </svg>
     <p class="small soft">${texts.result.scoreMeaning}</p>`;
+}
+
+/** What may have been missed on the page. */
+function gaps({ view, locale }: ResultOptions): Html {
+  const { texts, count } = publicI18n(locale);
+  const found = view.pages.flatMap((page) => (page.tested && page.gaps !== undefined ? [page.gaps] : []));
+  if (found.length === 0) return NOTHING;
+  const words = GAP_TEXTS[locale];
+  const total = found.reduce((sum, { frames_total }) => sum + frames_total, 0);
+  return ui.notice({
+    kind: 'warn',
+    id: 'gaps',
+    title: texts.result.gapsTitle,
+    body: html`<ul>
+      ${found.flatMap(({ caveats }) => caveats).map(({ kind, message }) => html`<li>${words.caveats[kind] ?? message}</li>`)}
+      ${total > 0 && html`<li>${count(texts.result.frames, total)}</li>`}
+      ${found
+        .flatMap(({ frames }) => frames)
+        .map(
+          ({ url, path, reason, message }) => html`<li><code translate="no">${url || path}</code>: ${words.frames[reason] ?? message}</li>`,
+        )}
+    </ul>`,
+  });
 }
 
 function findings(options: ResultOptions): Html {
@@ -90,32 +117,47 @@ function review(options: ResultOptions): Html {
 }
 
 /** One root cause. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
-function finding(group: ViewGroup, id: string, { view, locale, ruleTexts }: ResultOptions): Html {
+function finding(group: ViewGroup, id: string, { view, locale, ruleTexts, pictureHref }: ResultOptions): Html {
   const { texts, format, count } = publicI18n(locale);
   const { result } = texts;
   const known = ruleTexts(group.rule, locale);
   const lang = known === null && view.locale !== locale ? view.locale : undefined;
-  const { example } = group;
+  const { example, picture, fingerprint } = group;
+  const help = known?.help ?? group.help;
   return html`<article class="finding" aria-labelledby="${id}">
     <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(result.elements, group.elements)}</span></p>
-    <h3${attributes({ id, lang })}>${known?.help ?? group.help}</h3>
+    <h3${attributes({ id, lang })}>${help}</h3>
     <div class="finding-text">
       <div><h4>${result.why}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
       ${known !== null && html`<div><h4>${result.fix}</h4><p>${known.fix}</p></div>`}
     </div>
     <h4>${result.element}</h4>
+    ${picture !== undefined && ui.elementPicture({ src: pictureHref(pictureName(fingerprint)), alt: format(result.pictureAlt, { help }), picture })}
     ${ui.code({ id: `${id}-element`, text: example.html, label: result.element, locale })}
     <h4>${result.selector}</h4>
     ${ui.code({ id: `${id}-selector`, text: example.selector, label: result.selector, inline: true, locale })}
     ${example.frame_path.length > 0 && html`<p class="small">${result.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
     ${example.shadow_path.length > 0 && html`<p class="small">${result.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
-    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${group.wcag.join(', ')}. `}${ui.externalLink(
+    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${group.wcag.join(', ')}. `}${standards(group)}${ui.externalLink(
       format(result.learnMore, { rule: group.rule }),
       group.help_url,
       { hreflang: 'en' },
     )}</p>
   </article>`;
 }
+
+/** The names of standards are the same in all languages. */
+const standards = ({ standards: { en_301_549, section_508, act_rules } }: ViewGroup): string =>
+  (
+    [
+      ['EN 301 549', en_301_549],
+      ['Section 508', section_508],
+      ['ACT', act_rules],
+    ] as const
+  )
+    .filter(([, ids]) => ids.length > 0)
+    .map(([name, ids]) => `${name}: ${ids.join(', ')}. `)
+    .join('');
 
 /** Every failing element, as a table in a part that is closed at first. */
 function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {

@@ -5,17 +5,18 @@ import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { PublicScans } from '../../../stores/public-scans/public-scans.ts';
-import type { Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
 import type { QueuePositions } from '../../queue-positions.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
+import { sendPicture, type PictureObjects } from '../../element-pictures.ts';
+import { ApiError } from '../../errors.ts';
 import { inLanguage } from '../../web/languages.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
 import { homePage, type TurnstileWidget } from './home.ts';
 import type { RuleTexts } from './result.ts';
-import { scanPage, unknownScanPage } from './scan-page.ts';
+import { picturePath, scanPage, unknownScanPage } from './scan-page.ts';
 
 export interface PublicPagesDeps {
   /** Null: this installation offers no public scans. */
@@ -24,7 +25,7 @@ export interface PublicPagesDeps {
   turnstile: TurnstileWidget | null;
   publicScans: Pick<PublicScans, 'findByToken'>;
   scans: Pick<Scans, 'find'>;
-  reports: Pick<Reports, 'readView'>;
+  reports: PictureObjects;
   positions: QueuePositions;
   ruleTexts: RuleTexts;
   logger: Logger;
@@ -43,6 +44,12 @@ export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps
       showScan(deps, locale, request, reply),
     );
   }
+  app.get<{ Params: { token: string; name: string } }>(picturePath(':token', ':name'), async (request, reply) => {
+    const scan = await deps.publicScans.findByToken(request.params.token);
+    const row = scan && (await deps.scans.find(scan.scanId, ANONYMOUS));
+    if (row === null || row.reports === null) throw new ApiError('report_not_found');
+    return sendPicture(reply, deps.reports, row.id, request.params.name);
+  });
 };
 
 interface FormState {

@@ -28,6 +28,9 @@ export interface ScanPageOptions {
   ruleTexts: RuleTexts;
 }
 
+/** The address of a picture of a scan. It is the same in every language. */
+export const picturePath = (token: string, name: string): string => `/scan/${token}/pictures/${name}`;
+
 interface Content {
   title: string;
   /** What screen readers say when the page changes to this. */
@@ -64,7 +67,11 @@ function contentOf(options: ScanPageOptions): Content {
   if (row !== null && !isTerminal(row.phase)) return waitingContent(options, row.phase);
   if (view !== null) {
     const title = format(texts.result.title, { site });
-    return { title, announce: texts.result.ready, body: html`${resultBody({ ...options, view })}${testAgain(options)}` };
+    return {
+      title,
+      announce: texts.result.ready,
+      body: html`${resultBody({ ...options, view, pictureHref: (name) => picturePath(scan.token, name) })}${testAgain(options)}`,
+    };
   }
   if (row?.phase === 'failed') {
     const title = format(texts.failed.title, { site });

@@ -88,6 +88,12 @@ export function code(options: { text: string; id: string; copy?: boolean; label:
   return html`<div class="${inline ? 'code code-inline' : 'code'}">${shown}${copy && copyButton}</div>`;
 }
 
+/** A picture of an element in its surroundings, from a scan's report. It loads when it comes into view. */
+export const elementPicture = (options: { src: string; alt: string; picture: { width: number; height: number } }): Html =>
+  html`<p class="element-picture">
+    <img${attributes({ src: options.src, alt: options.alt, width: options.picture.width, height: options.picture.height, loading: 'lazy', decoding: 'async' })} />
+  </p>`;
+
 /** A chart as SVG with its caption, and the same figures as a table. */
 export const chartFrame = (options: { caption: HtmlValue; svg: Html; tableSummary: HtmlValue; table: Html }): Html =>
   html`<figure class="chart">

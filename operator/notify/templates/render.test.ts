@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { LOCALES, type Locale } from '../../../core/scan/locales.ts';
-import { context, doneWith, GROUPS, SAMPLES, scanResult } from '../../../test/support/mail-samples.ts';
+import { context, doneWith, GROUPS, INCOMPLETE, SAMPLES, scanResult } from '../../../test/support/mail-samples.ts';
 import { elementText, oneLine } from './hostile-text.ts';
 import { renderInvitation, renderScanResult, type RuleTexts } from './render.ts';
 
@@ -49,6 +49,13 @@ describe('mails', () => {
         expect(html.includes('/unsubscribe/')).to.equal(isResult);
         expect(text.includes('/unsubscribe/')).to.equal(isResult);
       });
+
+  it('say that parts of the page were not tested, and only then', () => {
+    const sentence = 'Parts of the page could not be tested.';
+    const textOf = (ended: Parameters<typeof scanResult>[0]) => renderScanResult(scanResult(ended), context('en'), ruleTexts).text;
+    expect(textOf({ ended: INCOMPLETE })).to.include(sentence);
+    expect(textOf({})).to.not.include(sentence);
+  });
 
   const PLURALS: [Locale, number, string][] = [
     ['en', 1, '1 violation'],

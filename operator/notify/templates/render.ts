@@ -114,6 +114,7 @@ function doneContent(
       { is: 'table', columns: [done.severity, done.number], rows: [...rows, [done.total, i18n.number(total)]] },
     );
   }
+  if (view !== null && view.pages_with_gaps > 0) blocks.push({ is: 'paragraph', text: done.incomplete });
   const worst = view?.groups.slice(0, FINDINGS_MAX) ?? [];
   if (worst.length > 0) blocks.push({ is: 'h2', text: done.worst }, ...worst.map((group) => finding(group, i18n, ruleTexts)));
   const more = (view?.groups_total ?? 0) - worst.length;

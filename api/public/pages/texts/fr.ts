@@ -121,6 +121,13 @@ export const fr: PublicTextsOf<'fr'> = {
     all: { one: 'Afficher le seul élément', many: 'Afficher les {n} d’éléments', other: 'Afficher les {n} éléments' },
     reviewTitle: 'À vérifier par une personne',
     reviewIntro: 'Les tests n’ont pas pu trancher. Ces points ne comptent pas comme violations et ne changent pas le score.',
+    gapsTitle: 'Ce qui peut manquer',
+    frames: {
+      one: '{n} cadre de la page n’a pas été testé.',
+      many: '{n} de cadres de la page n’ont pas été testés.',
+      other: '{n} cadres de la page n’ont pas été testés.',
+    },
+    pictureAlt: 'Image de la page : l’élément concerné est encadré. {help}',
     anotherTitle: 'Tester de nouveau',
     another: 'Tester une autre page',
     ready: 'Le résultat est prêt.',

@@ -104,6 +104,10 @@ interface TextsWith<Forms> {
     all: Forms;
     reviewTitle: string;
     reviewIntro: string;
+    gapsTitle: string;
+    frames: Forms;
+    /** `{help}`: what the rule asks for. */
+    pictureAlt: string;
     anotherTitle: string;
     another: string;
     ready: string;

@@ -31,6 +31,7 @@ export const de: MailTextsOf<'de'> = {
       fix: 'So wird es behoben',
       element: 'Betroffenes Element',
       more: { one: 'Die Ergebnisseite zeigt {n} weitere Ursache.', other: 'Die Ergebnisseite zeigt {n} weitere Ursachen.' },
+      incomplete: 'Teile der Seite konnten nicht geprüft werden. Die Ergebnisseite sagt, was fehlen kann.',
       button: 'Vollständiges Ergebnis öffnen',
     },
     failed: {

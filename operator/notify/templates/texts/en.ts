@@ -30,6 +30,7 @@ export const en: MailTextsOf<'en'> = {
       fix: 'How to fix it',
       element: 'Affected element',
       more: { one: 'The result page shows {n} more cause.', other: 'The result page shows {n} more causes.' },
+      incomplete: 'Parts of the page could not be tested. The result page says what may be missing.',
       button: 'Open the full result',
     },
     failed: {

@@ -40,6 +40,7 @@ export const fr: MailTextsOf<'fr'> = {
         many: 'La page de résultat présente {n} d’autres causes.',
         other: 'La page de résultat présente {n} autres causes.',
       },
+      incomplete: 'Certaines parties de la page n’ont pas pu être testées. La page de résultat indique ce qui peut manquer.',
       button: 'Ouvrir le résultat complet',
     },
     failed: {

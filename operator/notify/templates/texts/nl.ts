@@ -31,6 +31,7 @@ export const nl: MailTextsOf<'nl'> = {
       fix: 'Zo lost u het op',
       element: 'Betrokken element',
       more: { one: 'De resultaatpagina toont nog {n} oorzaak.', other: 'De resultaatpagina toont nog {n} oorzaken.' },
+      incomplete: 'Delen van de pagina konden niet worden getest. Op de resultaatpagina staat wat kan ontbreken.',
       button: 'Volledig resultaat openen',
     },
     failed: {

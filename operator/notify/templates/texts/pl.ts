@@ -42,6 +42,7 @@ export const pl: MailTextsOf<'pl'> = {
         many: 'Strona wyniku pokazuje jeszcze {n} przyczyn.',
         other: 'Strona wyniku pokazuje jeszcze {n} przyczyny.',
       },
+      incomplete: 'Niektórych części strony nie udało się sprawdzić. Na stronie wyniku podano, czego może brakować.',
       button: 'Otwórz pełny wynik',
     },
     failed: {

@@ -30,6 +30,8 @@ export interface MailTexts<P extends Plural = Plural> {
       fix: string;
       element: string;
       more: P;
+      /** Parts of the page were not tested. */
+      incomplete: string;
       button: string;
     };
     failed: { subject: string; heading: string; intro: string; details: string; todo: string; steps: readonly string[]; button: string };

@@ -1,0 +1,157 @@
+/** What pages show of the evidence: pictures of elements, standards, and what may have been missed. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { PUBLIC_TEXTS } from '../../api/public/pages/i18n.ts';
+import { inLanguage } from '../../api/web/languages.ts';
+import { GAP_TEXTS } from '../../core/report/gap-texts.ts';
+import type { ReportView } from '../../core/report/view.ts';
+import { LOCALES } from '../../core/scan/locales.ts';
+import { withDefaults } from '../../core/scan/options.ts';
+import type { ScanRow } from '../../stores/scans/scans.ts';
+import { expectAccessible } from './accessible.ts';
+import { PICTURE_SIZE, storePicture, takePicture } from './element-pictures.ts';
+import { openAs } from './open-as.ts';
+import { sampleView, storePublicScan } from './public-world.ts';
+import { OUTCOME, storeView } from './scan-views.ts';
+import { openWeb, type Web } from './web.ts';
+
+const GAPS = {
+  frames: [{ path: 'iframe.map', url: 'https://maps.example/', reason: 'timeout', message: 'The frame did not respond within 10 s.' }],
+  frames_total: 3,
+  caveats: [{ kind: 'requests_unanswered', message: 'cdn.example never answered.' }],
+} satisfies NonNullable<Extract<ReportView['pages'][number], { tested: true }>['gaps']>;
+
+/** The widths of a page's pictures in pixels; 0 if one did not load. They load when they come into view. */
+const loadedWidths = (page: Page): Promise<number[]> =>
+  page.evaluate<number[]>(`Promise.all([...document.querySelectorAll('.element-picture img')].map((image) => {
+    image.scrollIntoView();
+    return image.decode().then(() => image.naturalWidth, () => 0);
+  }))`);
+
+describe('pictures of elements', () => {
+  let web: Web;
+  let picture: Uint8Array;
+  before(async () => {
+    web = await openWeb();
+    picture = await takePicture();
+  });
+  after(() => web?.close());
+
+  const statusOf = async (page: Page, path: string) => {
+    const response = await page.request.get(path, { maxRedirects: 0 });
+    return response.status();
+  };
+
+  describe('in the dashboard', () => {
+    /** Stores a scan that is done, with a picture of its first root cause and a page that was tested in part. */
+    async function scanWithPicture(organisation: string): Promise<{ row: ScanRow; path: string }> {
+      const id = randomUUID();
+      const place = await storePicture(web, id, picture);
+      const view = await storeView(web, id, {}, (stored) => {
+        stored.groups[0]!.picture = { ...place, ...PICTURE_SIZE };
+        stored.groups[0]!.standards = { en_301_549: ['9.1.1.1'], section_508: ['22.a'], act_rules: ['23a2a8'] };
+        stored.groups[0]!.example.related = [{ selector: '#twin', html: '<img id="twin">' }];
+        stored.groups[1]!.example.contrast = { foreground: '#999999', background: '#ffffff', ratio: 2.84, required: 4.5, font_size_px: 14 };
+        Object.assign(stored.pages[0]!, { gaps: GAPS });
+        stored.pages.push({
+          url: 'https://example.com/copy',
+          tested: false,
+          reason: 'same_as',
+          message: 'Its content equals that of another page.',
+          same_as: 'https://example.com/original',
+        });
+        stored.pages_with_gaps = 1;
+        stored.addresses_left = 41;
+      });
+      const options = withDefaults({ url: 'https://example.com/' });
+      const row = await web.scan(organisation, { id, phase: 'done', outcome: OUTCOME, pages: OUTCOME.pages, options, reports: view });
+      return { row, path: `/dashboard/scans/${id}/pictures/0123456789abcdef.jpg` };
+    }
+
+    it('are shown with their root cause, and the page says what was missed', async () => {
+      const page = await openAs(web, 'viewer', '/dashboard');
+      const { row } = await scanWithPicture(page.organisation);
+      await page.goto(`/dashboard/scans/${row.id}`);
+      expect(await loadedWidths(page)).to.deep.equal([PICTURE_SIZE.width]);
+      expect(await page.locator('.element-picture img').getAttribute('alt')).to.match(/outlined\. Images must have alternative text$/);
+      const text = await page.locator('main').innerText();
+      expect(text)
+        .to.include('WCAG 1.1.1 · EN 301 549 9.1.1.1 · Section 508 22.a · ACT rule 23a2a8')
+        .and.include('Contrast 2.84:1, required 4.5:1 (#999999 on #ffffff, 14 px)')
+        .and.include('Tested in part')
+        .and.include('cdn.example never answered.')
+        .and.include('3 frames were not tested')
+        .and.include('41 more addresses were found and not tested')
+        .and.include('https://example.com/original');
+      await expectAccessible(page, 'dashboard-scan-pictures');
+    });
+
+    it('are JPEGs that only this browser may keep', async () => {
+      const page = await openAs(web, 'viewer', '/dashboard');
+      const { path } = await scanWithPicture(page.organisation);
+      const response = await page.request.get(path);
+      expect(response.status()).to.equal(200);
+      expect(response.headers()).to.include({
+        'content-type': 'image/jpeg',
+        'x-content-type-options': 'nosniff',
+        'cache-control': 'private, max-age=3600',
+        'cross-origin-resource-policy': 'same-origin',
+      });
+      expect((await response.body()).equals(Buffer.from(picture))).to.equal(true);
+    });
+
+    it('are not found for other organisations, other names and visitors', async () => {
+      const owner = await openAs(web, 'owner', '/dashboard');
+      const { row, path } = await scanWithPicture(owner.organisation);
+      const other = await openAs(web, 'owner', '/dashboard');
+      expect(await statusOf(other, path)).to.equal(404);
+      const visitor = await web.open('/');
+      expect(await statusOf(visitor, path), 'to the page for signing in').to.equal(303);
+      for (const name of ['fedcba9876543210.jpg', '0123456789abcdef', '..%2Fview.json', '0123456789abcdef.jpg%00'])
+        expect(await statusOf(owner, `/dashboard/scans/${row.id}/pictures/${name}`), name).to.equal(404);
+      expect(await statusOf(owner, path)).to.equal(200);
+      await web.stores.reports.removeAll(`scans/${row.id}/`);
+      expect(await statusOf(owner, path), 'after retention').to.equal(404);
+    });
+  });
+
+  describe('on public pages', () => {
+    async function publicScan(): Promise<{ token: string; fingerprint: string }> {
+      const id = randomUUID();
+      const view = sampleView();
+      const place = await storePicture(web, id, picture);
+      view.groups[0]!.picture = { ...place, ...PICTURE_SIZE };
+      Object.assign(view.pages[0]!, { gaps: GAPS });
+      return { token: await storePublicScan(web, { id, phase: 'done' }, view), fingerprint: view.groups[0]!.fingerprint };
+    }
+
+    for (const locale of LOCALES)
+      it(`are shown in ${locale}, with what may have been missed`, async () => {
+        const { token } = await publicScan();
+        const page = await web.open(inLanguage(locale, `/scan/${token}`));
+        expect(await loadedWidths(page)).to.deep.equal([PICTURE_SIZE.width]);
+        const { result } = PUBLIC_TEXTS[locale];
+        expect(await page.locator('.element-picture img').getAttribute('alt')).to.include(result.pictureAlt.split('{help}')[0]!);
+        const gaps = await page.locator('#gaps').innerText();
+        const texts = GAP_TEXTS[locale];
+        expect(gaps)
+          .to.include(result.gapsTitle)
+          .and.include(texts.caveats.requests_unanswered)
+          .and.include(`https://maps.example/: ${texts.frames.timeout}`);
+        expect(await page.locator('.finding-foot').first().innerText())
+          .to.include('EN 301 549: 9.1.1.1.')
+          .and.include('ACT: 23a2a8.');
+        await expectAccessible(page, `result-pictures-${locale}`);
+      });
+
+    it('need the token of their scan', async () => {
+      const { token, fingerprint } = await publicScan();
+      const without = await storePublicScan(web, { phase: 'done' }, sampleView());
+      const page = await web.open('/');
+      expect(await statusOf(page, `/scan/${token}/pictures/${fingerprint}.jpg`)).to.equal(200);
+      expect(await statusOf(page, `/scan/${without}/pictures/${fingerprint}.jpg`), 'a scan without pictures').to.equal(404);
+      expect(await statusOf(page, `/scan/${'x'.repeat(43)}/pictures/${fingerprint}.jpg`), 'an unknown token').to.equal(404);
+    });
+  });
+});
