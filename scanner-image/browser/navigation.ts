@@ -26,6 +26,8 @@ export interface Stopped extends WrongPage {
 /** The parameters of `Fetch.requestPaused` that are used here. */
 export interface PausedRequest {
   requestId: string;
+  /** The ID of the request in the events of the network domain. */
+  networkId?: string;
   request: { url: string };
   frameId: string;
   resourceType: string;
@@ -45,6 +47,8 @@ export interface Navigation {
   stopped(): Stopped | null;
   /** The response of the displayed document. */
   answer(): Answer | null;
+  /** Where the displayed document tried to go while navigation was blocked, if it did. */
+  wanted(): string | null;
   /** The time of the last stopped navigation that the displayed document started. The browser may never report such a document as loaded. */
   keptAt(): number | null;
 }
@@ -62,10 +66,14 @@ export interface NavigationDeps {
   cdp: CDPSession;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
   now: () => number;
+  /** Called if the transfer of a document fails. */
+  changed: () => void;
 }
 
 /** The time limit for the body of an error response, which is only needed to recognise bot protection. */
 const BODY_MS = 3000;
+/** The largest document that is tested, in bytes. The browser needs many times as much memory for its elements. */
+export const DOCUMENT_MAX_BYTES = 32 * 1024 * 1024;
 
 /** The state of one visit. */
 interface VisitState {
@@ -77,6 +85,9 @@ interface VisitState {
   mayGoTo: (url: URL) => WrongPage | null;
   stopped: Stopped | null;
   answer: Answer | null;
+  /** The request of the displayed document, and the bytes of it that have arrived. */
+  document: { networkId: string | undefined; bytes: number };
+  wanted: string | null;
 }
 
 const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
@@ -87,9 +98,11 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   mayGoTo,
   stopped: null,
   answer: null,
+  document: { networkId: undefined, bytes: 0 },
+  wanted: null,
 });
 
-export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps): NavigationControl {
+export function createNavigation({ cdp, egressFailureOf, now, changed }: NavigationDeps): NavigationControl {
   let state: VisitState = { ...newVisit(() => null), held: true };
 
   function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
@@ -97,6 +110,28 @@ export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps):
     state.leaving = false;
     abortRequest(cdp, event);
   }
+
+  /** Fails the visit because the displayed document is not complete. A part of a page must not be tested as the page. */
+  function incomplete(message: string): void {
+    const { answer } = state;
+    state.stopped ??= { reason: 'navigation_failed', message, url: answer?.url ?? '', status: answer?.status ?? null, retryAfterMs: null };
+    changed();
+  }
+
+  watchDocument(cdp, {
+    isDocument: (networkId) => !state.held && networkId === state.document.networkId,
+    received(bytes) {
+      state.document.bytes += bytes;
+      if (state.document.bytes <= DOCUMENT_MAX_BYTES || state.stopped !== null) return;
+      incomplete(`The page is larger than ${DOCUMENT_MAX_BYTES / 1024 / 1024} MiB.`);
+      ignoreClosedTab(cdp.send('Page.stopLoading'));
+    },
+    failed(code) {
+      const url = URL.parse(state.answer?.url ?? '');
+      const failure = url === null ? undefined : egressFailureOf(url);
+      incomplete(failure?.message ?? `The connection ended before the whole page had arrived (${code}).`);
+    },
+  });
 
   return {
     begin(mayGoTo) {
@@ -108,13 +143,17 @@ export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps):
     leaving: () => state.leaving,
     stopped: () => state.stopped,
     answer: () => state.answer,
+    wanted: () => state.wanted,
     keptAt: () => state.keptAt,
     onShown() {
       state.leaving = false;
       state.shown = true;
     },
     onRequest(event) {
-      if (state.held) return abortRequest(cdp, event);
+      if (state.held) {
+        state.wanted ??= event.request.url;
+        return abortRequest(cdp, event);
+      }
       const wrong = state.mayGoTo(new URL(event.request.url));
       if (wrong !== null) return stop(event, wrong, null);
       state.leaving = true;
@@ -128,6 +167,7 @@ export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps):
       const decision = judgeAnswer(event, answer, state.shown, egressFailureOf);
       switch (decision.action) {
         case 'continue':
+          if (!isRedirect(answer)) state.document = { networkId: event.networkId, bytes: 0 };
           return continueRequest(cdp, event);
         case 'let_fail':
           state.leaving = false;
@@ -148,6 +188,20 @@ export function createNavigation({ cdp, egressFailureOf, now }: NavigationDeps):
   };
 }
 
+/** Watches the transfer of the displayed document. Frames and other resources have other IDs. */
+function watchDocument(
+  cdp: CDPSession,
+  watch: { isDocument(networkId: string): boolean; received(bytes: number): void; failed(code: string): void },
+): void {
+  cdp.on('Network.dataReceived', ({ requestId, dataLength }: { requestId: string; dataLength: number }) => {
+    if (watch.isDocument(requestId)) watch.received(dataLength);
+  });
+  cdp.on('Network.loadingFailed', ({ requestId, errorText, canceled }: { requestId: string; errorText: string; canceled?: boolean }) => {
+    // A page may stop its own loading. Redirects and our own stops are reported as canceled too.
+    if (canceled !== true && watch.isDocument(requestId)) watch.failed(errorText);
+  });
+}
+
 type Decision =
   | { action: 'continue' }
   /** The browser reports the network error itself. */
@@ -164,7 +218,7 @@ function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egres
     const failure = egressFailureOf(new URL(event.request.url));
     return failure === undefined ? { action: 'let_fail' } : { action: 'stop', wrong: pageFailureOf(failure), status: null };
   }
-  if (status >= 300 && status < 400 && headers.location !== undefined) return { action: 'continue' };
+  if (isRedirect(answer)) return { action: 'continue' };
   const fromProxy = headers[EGRESS_HEADER];
   if (fromProxy !== undefined) {
     const message = egressFailureOf(new URL(event.request.url))?.message ?? 'The page is unreachable.';
@@ -176,6 +230,8 @@ function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egres
   if (shown && (wrong.reason === 'download' || status === 204 || status === 205)) return { action: 'keep_shown' };
   return { action: 'stop', wrong, status };
 }
+
+const isRedirect = ({ status, headers }: Answer): boolean => status >= 300 && status < 400 && headers.location !== undefined;
 
 async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<string> {
   return withTimeLimit(cdp.send('Fetch.getResponseBody', { requestId }), BODY_MS, 'reading an error response').then(

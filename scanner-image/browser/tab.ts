@@ -6,8 +6,9 @@ import { toPageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
 import { testDocument, type AxeScript, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate } from '../axe/world.ts';
-import { botProtection, botProtectionMessage, isHtml, type WrongPage } from '../crawl/page-checks.ts';
+import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage } from '../crawl/sign-in-pages.ts';
+import { networkFailureMessage } from '../egress/network-errors.ts';
 import { arrive, type ArrivalDeps } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import { watchMainFrame } from './main-frame.ts';
@@ -113,7 +114,7 @@ async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock):
     return;
   }
   const failure = deps.egressFailureOf(request.url);
-  if (failure === undefined) throw new VisitEnded('navigation_failed', `The browser could not open the page (${sent.errorText}).`);
+  if (failure === undefined) throw new VisitEnded('navigation_failed', networkFailureMessage(request.url.host, sent.errorText));
   const { reason, message } = pageFailureOf(failure);
   throw new VisitEnded(reason, message);
 }
@@ -168,6 +169,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
 function judgeShown({ deps, frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const url = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
+  if (EMPTY_DOCUMENT.test(facts.markup)) return { reason: 'not_html', message: 'The server sent an empty document.' };
   const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };
   if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: deps.cookies !== undefined }))

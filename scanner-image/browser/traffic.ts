@@ -21,7 +21,7 @@ const AWAITED_TYPES = ['Script', 'XHR', 'Fetch'];
 
 export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
   const { changes, egressFailureOf, signIn, now = Date.now } = deps;
-  const navigation = createNavigation({ cdp, egressFailureOf, now });
+  const navigation = createNavigation({ cdp, egressFailureOf, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
   const open = watchOpenRequests(cdp, changes, now);
 

@@ -62,6 +62,9 @@ export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(contentType);
 }
 
+/** What a browser makes of a response without content. */
+export const EMPTY_DOCUMENT = /^<html><head><\/head><body><\/body><\/html>$/;
+
 /** Judges a response by its headers. Returns null if the page may be displayed. For error statuses, use `judgeError`, which needs the body. */
 export function judgeHead({ status, headers }: Answer): WrongPage | null {
   if (status === 204 || status === 205)

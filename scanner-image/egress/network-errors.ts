@@ -39,6 +39,7 @@ export function explainNetworkError(code: string): string | null {
 
 /** Returns a sentence about a failed connection, with the code for a search. */
 export function networkFailureMessage(host: string, code: string): string {
+  const bare = code.replace(/^net::ERR_/, '');
   const explained = explainNetworkError(code);
-  return explained === null ? `${host} is unreachable (${code}).` : `${host} is unreachable: ${explained} (${code}).`;
+  return explained === null ? `${host} is unreachable (${bare}).` : `Loading from ${host} failed: ${explained} (${bare}).`;
 }

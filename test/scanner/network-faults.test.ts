@@ -1,0 +1,202 @@
+/** Connections that break, never end, never begin or cannot be trusted: each page has an outcome with the right reason. */
+import { createServer as createHttpsServer } from 'node:https';
+import type { ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { expect } from 'chai';
+import { makeCertificate } from '../../local/kube/credentials/certificate.ts';
+import { ScanFailed } from '../../scanner-image/failure.ts';
+import { answer, found, html, openSite, redirect, scan, untested, type Route, type Site } from './site.ts';
+
+const FAULT = '<img src="/missing.png" id="fault">';
+const NO_ROBOTS = { include: [], exclude: [], sitemap: false, respectRobots: false, waitFor: '', settleMs: 0 };
+
+const send = (response: ServerResponse, type: string): ServerResponse => response.writeHead(200, { 'content-type': type });
+
+/** Sends a text again and again, as fast as the client reads. */
+function endless(type: string, text: string): Route {
+  return (_request, response) => {
+    send(response, type);
+    const chunk = text.repeat(Math.ceil(65_536 / text.length));
+    const more = (): void => {
+      while (!response.destroyed && response.write(chunk));
+    };
+    response.on('drain', more);
+    more();
+  };
+}
+
+/** Sends a start, then a space every now and then. */
+function drip(type: string, start: string): Route {
+  return (_request, response) => {
+    send(response, type).write(start);
+    const timer = setInterval(() => response.write(' '), 100);
+    response.on('close', () => clearInterval(timer));
+  };
+}
+
+async function failureOf(url: string, options: Parameters<typeof scan>[1] = {}): Promise<ScanFailed> {
+  const error: unknown = await scan(url, options).catch((thrown: unknown) => thrown);
+  expect(error).to.be.instanceOf(ScanFailed);
+  return error as ScanFailed;
+}
+
+describe('network faults', () => {
+  let site: Site;
+  const open = async (bodies: Record<string, Route>): Promise<void> => {
+    const links = Object.keys(bodies).filter((path) => !path.startsWith('/_'));
+    site = await openSite({ '/': html(links.map((path) => `<p><a href="${path}">${path}</a></p>`).join('')), ...bodies });
+  };
+  afterEach(() => site?.close());
+
+  it('do not make a part of a page the page', async () => {
+    const half = `${html(FAULT).slice(0, -20)}${'<p>text</p>'.repeat(500)}`;
+    await open({
+      '/cut-chunks': (request, response) => {
+        send(response, 'text/html').write(half);
+        setTimeout(() => request.socket.destroy(), 100);
+      },
+      '/cut-length': (request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html', 'content-length': half.length + 100 }).write(half);
+        setTimeout(() => request.socket.destroy(), 100);
+      },
+      '/endless': endless('text/html', '<!-- and so on and so on and so on -->'),
+      '/drip': drip('text/html', half),
+      '/silent': () => undefined,
+      '/script-drip': html(`<script src="/_script-drip"></script>${FAULT}`),
+      '/_script-drip': drip('text/javascript', '1;'),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 6000, workers: 2 });
+    for (const path of ['/cut-chunks', '/cut-length']) {
+      expect(untested(pages, path).reason, path).to.equal('navigation_failed');
+      expect(untested(pages, path).message, path).to.include('before the whole page had arrived');
+    }
+    expect(untested(pages, '/endless').reason).to.be.oneOf(['navigation_failed', 'timeout']);
+    for (const path of ['/drip', '/script-drip']) {
+      expect(untested(pages, path).reason, path).to.equal('timeout');
+      expect(untested(pages, path).message, path).to.equal('The page did not finish loading within 6 s.');
+    }
+    expect(untested(pages, '/silent').message).to.equal('The page did not answer within 6 s.');
+  }).timeout(120_000);
+
+  it('report a document that is too large', async () => {
+    await open({ '/': endless('text/html', `<!--${'x'.repeat(60_000)}-->`) });
+    const error = await failureOf(`${site.origin}/`);
+    expect(error.reason).to.equal('target_unreachable');
+    expect(error.message).to.include('The page is larger than 32 MiB.');
+  }).timeout(120_000);
+
+  it('of parts of a page do not keep the rest from being tested', async () => {
+    const page = (title: string, part: string): string => html(`${FAULT}${part}`, { title });
+    await open({
+      '/frame-drip': page('frame drip', '<iframe title="frame" src="/_drip"></iframe>'),
+      '/frame-endless': page('frame endless', '<iframe title="frame" src="/_endless"></iframe>'),
+      '/frame-silent': page('frame silent', '<iframe title="frame" src="/_silent"></iframe>'),
+      '/frame-cut': page('frame cut', '<iframe title="frame" src="/_cut"></iframe>'),
+      '/image-drip': page('image drip', '<img alt="" src="/_image">'),
+      '/fetch-endless': page('fetch endless', '<script>fetch("/_endless").then((answer) => answer.text())</script>'),
+      '/_drip': drip('text/html', '<p>frame'),
+      '/_endless': endless('text/html', `<!--${'x'.repeat(60_000)}-->`),
+      '/_silent': () => undefined,
+      '/_cut': (request, response) => {
+        send(response, 'text/html').write('<p>half a frame');
+        setTimeout(() => request.socket.destroy(), 50);
+      },
+      '/_image': drip('image/png', 'PNG'),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 12_000, workers: 2 });
+    for (const page of pages.slice(1)) expect(found(page), page.url).to.include('image-alt #fault');
+    expect(pages).to.have.length(7);
+  }).timeout(180_000);
+
+  it('have reasons: redirect loops, closed connections, empty and invalid answers, wrong content types', async () => {
+    const raw =
+      (text: string): Route =>
+      (request) =>
+        void request.socket.end(text);
+    await open({
+      '/loop': redirect('/loop'),
+      '/loop-of-two': redirect('/_loop'),
+      '/_loop': redirect('/loop-of-two'),
+      '/reset': (request) => request.socket.destroy(),
+      '/empty': answer(200, {}, ''),
+      '/empty-without-type': (_request, response) => void response.writeHead(200).end(),
+      '/garbage': raw('this is not HTTP\r\n\r\n'),
+      '/no-type': (_request, response) => void response.writeHead(200).end(`<!doctype html>${html(FAULT, { title: 'no type' })}`),
+      '/text': answer(200, { 'content-type': 'text/plain' }, html('')),
+      '/feed': answer(200, { 'content-type': 'application/rss+xml' }, '<rss/>'),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    for (const path of ['/loop', '/loop-of-two']) {
+      expect(untested(pages, path).reason, path).to.equal('navigation_failed');
+      expect(untested(pages, path).message, path).to.include('keeps redirecting').and.to.include('TOO_MANY_REDIRECTS');
+    }
+    expect(untested(pages, '/reset')).to.include({ reason: 'navigation_failed' });
+    expect(untested(pages, '/reset').message).to.include('closed the connection');
+    expect(untested(pages, '/empty')).to.include({ reason: 'not_html', message: 'The server sent an empty document.' });
+    expect(untested(pages, '/empty-without-type').reason).to.equal('not_html');
+    expect(untested(pages, '/garbage').reason).to.equal('navigation_failed');
+    for (const [path, type] of [
+      ['/text', 'text/plain'],
+      ['/feed', 'application/rss+xml'],
+    ] as const)
+      expect(untested(pages, path)).to.include({ reason: 'not_html', message: `The URL returns ${type}, not a web page.` });
+    expect(found(pages.find(({ url }) => url.endsWith('/no-type')))).to.deep.equal(['image-alt #fault']);
+  });
+
+  describe('of TLS', () => {
+    const trusted = getCACertificates('default');
+    after(() => setDefaultCACertificates(trusted));
+
+    const openTls = async (hosts: string[], from: Date): Promise<{ url: string; certificate: string; close(): Promise<unknown> }> => {
+      const { key, certificate } = makeCertificate(hosts, from);
+      const server = createHttpsServer({ key, cert: certificate }, (_request, response) => void send(response, 'text/html').end(html('')));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return {
+        url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+        certificate,
+        close: () => {
+          server.closeAllConnections();
+          return new Promise((resolve) => server.close(resolve));
+        },
+      };
+    };
+    const now = new Date();
+    const longAgo = new Date('2001-01-01T00:00:00Z');
+
+    it('are explained: a certificate without a known authority', async () => {
+      const server = await openTls(['127.0.0.1'], now);
+      try {
+        for (const options of [{}, { crawl: NO_ROBOTS }]) {
+          const { reason, message } = await failureOf(server.url, options);
+          expect(reason).to.equal('target_unreachable');
+          expect(message).to.include('not signed by a known authority. Install a certificate');
+        }
+      } finally {
+        await server.close();
+      }
+    });
+
+    for (const [name, hosts, from, words] of [
+      ['an expired certificate', ['127.0.0.1'], longAgo, 'has expired'],
+      ['a certificate for another name', ['shop.example'], now, 'for another host name'],
+    ] as const)
+      it(`are explained: ${name}`, async () => {
+        const server = await openTls([...hosts], from);
+        setDefaultCACertificates([...trusted, server.certificate]);
+        try {
+          const { reason, message } = await failureOf(server.url);
+          expect(reason).to.equal('target_unreachable');
+          expect(message).to.include(words);
+        } finally {
+          await server.close();
+        }
+      });
+
+    it('are explained: a port that does not speak TLS', async () => {
+      site = await openSite({ '/': html('') });
+      for (const options of [{}, { crawl: NO_ROBOTS }])
+        expect((await failureOf(`https://127.0.0.1:${site.port}/`, options)).message).to.include('the TLS handshake failed');
+    });
+  });
+});
