@@ -175,6 +175,7 @@ export function settingsOf(config: Configuration): OperatorSettings {
       workers: config.SCANNER_WORKERS,
       pageBudgetMs,
       exportMaxBytes: config.EXPORT_MAX_MIB * 1024 * 1024,
+      contactUrl: config.PUBLIC_BASE_URL,
       otlpEndpoint: config.SCANNER_OTEL_EXPORTER_OTLP_ENDPOINT,
     },
     runTime: {

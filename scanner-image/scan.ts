@@ -9,6 +9,7 @@ import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
+import { LANGUAGES, agentName, identityOf } from './browser/identity.ts';
 import { createPool, type Pool } from './browser/pool.ts';
 import type { TabDeps } from './browser/tab.ts';
 import { withoutAnchor } from './crawl/address.ts';
@@ -29,7 +30,7 @@ export const CURBCUT_VERSION: string = (
 /** What to scan, and its limits. */
 export type ScanInput = Pick<
   PodInput,
-  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes'
+  'options' | 'deadline' | 'allowTargets' | 'denyTargets' | 'workers' | 'pageBudgetMs' | 'exportMaxBytes' | 'contactUrl'
 >;
 
 export type Traced = <T>(step: string, work: () => Promise<T>) => Promise<T>;
@@ -67,12 +68,6 @@ const RESERVE_MS = 60_000;
 /** The share of the export that the findings of pages may use. The rest is for root causes and addresses. */
 const FINDINGS_SHARE = 1 / 2;
 
-/** The user agent of a browser, because some sites require one, followed by our name. */
-function userAgent(browserVersion: string): string {
-  const major = browserVersion.split('.')[0] ?? '0';
-  return `Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/${major}.0.0.0 Safari/537.36 Curbcut/${CURBCUT_VERSION}`;
-}
-
 /**
  * Runs a scan.
  * @throws ScanFailed if it can never succeed; any other error may be transient
@@ -89,17 +84,18 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     resolver: deps.resolver,
     limits: deps.egressLimits,
   });
-  const files = createGuardedFetch(egress, `Curbcut/${CURBCUT_VERSION}`);
+  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl));
   const source = await axeSource(options.locale);
   const pool = createPool({
     machine: deps.machine,
     proxy: egress.url,
     log,
+    languages: LANGUAGES[options.locale],
     tab: (version): TabDeps => ({
       source,
       options: axeOptions(options.wcagLevel, options.wcagVersion),
       htmlTotal: htmlTotal(options.maxPages),
-      userAgent: userAgent(version),
+      identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),
       egressFailureOf: (url) => egress.failureOf(url),
       ...(signIn?.basic !== undefined ? { basic: { origin: start.origin, ...signIn.basic } } : {}),
       ...(signIn?.cookie !== undefined ? { cookies: cookiesOf(signIn.cookie, start.origin) } : {}),

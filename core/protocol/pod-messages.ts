@@ -87,6 +87,8 @@ export const PodInput = Type.Object({
   workers: Type.Integer({ minimum: 1, maximum: 8 }),
   /** The time limit per page, for navigation and tests together, in milliseconds. */
   pageBudgetMs: Type.Integer({ minimum: 1000 }),
+  /** The service's address, which the user agent names, so that the owner of a site can ask who scans it. */
+  contactUrl: Type.Optional(Type.String({ maxLength: 500 })),
   /** The largest export that the operator accepts, in bytes. */
   exportMaxBytes: Type.Integer({ minimum: 1, maximum: EXPORT_MAX_BYTES }),
 });

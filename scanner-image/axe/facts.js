@@ -59,15 +59,5 @@
     };
   }
 
-  /** Clears storage, so that each page is tested as a first visit. */
-  function forget() {
-    try {
-      localStorage.clear();
-      sessionStorage.clear();
-    } catch {
-      // an opaque origin has no storage
-    }
-  }
-
-  globalThis.curbcut = { ...globalThis.curbcut, forget, facts: () => JSON.stringify(facts()) };
+  globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()) };
 })();

@@ -73,9 +73,10 @@ function sharedMemoryIsTiny(): boolean {
 
 /**
  * Starts Chromium behind a proxy.
+ * @param languages what sites are asked for, most wanted first
  * @param proxy the address of the egress proxy; loopback goes through it too (Playwright adds `<-loopback>`)
  */
-export async function launchChromium(machine: Machine, proxy: string, log: Logger): Promise<Browser> {
+export async function launchChromium(machine: Machine, proxy: string, log: Logger, languages: readonly string[]): Promise<Browser> {
   const executablePath = findChromium(machine);
   const launch = (sandbox: boolean): Promise<Browser> =>
     chromium.launch({
@@ -83,7 +84,7 @@ export async function launchChromium(machine: Machine, proxy: string, log: Logge
       headless: true,
       chromiumSandbox: sandbox,
       proxy: { server: proxy },
-      args: FLAGS,
+      args: [...FLAGS, `--accept-lang=${languages.join(',')}`],
       ignoreDefaultArgs: [
         '--disable-popup-blocking',
         // Playwright's default makes every page use files although shared memory is available.

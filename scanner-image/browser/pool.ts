@@ -26,19 +26,21 @@ export interface PoolDeps {
   /** The address of the egress proxy. */
   proxy: string;
   log: Logger;
+  /** The languages that sites are asked for, most wanted first. */
+  languages: readonly string[];
   /** Returns the dependencies of a tab, for a browser of this version. */
   tab: (version: string) => TabDeps;
 }
 
 export function createPool(deps: PoolDeps): Pool {
-  const { machine, proxy, log } = deps;
+  const { machine, proxy, log, languages } = deps;
   let browser: Promise<Browser> | null = null;
   let closed = false;
   const tabs = new Map<number, { tab: Tab; visits: number; browser: Browser }>();
 
   function running(): Promise<Browser> {
     if (closed) throw new Error('the pool is closed');
-    browser ??= launchChromium(machine, proxy, log).then((started) => {
+    browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
       started.on('disconnected', () => {
         browser = null;
         if (!closed) log.warn({}, 'browser exited; the next page starts it again');

@@ -11,13 +11,14 @@ import { isSignInPage } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import { arrive, type ArrivalDeps } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
+import { introduce, type Identity } from './identity.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
 import { watchTraffic } from './traffic.ts';
 import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Visit, type VisitClock, type VisitRequest } from './visit.ts';
 
 export interface TabDeps extends AxeScript {
-  userAgent: string;
+  identity: Identity;
   basic?: BasicSignIn;
   /** Cookies of the sign-in, for one origin. Every page starts with them. */
   cookies?: { name: string; value: string; url: string }[];
@@ -55,8 +56,7 @@ export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
 
 function newContext(browser: Browser, deps: TabDeps): Promise<BrowserContext> {
   return browser.newContext({
-    userAgent: deps.userAgent,
-    locale: 'en-US',
+    userAgent: deps.identity.userAgent,
     timezoneId: 'UTC',
     reducedMotion: 'reduce',
     serviceWorkers: 'block',
@@ -71,6 +71,9 @@ async function prepare(cdp: CDPSession, deps: TabDeps): Promise<void> {
     cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
     cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: deps.source, worldName: WORLD }),
     cdp.send('DOM.enable'),
+    // Otherwise a page makes the browser run other pages that the crawl may not load.
+    cdp.send('Page.setPrerenderingAllowed', { isAllowed: false }),
+    introduce(cdp, deps.identity),
   ]);
 }
 
@@ -97,11 +100,17 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   }
 }
 
+/** What the pages before left behind. `*` stands for all origins; the storage of the tab's session is cleared with that of its origin. */
+const STORAGE = ['cookies', 'local_storage', 'indexeddb', 'cache_storage', 'service_workers', 'file_systems'].join();
+
+/** Makes the next page a first visit, whatever the pages before have stored, and however their visits ended. */
+const forget = (cdp: CDPSession): Promise<unknown> => cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE });
+
 async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
   const { deps, cdp, frame, traffic, changes } = tab;
   if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
     throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
-  if (deps.cookies === undefined) await frame.whileAlive(cdp.send('Network.clearBrowserCookies'), clock.left(), 'clearing cookies');
+  if (deps.cookies === undefined) await frame.whileAlive(forget(cdp), clock.left(), 'clearing storage');
   if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
   traffic.begin(request.mayGoTo);
   const before = frame.shown.documents;
@@ -152,7 +161,6 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     const left = frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts());
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
-  if (deps.cookies === undefined) await frame.whileAlive(evaluate(place, 'curbcut.forget()'), clock.left(), 'clearing storage');
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),

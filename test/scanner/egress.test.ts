@@ -100,7 +100,7 @@ describe('browser', () => {
   it('opens all connections through the proxy, including loopback', async () => {
     const secret = await openInternalServer();
     const egress = await openEgress({ rules: { allow: [], deny: [] }, log: silentLogger });
-    const browser = await launchChromium(machine, egress.url, silentLogger);
+    const browser = await launchChromium(machine, egress.url, silentLogger, ['en']);
     try {
       const page = await browser.newPage();
       const response = await page.goto(`http://127.0.0.1:${secret.port}/`);

@@ -17,6 +17,8 @@ export interface PodSettings {
   pageBudgetMs: number;
   /** The largest export that is accepted, in bytes. */
   exportMaxBytes: number;
+  /** The service's address, for the scanner's user agent. */
+  contactUrl?: string;
   /** The collector for the pods' spans. Default: no tracing. */
   otlpEndpoint?: string;
 }
@@ -55,6 +57,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
     workers: settings.workers,
     pageBudgetMs: settings.pageBudgetMs,
     exportMaxBytes: settings.exportMaxBytes,
+    ...(settings.contactUrl !== undefined && { contactUrl: settings.contactUrl }),
   };
 }
 
