@@ -73,6 +73,7 @@ describe('job', () => {
             restartPolicy: 'Never',
             automountServiceAccountToken: false,
             enableServiceLinks: false,
+            dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
             hostUsers: false,
             terminationGracePeriodSeconds: 15,
             securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
@@ -93,6 +94,7 @@ describe('job', () => {
                   { name: 'TERMINATION_LOG', value: '/dev/termination-log' },
                   { name: 'TMPDIR', value: '/tmp' },
                   { name: 'HOME', value: '/tmp' },
+                  { name: 'UV_THREADPOOL_SIZE', value: '16' },
                 ],
                 resources: { requests: { cpu: '500m', memory: '768Mi' }, limits: { memory: '2Gi' } },
                 securityContext: {

@@ -104,6 +104,8 @@ function scanner({ scan }: Launch, settings: ScannerSettings): Wire<V1Container>
       { name: 'TERMINATION_LOG', value: TERMINATION_LOG },
       { name: 'TMPDIR', value: '/tmp' },
       { name: 'HOME', value: '/tmp' },
+      // getaddrinfo may use half of them. With Node's default of four, two slow lookups would block all others.
+      { name: 'UV_THREADPOOL_SIZE', value: '16' },
     ],
     resources: {
       requests: { ...settings.requests, ...resources?.requests },
@@ -141,6 +143,9 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
     enableServiceLinks: false,
+    // With the default of five dots, every lookup of a public name first asks for it in each search domain of the cluster. A
+    // name with one dot, `service.namespace`, must still be looked up there first, because many namespaces are also TLDs.
+    dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
     ...(settings.hostUsers ? {} : { hostUsers: false }),
     ...(settings.imagePullSecrets.length > 0 ? { imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })) } : {}),
     terminationGracePeriodSeconds: 15,
