@@ -8,6 +8,7 @@ import { axeCli, bareLoop, curbcut, pa11yCi, type BenchFindings, type Run, type 
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
 import { measureHtml } from './html.ts';
+import { measureLongScan } from './long-scan.ts';
 import { measureMemory } from './memory.ts';
 import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
@@ -19,6 +20,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
 
   --only pages|submissions|polls   one part only (default: all three)
   --only memory              memory of API and operator, without scans and with many live scans
+  --only long-scan           memory of the scanner over 500 pages (--pages N)
   --only html                server time of every HTML page with many scans stored, beside a static route; sizes
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
@@ -46,6 +48,7 @@ const { values } = parseArgs({
     schedules: { type: 'string', default: '1000' },
     stored: { type: 'string', default: '10000' },
     requests: { type: 'string', default: '200' },
+    pages: { type: 'string', default: '500' },
     bare: { type: 'boolean', default: false },
     help: { type: 'boolean' },
   },
@@ -103,7 +106,7 @@ async function pages(): Promise<void> {
       `\nPages per minute, ${list.length} pages of the demo site, whole process, median of ${values.rounds} alternating rounds\n`,
     );
     console.log(
-      '| scanner | pages/min | Curbcut ÷ scanner | pages tested | peak memory (PSS, with browser) | failing elements | pages whose findings differ from Curbcut |\n|---|---|---|---|---|---|---|',
+      '| scanner | pages/min | Curbcut ÷ scanner | pages tested | first page | peak memory (PSS, with browser) | failing elements | pages whose findings differ from Curbcut |\n|---|---|---|---|---|---|---|---|',
     );
     results.pages = scanners.map(({ name }) => {
       const all = runs.get(name)!;
@@ -116,12 +119,13 @@ async function pages(): Promise<void> {
         pagesPerMinute: pagesPerMinute && Math.round(pagesPerMinute),
         ratio: pagesPerMinute && Number((best / pagesPerMinute).toFixed(2)),
         tested: fewest,
+        firstPageSeconds: last.firstPageSeconds === undefined ? null : Number(median(all.map((run) => run.firstPageSeconds!)).toFixed(2)),
         peakMiB: Math.round(median(all.map((run) => run.measured.peakBytes)) / 2 ** 20),
         elements: elements(last.findings),
         differing: differences(ours.at(-1)!.findings, last.findings, list),
       };
       console.log(
-        `| ${row.name} | ${row.pagesPerMinute ?? 'none: pages are missing'} | ${row.ratio ?? '–'} | ${row.tested} of ${list.length} | ${row.peakMiB} MiB | ${row.elements} | ${row.differing.length} |`,
+        `| ${row.name} | ${row.pagesPerMinute ?? 'none: pages are missing'} | ${row.ratio ?? '–'} | ${row.tested} of ${list.length} | ${row.firstPageSeconds === null ? '–' : `${row.firstPageSeconds} s`} | ${row.peakMiB} MiB | ${row.elements} | ${row.differing.length} |`,
       );
       return row;
     });
@@ -163,6 +167,14 @@ async function deletions(): Promise<void> {
     `kubectl delete returned after ${command.toFixed(1)} s; all resources gone after ${gone.toFixed(1)} s, credits settled after ${settled.toFixed(1)} s, Jobs and pods gone after ${children.toFixed(1)} s`,
   );
   results.deletions = { scans, command, gone, settled, children };
+}
+
+async function longScan(): Promise<void> {
+  const { run, fifths } = await measureLongScan(Number(values.pages));
+  const mib = (bytes: number): string => `${Math.round(bytes / 2 ** 20)} MiB`;
+  console.log(`\nA scan of ${run.pages} pages with two workers, proportional set with browser, ${run.measured.seconds.toFixed(0)} s\n`);
+  console.log(`peak of each fifth: ${fifths.map(mib).join(', ')}`);
+  results.longScan = { pages: run.pages, seconds: run.measured.seconds, fifths };
 }
 
 async function html(): Promise<void> {
@@ -220,6 +232,7 @@ if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
 if (values.only === undefined || values.only === 'polls') await polls();
 if (values.only === 'memory') await memory();
+if (values.only === 'long-scan') await longScan();
 if (values.only === 'html') await html();
 if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();

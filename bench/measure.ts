@@ -9,6 +9,10 @@ export interface Measured {
   seconds: number;
   /** Largest sum of proportional set sizes over the process and all its descendants, in bytes. */
   peakBytes: number;
+  /** The sum of each sample, in order. */
+  samples: number[];
+  /** When the process was started, in milliseconds since the epoch. */
+  startedAt: number;
 }
 
 const SAMPLE_EVERY_MS = 100;
@@ -21,19 +25,21 @@ export async function measure(
   cwd?: string,
 ): Promise<Measured> {
   const started = performance.now();
+  const startedAt = Date.now();
   const child = spawn(command, args, { env: environment, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
-  let peakBytes = 0;
+  const samples: number[] = [];
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const sampler = setInterval(() => (peakBytes = Math.max(peakBytes, treeBytes(child.pid!))), SAMPLE_EVERY_MS);
+  const sampler = setInterval(() => samples.push(treeBytes(child.pid!)), SAMPLE_EVERY_MS);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);
   });
   clearInterval(sampler);
-  return { code, stdout, stderr, seconds: (performance.now() - started) / 1000, peakBytes };
+  const seconds = (performance.now() - started) / 1000;
+  return { code, stdout, stderr, seconds, peakBytes: Math.max(0, ...samples), samples, startedAt };
 }
 
 /** Proportional set size of a process and its descendants: memory that they share counts once. */
