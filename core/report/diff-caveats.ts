@@ -2,7 +2,7 @@
 import type { ScanFacts } from './diff-reduce.ts';
 
 /** What differs between two scans, other than the site. */
-export const CAVEATS = ['site', 'wcag', 'pages', 'crawl', 'locale', 'axe_core', 'fingerprint_version'] as const;
+export const CAVEATS = ['site', 'wcag', 'pages', 'crawl', 'locale', 'axe_core', 'fingerprint_version', 'elements_left_out'] as const;
 
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
@@ -17,6 +17,8 @@ interface Aspect {
   /** Compared, and shown. */
   of: (about: ScanFacts) => string;
   message: string;
+  /** Whether the values allow a full comparison. Default: they are equal. */
+  isAlike?: (before: string, after: string) => boolean;
 }
 
 const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
@@ -40,6 +42,7 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
         pages_requested: _requested,
         pages_reserved: _reserved,
         locale: _locale,
+        pictures: _pictures,
         ...crawl
       },
     }) => JSON.stringify(crawl),
@@ -57,13 +60,18 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
     of: ({ fingerprintVersion }) => String(fingerprintVersion),
     message: 'The exports hold different evidence of elements. Elements that changed place are matched less surely.',
   },
+  elements_left_out: {
+    of: ({ uncounted }) => String(uncounted),
+    message: 'An export leaves out root causes of pages with very many violations. Their elements are missing from the difference.',
+    isAlike: (before, after) => before === '0' && after === '0',
+  },
 };
 
 /** The caveats between two scans, in the order of `CAVEATS`. */
 export function caveatsBetween(before: ScanFacts, after: ScanFacts): Caveat[] {
   return CAVEATS.flatMap((reason) => {
-    const { of, message } = ASPECTS[reason];
+    const { of, message, isAlike = (left, right) => left === right } = ASPECTS[reason];
     const [one, other] = [of(before), of(after)];
-    return one === other ? [] : [{ reason, message, before: one, after: other }];
+    return isAlike(one, other) ? [] : [{ reason, message, before: one, after: other }];
   });
 }

@@ -1,9 +1,10 @@
 /** Reduces an export to what a comparison needs: digests of its elements instead of their HTML. Pure. */
 import { IMPACTS } from '../scan/impacts.ts';
+import { uncounted } from './cap-nodes.ts';
 import { digest, identifyHtml, type HtmlIdentity } from './element-identity.ts';
 import { testedPages } from './results.ts';
 import { rootCauseFingerprint } from './root-causes.ts';
-import type { Report, ReportNode, ReportViolation, TestedPage } from './schema.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from './schema.ts';
 
 /** What is said about a rule, in the language of the scan. */
 export interface CauseText {
@@ -24,22 +25,35 @@ export interface ReducedElement {
   shadow_path: string[];
 }
 
+/** Elements of one root cause that the export counts and does not describe. */
+export interface UndescribedElements {
+  elements: number;
+  /** The index in `IMPACTS`. */
+  impact: number;
+}
+
 export interface ReducedPage {
   url: string;
   /** The failing elements by rule, in the order of the export. */
   rules: Map<string, ReducedElement[]>;
+  /** The other failing elements, by rule and fingerprint. */
+  undescribed: Map<string, Map<string, UndescribedElements>>;
 }
 
 /** How a scan was made. */
 export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
   tools: Report['tools'];
   fingerprintVersion: number;
+  /** The number of failing elements that the export neither describes nor counts by root cause. */
+  uncounted: number;
 }
 
 export interface ReducedReport {
   about: ScanFacts;
   /** The tested pages by their key, which does not depend on the site's origin. */
   pages: Map<string, ReducedPage>;
+  /** The keys of pages that were not tested, because they are the same as a tested page, with the key of that page. */
+  same: Map<string, string>;
   rules: Map<string, CauseText>;
   fingerprints: Set<string>;
 }
@@ -50,8 +64,15 @@ const SELECTOR_MAX = 1000;
 /** Reduces an export. It is not referenced afterwards, so that its memory can be used again. */
 export function reduceReport(report: Report): ReducedReport {
   const reduced: ReducedReport = {
-    about: { url: report.scan.url, options: report.scan.options, tools: report.tools, fingerprintVersion: report.fingerprint_version ?? 1 },
+    about: {
+      url: report.scan.url,
+      options: report.scan.options,
+      tools: report.tools,
+      fingerprintVersion: report.fingerprint_version ?? 1,
+      uncounted: 0,
+    },
     pages: new Map(),
+    same: new Map(),
     rules: new Map(),
     fingerprints: new Set(),
   };
@@ -60,7 +81,7 @@ export function reduceReport(report: Report): ReducedReport {
   // Sorted, because the order of the pages differs from scan to scan.
   for (const page of testedPages(report.pages).sort((a, b) => (a.url < b.url ? -1 : 1))) {
     const key = keyOf(page);
-    const known = reduced.pages.get(key) ?? { url: page.url, rules: new Map<string, ReducedElement[]>() };
+    const known: ReducedPage = reduced.pages.get(key) ?? { url: page.url, rules: new Map(), undescribed: new Map() };
     reduced.pages.set(key, known);
     for (const violation of page.violations) {
       const { rule, wcag, help, help_url } = violation;
@@ -72,9 +93,31 @@ export function reduceReport(report: Report): ReducedReport {
         elements.push(element);
         reduced.fingerprints.add(element.fingerprint);
       }
+      addUndescribed(known, violation);
+      reduced.about.uncounted += Math.max(0, uncounted(violation) || 0);
     }
   }
+  addSamePages(reduced, report.pages, keyOf);
   return reduced;
+}
+
+function addUndescribed({ undescribed }: ReducedPage, { rule, impact, nodes_beyond = [] }: ReportViolation): void {
+  if (nodes_beyond.length === 0) return;
+  const causes = undescribed.get(rule) ?? new Map<string, UndescribedElements>();
+  undescribed.set(rule, causes);
+  for (const { fingerprint, elements } of nodes_beyond) {
+    const known = causes.get(fingerprint)?.elements ?? 0;
+    causes.set(fingerprint, { elements: known + elements, impact: IMPACTS.indexOf(impact) });
+  }
+}
+
+function addSamePages({ pages, same }: ReducedReport, all: readonly ReportPage[], keyOf: PageKey): void {
+  const tested = new Map(testedPages(all).map((page) => [page.url, keyOf(page)]));
+  for (const page of all) {
+    if (page.tested || page.same_as === undefined) continue;
+    const [key, other] = [keyOf({ final_url: page.final_url ?? page.url }), tested.get(page.same_as)];
+    if (other !== undefined && !pages.has(key)) same.set(key, other);
+  }
 }
 
 /** Reads elements. What follows from rule and HTML is computed once, because components repeat on many pages. */
@@ -105,11 +148,13 @@ function elementReader(): (violation: ReportViolation, node: ReportNode) => Redu
 const shortened = (text: string): string =>
   text.length <= SELECTOR_MAX ? text : `${Buffer.from(text.slice(0, SELECTOR_MAX)).toString()}…`;
 
+type PageKey = (page: Pick<TestedPage, 'final_url'>) => string;
+
 /**
  * Returns the key of a page: its final address, with sorted parameters and without a trailing slash, and without the origin
  * of the scanned site, so that a preview can be compared with the production site.
  */
-function pageKeys({ scan, pages }: Report): (page: TestedPage) => string {
+function pageKeys({ scan, pages }: Report): PageKey {
   const start = pages.find((page): page is TestedPage => page.tested && page.url === scan.url);
   const own = new Set(
     [scan.url, start?.final_url].flatMap((url) => (url !== undefined && URL.canParse(url) ? [hostOf(new URL(url))] : [])),

@@ -5,7 +5,7 @@
  */
 import { IMPACTS, type Impact } from '../scan/impacts.ts';
 import { caveatsBetween, type Caveat } from './diff-caveats.ts';
-import { matchElements } from './diff-match.ts';
+import { matchPages, NO_ELEMENTS, type UnmatchedElements } from './diff-pages.ts';
 import { reduceReport, type CauseText, type ReducedElement, type ReducedPage, type ReducedReport } from './diff-reduce.ts';
 import type { Report } from './schema.ts';
 
@@ -48,7 +48,7 @@ export interface ReportDiff {
   fixed: CauseChange[];
   /** Violations on pages that the second scan did not test, so that it is unknown whether they are fixed. */
   not_tested: CauseChange[];
-  /** The number of violations that both scans have. */
+  /** The number of violations that both scans have. A page that is the same as another one has the violations of that page. */
   unchanged: number;
   /** The numbers of tested pages. */
   pages: { in_both: number; only_before: number; only_after: number };
@@ -67,37 +67,60 @@ export function diffReduced(before: ReducedReport, after: ReducedReport): Report
   const added = createChanges(after, before);
   const lost = createChanges(before, after);
   let unchanged = 0;
-  let inBoth = 0;
+  let [inBoth, sameBefore, sameAfter] = [0, 0, 0];
   for (const [key, page] of before.pages) {
     const now = after.pages.get(key);
-    if (now === undefined) {
-      for (const [rule, elements] of page.rules) lost.add(page, rule, elements);
+    const same = now ?? samePage(after, key);
+    if (same === undefined) {
+      addPage(lost, page);
       continue;
     }
-    inBoth += 1;
-    for (const rule of new Set([...page.rules.keys(), ...now.rules.keys()])) {
-      const matched = matchElements(page.rules.get(rule) ?? [], now.rules.get(rule) ?? []);
-      unchanged += matched.matched;
-      gone.add(page, rule, matched.before);
-      added.add(now, rule, matched.after);
-    }
+    if (now === undefined) sameBefore += 1;
+    else inBoth += 1;
+    const matched = matchPages(page, same);
+    unchanged += matched.unchanged;
+    for (const [rule, left] of matched.before) gone.add(page, rule, left);
+    // What is new on a page that is the same as another is counted there.
+    if (now !== undefined) for (const [rule, left] of matched.after) added.add(now, rule, left);
   }
-  for (const [key, page] of after.pages)
-    if (!before.pages.has(key)) for (const [rule, elements] of page.rules) added.add(page, rule, elements, true);
+  for (const [key, page] of after.pages) {
+    if (before.pages.has(key)) continue;
+    const same = samePage(before, key);
+    if (same === undefined) {
+      addPage(added, page, true);
+      continue;
+    }
+    sameAfter += 1;
+    const matched = matchPages(same, page);
+    unchanged += matched.unchanged;
+    for (const [rule, left] of matched.after) added.add(page, rule, left);
+  }
   return {
     new: added.end(),
     fixed: gone.end().map(withoutNewPages),
     not_tested: lost.end().map(withoutNewPages),
     unchanged,
-    pages: { in_both: inBoth, only_before: before.pages.size - inBoth, only_after: after.pages.size - inBoth },
+    pages: {
+      in_both: inBoth + sameBefore + sameAfter,
+      only_before: before.pages.size - inBoth - sameBefore,
+      only_after: after.pages.size - inBoth - sameAfter,
+    },
     comparable: caveatsBetween(before.about, after.about),
   };
+}
+
+/** The tested page that a page is the same as, if it was not tested itself. */
+const samePage = (report: ReducedReport, key: string): ReducedPage | undefined => report.pages.get(report.same.get(key) ?? '');
+
+function addPage(changes: Changes, page: ReducedPage, isNewPage = false): void {
+  for (const [rule, elements] of page.rules)
+    changes.add(page, rule, { elements, undescribed: page.undescribed.get(rule) ?? NO_ELEMENTS }, isNewPage);
 }
 
 const withoutNewPages = ({ on_new_pages: _, ...change }: NewCauseChange): CauseChange => change;
 
 interface Changes {
-  add(page: ReducedPage, rule: string, elements: readonly ReducedElement[], isNewPage?: boolean): void;
+  add(page: ReducedPage, rule: string, left: UnmatchedElements, isNewPage?: boolean): void;
   end(): NewCauseChange[];
 }
 
@@ -107,33 +130,43 @@ interface Collected {
   onNewPages: number;
   pages: Set<string>;
   found: { page: string; element: ReducedElement }[];
+  /** The number of elements that are not in `found`, because the export does not describe them. */
+  undescribed: number;
 }
 
 /** Collects the changed elements of a scan by root cause. */
 function createChanges(scan: ReducedReport, other: ReducedReport): Changes {
   const causes = new Map<string, Collected>();
+  function causeOf(fingerprint: string, rule: string): Collected {
+    const known = causes.get(fingerprint) ?? { rule, impact: IMPACTS.length, onNewPages: 0, pages: new Set(), found: [], undescribed: 0 };
+    causes.set(fingerprint, known);
+    return known;
+  }
   return {
-    add(page, rule, elements, isNewPage = false) {
+    add(page, rule, { elements, undescribed }, isNewPage = false) {
       for (const element of elements) {
-        let cause = causes.get(element.fingerprint);
-        if (cause === undefined) {
-          cause = { rule, impact: IMPACTS.length, onNewPages: 0, pages: new Set(), found: [] };
-          causes.set(element.fingerprint, cause);
-        }
+        const cause = causeOf(element.fingerprint, rule);
         cause.impact = Math.min(cause.impact, element.impact);
         cause.onNewPages += isNewPage ? 1 : 0;
         cause.pages.add(page.url);
         cause.found.push({ page: page.url, element });
       }
+      for (const [fingerprint, { elements: count, impact }] of undescribed) {
+        const cause = causeOf(fingerprint, rule);
+        cause.impact = Math.min(cause.impact, impact);
+        cause.onNewPages += isNewPage ? count : 0;
+        cause.pages.add(page.url);
+        cause.undescribed += count;
+      }
     },
     end: () =>
       [...causes]
-        .map(([fingerprint, { rule, impact, onNewPages, pages, found }]) => ({
+        .map(([fingerprint, { rule, impact, onNewPages, pages, found, undescribed }]) => ({
           fingerprint,
           rule,
           impact: IMPACTS[impact]!,
           ...scan.rules.get(rule)!,
-          elements: found.length,
+          elements: found.length + undescribed,
           pages: pages.size,
           in_both: other.fingerprints.has(fingerprint),
           examples: examplesOf(found),

@@ -4,7 +4,7 @@ import type { FrameFailureReason, PageCaveatKind } from './schema.ts';
 
 export interface GapTexts {
   /** One sentence for each kind of caveat. */
-  caveats: Readonly<Record<PageCaveatKind | 'causes_left_out', string>>;
+  caveats: Readonly<Record<PageCaveatKind, string>>;
   /** Why a frame was not tested. */
   frames: Readonly<Record<FrameFailureReason, string>>;
 }

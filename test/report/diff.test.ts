@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from './samples.ts';
 import { reportOf } from '../support/scan-results.ts';
+import { capPage } from '../../core/report/cap-nodes.ts';
 import { EXAMPLES_MAX, diffReports, type ReportDiff } from '../../core/report/diff.ts';
 import type { Report, ReportNode, ReportPage } from '../../core/report/schema.ts';
 
@@ -190,6 +191,7 @@ describe('diffReports', () => {
       return diffReports(onePage(), after).comparable.map(({ reason }) => reason);
     };
     expect(change(() => undefined)).to.deep.equal([]);
+    expect(change(({ scan }) => (scan.options.pictures = !scan.options.pictures))).to.deep.equal([]);
     expect(change(({ scan }) => (scan.options.wcag_level = 'AAA'))).to.deep.equal(['wcag']);
     expect(change(({ scan }) => (scan.options.pages_reserved = 5))).to.deep.equal(['pages']);
     expect(change(({ scan }) => (scan.options.exclude = ['/shop/*']))).to.deep.equal(['crawl']);
@@ -257,6 +259,70 @@ describe('diffReports', () => {
         expect([both + fixed + notTested, both + added]).to.deep.equal([a.counts.total, b.counts.total]);
       }),
     );
+  });
+
+  /** The same scan, with at most `max` described elements of each rule and page. */
+  const capped = (scan: Report, max: number): Report =>
+    reportOf(
+      sampleInput({}, 'en', scan.scan.url),
+      scan.pages.map((page) => (page.tested ? capPage(page, max) : page)),
+    );
+
+  it('finds no difference if only the number of described elements differs', () => {
+    const [links, more] = [40, 45].map((count) =>
+      onePage(
+        ...Array.from({ length: count }, (_, at) => element(`<a class="icon" href="/${at}"></a>`, `li:nth-child(${at}) > a`)),
+        element('<a class="logo" href="/"></a>', '.logo'),
+      ),
+    );
+    expect(numbers(diffReports(links!, capped(links!, 7)))).to.deep.equal(unchanged(41));
+    expect(numbers(diffReports(capped(links!, 7), links!))).to.deep.equal(unchanged(41));
+    expect(numbers(diffReports(capped(links!, 7), capped(links!, 9)))).to.deep.equal(unchanged(41));
+    const diff = diffReports(capped(links!, 7), capped(more!, 7));
+    expect(numbers(diff)).to.deep.equal({ new: 5, fixed: 0, unchanged: 41, notTested: 0 });
+    expect(diff.new[0]).to.include({ rule: 'link-name', impact: 'serious', elements: 5, pages: 1, in_both: true });
+    expect(diff.comparable).to.deep.equal([]);
+  });
+
+  it('says that root causes were left out, and counts what is described', () => {
+    const many = onePage(...Array.from({ length: 30 }, (_, at) => element(`<p class="${'abcdefghij'.repeat(at + 1)}"></p>`, `.p${at}`)));
+    const diff = diffReports(capped(many, 10), capped(many, 10));
+    expect(numbers(diff)).to.deep.equal(unchanged(10));
+    expect(diff.comparable).to.deep.include({
+      reason: 'elements_left_out',
+      message: 'An export leaves out root causes of pages with very many violations. Their elements are missing from the difference.',
+      before: '20',
+      after: '20',
+    });
+  });
+
+  it('accounts for every violation of capped scans once', () => {
+    fc.assert(
+      fc.property(arbitraryScan, arbitraryScan, fc.integer({ min: 1, max: 4 }), (a, b, max) => {
+        const [one, other] = [capped(a, max), capped(b, max)];
+        const { new: added, fixed, unchanged: both, notTested } = numbers(diffReports(one, other));
+        const counted = (scan: Report) => scan.groups.reduce((sum, { elements }) => sum + elements, 0);
+        expect([both + fixed + notTested, both + added]).to.deep.equal([counted(one), counted(other)]);
+      }),
+    );
+  });
+
+  it('compares a page that is the same as another one with that page', () => {
+    const icon = element('<a class="icon" href="/x"></a>', '.icon');
+    const old = element('<p class="old"></p>', '.old');
+    const copy = (path: string): ReportPage => ({
+      ...(sampleUntested(`${SITE}${path}`, 'same_as', 200) as Extract<ReportPage, { tested: false }>),
+      same_as: SITE,
+    });
+    const both = scanOf([pageOf('', [icon, old]), pageOf('copy', [icon, old])]);
+    const folded = scanOf([pageOf('', [icon]), copy('copy')]);
+    const diff = diffReports(both, folded);
+    expect(numbers(diff)).to.deep.equal({ new: 0, fixed: 2, unchanged: 2, notTested: 0 });
+    expect(diff.pages).to.deep.equal({ in_both: 2, only_before: 0, only_after: 0 });
+    const back = diffReports(folded, both);
+    expect(numbers(back)).to.deep.equal({ new: 2, fixed: 0, unchanged: 2, notTested: 0 });
+    expect(back.new[0]).to.include({ on_new_pages: 0 });
+    expect(back.pages).to.deep.equal({ in_both: 2, only_before: 0, only_after: 0 });
   });
 
   it('does not depend on the order of the pages', () => {
