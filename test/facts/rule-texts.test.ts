@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { adviceOf } from '../../core/report/rule-texts/advice.ts';
 import { isEnglishMessage, type EnglishMessages } from '../../core/report/rule-texts/english-messages.ts';
+import { reviewText, reviewTexts } from '../../core/report/rule-texts/review-texts.ts';
 import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
@@ -56,6 +57,13 @@ describe('texts about rules', () => {
         const { rules: known } = axeTexts(locale);
         expect(Object.keys(own.rules).filter((rule) => rule in known || !rules.includes(rule))).to.deep.equal([]);
         expect(Object.keys(own.advice).toSorted()).to.deep.equal([...new Set(rules.map(adviceOf))].toSorted());
+      });
+
+      it('say what a person should look at for every rule, and all of them are used', () => {
+        const used = new Set([...rules, 'unknown-rule'].map((rule) => reviewText(rule, locale)));
+        expect([...used].toSorted()).to.deep.equal(Object.values(reviewTexts(locale)).toSorted());
+        for (const rule of rules) expect(reviewText(rule, locale), rule).not.to.equal(reviewText('unknown-rule', locale));
+        for (const text of used) expect(text).to.match(/^\p{Lu}.{20,200}\.$/u);
       });
 
       it('explain in one or two sentences why and what to do', () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { reviewText } from '../../core/report/rule-texts/review-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
@@ -149,8 +150,10 @@ describe('PDF report', () => {
   it('shows each root cause with example, advice and pages, worst first', async () => {
     const report = smallReport();
     const { elements } = await rendered(report);
-    expect(of(elements, 'H3').map(({ text }) => text)).to.deep.equal(report.groups.map(({ help }, index) => `${index + 1}. ${help}`));
-    expect(of(elements, 'Code').map(({ text }) => text)).to.deep.equal(report.groups.map(({ example }) => example.html));
+    const titles = of(elements, 'H3').map(({ text }) => text);
+    expect(titles.slice(0, 4)).to.deep.equal(report.groups.map(({ help }, index) => `${index + 1}. ${help}`));
+    const shown = [...report.groups, ...report.review_groups].map(({ example }) => example.html);
+    expect(of(elements, 'Code').map(({ text }) => text)).to.deep.equal(shown);
     const items = of(elements, 'LBody').map(({ text }) => text);
     expect(items).to.include('Element does not have an alt attribute');
     expect(items).to.include('/about');
@@ -199,10 +202,87 @@ describe('PDF report', () => {
     expect(of(elements, 'H3').map(({ text }) => text)[0]).to.equal('1. Afbeeldingen moeten een alternatieve tekst hebben');
   });
 
-  it('lists untested pages with their reason', async () => {
-    const rows = of((await rendered(smallReport())).elements, 'TR').map(({ children }) => children.map(({ text }) => text));
-    expect(rows).to.deep.include(['/members', '200', 'Shows a sign-in page']);
-    expect(rows).to.deep.include(['/old', '404', 'Returned an error']);
+  const cellsOf = (elements: readonly Tagged[]): string[][] => of(elements, 'TR').map(({ children }) => children.map(({ text }) => text));
+
+  it('lists untested pages with reason and message, those that were tried first', async () => {
+    const rows = cellsOf((await rendered(smallReport())).elements);
+    const untested = rows.filter(([, , reason]) => reason?.endsWith('The page could not be tested.'));
+    expect(untested).to.deep.equal([
+      ['/members', '200', 'Shows a sign-in pageThe page could not be tested.'],
+      ['/old', '404', 'Returned an errorThe page could not be tested.'],
+      ['/private', '–', 'Excluded by the rules of the scanThe page could not be tested.'],
+    ]);
+  });
+
+  it('lists pages that are the same as another, untested frames, caveats and addresses that are left', async () => {
+    const { elements } = await rendered(smallReport());
+    const rows = cellsOf(elements);
+    expect(rows).to.deep.include(['/print/about', '/aboutThe main content is the same.']);
+    expect(rows).to.deep.include(['/', 'https://maps.example/embed#map › iframe', 'Took too longThe frame did not answer within 5 s.']);
+    expect(rows).to.deep.include(['/', 'The page kept changingThe page still changed after 10 s.']);
+    const said = of(elements, 'P').map(({ text }) => text);
+    expect(said).to.include(
+      'Coverage 85.7% · 3 pages not tested · 1 frame not tested · 1 page possibly incomplete · 40 more addresses found',
+    );
+    expect(said.find((text) => text.startsWith('40 more addresses found.'))).to.include('Allow more pages');
+  });
+
+  it('marks the scanner’s messages as English in other languages', async () => {
+    const { elements } = await rendered(smallReport(undefined, 'fr'));
+    const messages = of(elements, 'Span').filter(({ text }) => text === 'The page could not be tested.');
+    expect(messages).to.have.length(3);
+    for (const { dict } of messages) expect(dict['Lang']).to.equal('en');
+  });
+
+  it('leads with the causes whose fix removes the most violations', async () => {
+    const { elements } = await rendered(smallReport());
+    expect(of(elements, 'P').map(({ text }) => text)).to.include('Fixing these 4 root causes removes 100% of the violations (22 of 22).');
+    const first = of(elements, 'Table')[0]!.children.map(({ children }) => children.map(({ text }) => text));
+    expect(first.slice(0, 3)).to.deep.equal([
+      ['Root causes', 'Violations', 'Pages'],
+      ['Elements must meet minimum color contrast ratio thresholds', '12', '12'],
+      ['Images must have alternative text', '6', '6'],
+    ]);
+    const many = of((await rendered(largeReport(20, 40, true))).elements, 'P').map(({ text }) => text);
+    expect(many.find((text) => text.startsWith('Fixing these'))).to.match(
+      /^Fixing these 5 root causes removes 0\.6% of the violations \(5 of 800\)\.$/,
+    );
+  });
+
+  it('shows needs-review findings apart, with what a person should look at', async () => {
+    const report = smallReport();
+    const { elements } = await rendered(report);
+    const headings = of(elements, 'H2', 'H3').map(({ text }) => text);
+    expect(headings.slice(headings.indexOf('Needs manual review'))).to.deep.include.members([
+      'Links must be distinguishable without relying on color',
+      'Tested pages',
+    ]);
+    expect(of(elements, 'P').map(({ text }) => text)).to.include(reviewText('link-in-text-block', 'en'));
+    const without = await rendered({ ...report, review_groups: [] });
+    expect(of(without.elements, 'H2').map(({ text }) => text)).not.to.include('Needs manual review');
+  });
+
+  it('has a first page that is an overview in every language', async () => {
+    for (const locale of LOCALES) {
+      const { file, elements } = await rendered(smallReport(undefined, locale));
+      const { texts } = i18nOf(locale);
+      const pageOf = (text: string): unknown => {
+        const { dict, children } = elements.find((element) => element.text === text)!;
+        return file.dict(dict['Pg'] ?? children[0]?.dict['Pg']);
+      };
+      for (const text of [texts.fixFirst, texts.severityHeading, texts.thresholdsHeading, texts.coverNote])
+        expect(pageOf(text), `${locale}: ${text}`).to.equal(file.pages[0]);
+      expect(pageOf(texts.rootCausesIntro)).to.equal(file.pages[1]);
+    }
+  });
+
+  it('keeps each root cause on one page', async () => {
+    const report = smallReport();
+    const { file, elements } = await rendered(report, addPictures(report));
+    for (const section of of(elements, 'Sect').filter(({ children }) => children[0]?.type === 'H3')) {
+      const pages = new Set(allOf([section]).flatMap(({ dict }) => (dict['Pg'] === undefined ? [] : [file.dict(dict['Pg'])])));
+      expect(pages.size, section.text).to.equal(1);
+    }
   });
 
   const SCRIPTS: Record<string, string> = {

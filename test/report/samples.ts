@@ -1,7 +1,7 @@
 /** Sample reports: small, large, clean, hostile. */
 import { buildReport } from '../../scanner-image/report/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../../core/report/schema.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../core/report/schema.ts';
 import { emptyTally } from '../../core/report/score.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
@@ -89,7 +89,7 @@ export const sampleUntested = (
   url: string,
   reason: Extract<ReportPage, { tested: false }>['reason'],
   status: number | null,
-): ReportPage => ({
+): UntestedPage => ({
   url,
   final_url: null,
   http_status: status,
@@ -197,8 +197,18 @@ export function smallReport(
         : [],
     ),
   );
-  pages.push(sampleUntested(`${site}/members`, 'sign_in_page', 200), sampleUntested(`${site}/old`, 'http_error', 404));
-  return finish(sampleInput(thresholds, locale), pages);
+  pages.push(
+    sampleUntested(`${site}/members`, 'sign_in_page', 200),
+    sampleUntested(`${site}/old`, 'http_error', 404),
+    { ...sampleUntested(`${site}/print/about`, 'same_as', 200), same_as: `${site}/about`, message: 'The main content is the same.' },
+    sampleUntested(`${site}/private`, 'excluded', null),
+  );
+  const [home] = pages as [TestedPage];
+  home.frames_untested = [
+    { path: ['#map', 'iframe'], url: 'https://maps.example/embed', reason: 'timeout', message: 'The frame did not answer within 5 s.' },
+  ];
+  home.caveats = [{ kind: 'not_quiet', message: 'The page still changed after 10 s.' }];
+  return { ...finish(sampleInput(thresholds, locale), pages), addresses_left: 40 };
 }
 
 /** A report without violations. */

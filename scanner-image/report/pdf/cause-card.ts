@@ -1,4 +1,5 @@
 /** One root cause: what is wrong, what it looks like, how to fix it and where it occurs. */
+import { reviewText } from '../../../core/report/rule-texts/review-texts.ts';
 import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ReportGroup, ReportNode, ReportRule } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
@@ -6,7 +7,7 @@ import { adviceOf } from './advice.ts';
 import type { Flow } from './flow.ts';
 import type { I18n } from './i18n.ts';
 import { severityIcon } from './icons.ts';
-import { linkable, placeOf, shortened } from './links.ts';
+import { linkable, shortened } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
 
@@ -14,14 +15,24 @@ import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-docume
 const PAGES_NAMED = 5;
 /** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
 const HELP_MAX = 300;
+/** A card is split if more than this share of a page would stay empty otherwise. */
+const SPLIT_ABOVE = 0.42;
 /** The largest size of a picture, in points. */
 const PICTURE_WIDTH = CONTENT_WIDTH;
-const PICTURE_HEIGHT = 120;
+const PICTURE_HEIGHT = 104;
 /** Points per pixel of a picture: the size that the element has on the page, at most. */
 const PICTURE_SCALE = 0.75;
 const GAP = 14;
+/** The smallest width for facts beside a picture. */
+const BESIDE_MIN = 200;
 /** The width of the list of pages beside the advice. */
 const PLACES_WIDTH = 160;
+
+/** A column of a page, in points. */
+interface Column {
+  x: number;
+  width: number;
+}
 
 /** What all cards of a report share. */
 export interface CauseContext {
@@ -34,33 +45,36 @@ export interface CauseContext {
   pictures: ReadonlyMap<string, { jpeg: Uint8Array; pageUrl: string }>;
 }
 
+/** What a card is about: a cause to fix, or elements that a person must check. */
+export interface Card {
+  kind: 'violation' | 'review';
+  group: ReportGroup;
+  title: string;
+  /** The named destination of the card. */
+  place?: string;
+}
+
 /** The name of a root cause, in the language of the report if the rule is known. */
 export const causeTitle = (group: ReportGroup, locale: Locale): string =>
   ruleText(group.rule, locale)?.help ?? group.help.slice(0, HELP_MAX);
 
-/** Draws a root cause. It stays on one page unless it is longer than the page, or half the page would stay empty. */
-export function drawCause(
-  flow: Flow,
-  parent: Element,
-  group: ReportGroup,
-  index: number,
-  context: CauseContext,
-  outline: PDFKit.PDFOutline | undefined,
-): void {
+/** Draws a root cause. It stays on one page, unless too much of the page before it would stay empty. */
+export function drawCause(flow: Flow, parent: Element, card: Card, context: CauseContext, outline: PDFKit.PDFOutline | undefined): void {
   const { pdf } = flow;
   const { i18n } = context;
+  const { group, title, place } = card;
   const parts = (on: Flow, section: Element, entry?: PDFKit.PDFOutline): (() => void)[] => [
     () => {
-      on.heading(section, 3, `${index + 1}. ${causeTitle(group, i18n.locale)}`, { keep: 0, outline: entry, place: placeOf(index) });
+      on.heading(section, 3, title, { keep: 0, outline: entry, place });
       drawSummary(on, section, group, i18n);
       drawEvidence(on, section, group, context);
     },
-    () => drawGuidance(on, section, group, context),
+    () => drawGuidance(on, section, card, context),
   ];
   const section = pdf.element(parent, 'Sect');
   const heights = parts(flow, section).map((_, part) => flow.measure((dry) => parts(dry, section)[part]!()));
   const height = heights.reduce((sum, part) => sum + part, 9);
-  if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) * 0.45) flow.newPage();
+  if (flow.left() < height && flow.left() < (PAGE.height - PAGE.top - PAGE.bottom) * SPLIT_ABOVE) flow.newPage();
   if (flow.y > PAGE.top)
     pdf.artifact(() => {
       pdf.doc
@@ -89,27 +103,30 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: I18
   flow.paragraph(section, about, TYPE.soft, { x: PAGE.left + 14, width: CONTENT_WIDTH - 14, maxLines: 3 });
 }
 
-/** The picture, with the facts beside it if there is room, and the HTML. */
+/** The picture, and the facts and the HTML beside it if there is room. */
 function drawEvidence(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
-  const { pdf } = flow;
-  const { example } = group;
+  const whole: Column = { x: PAGE.left, width: CONTENT_WIDTH };
+  const { i18n, pictures } = context;
+  const facts = (column: Column): void => {
+    drawFacts(flow, section, group, context, column);
+    flow.skip(5);
+    flow.panel(section, group.example.html, TYPE.code, { ...column, tag: 'Code', maxLines: 6 });
+  };
   flow.skip(7);
-  const shown = context.pictures.get(group.fingerprint);
-  const picture = shown === undefined ? null : pdf.picture(shown.jpeg);
-  const size = picture === null ? null : sizeOf(picture);
-  if (size === null) drawFacts(flow, section, group, context, PAGE.left, CONTENT_WIDTH);
+  const shown = pictures.get(group.fingerprint);
+  const picture = shown === undefined ? null : flow.pdf.picture(shown.jpeg);
+  if (picture === null) return facts(whole);
+  const size = sizeOf(picture);
+  const top = flow.y;
+  drawPicture(flow, section, picture, size, i18n.format(i18n.texts.pictureAlt, { page: shown!.pageUrl }));
+  const below = top + size.height;
+  const beside: Column = { x: PAGE.left + size.width + GAP, width: CONTENT_WIDTH - size.width - GAP };
+  if (beside.width >= BESIDE_MIN) facts(beside);
   else {
-    const top = flow.y;
-    drawPicture(flow, section, picture!, size, context.i18n.format(context.i18n.texts.pictureAlt, { page: shown!.pageUrl }));
-    const below = top + size.height;
-    const beside = size.width <= CONTENT_WIDTH * 0.55;
-    flow.y = beside ? top : below + 6;
-    const x = beside ? PAGE.left + size.width + GAP : PAGE.left;
-    drawFacts(flow, section, group, context, x, PAGE.left + CONTENT_WIDTH - x);
-    flow.y = Math.max(flow.y, below);
+    flow.y = below + 6;
+    facts(whole);
   }
-  flow.skip(5);
-  flow.panel(section, example.html, TYPE.code, { tag: 'Code', maxLines: 6 });
+  flow.y = Math.max(flow.y, below);
 }
 
 function sizeOf({ width, height }: Picture): { width: number; height: number } {
@@ -128,16 +145,16 @@ function drawPicture(flow: Flow, section: Element, picture: Picture, size: { wid
 }
 
 /** Standards, area of the page, colours, and the path to the element. */
-function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, x: number, width: number): void {
+function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, column: Column): void {
   const { i18n, rules } = context;
   const { texts } = i18n;
   const { example } = group;
   const fact = (label: string, value: string, maxLines = 2): void =>
-    flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { x, width, maxLines });
+    flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
   const standards = standardsText(group, rules.get(group.rule));
   if (standards !== '') fact(texts.standards, standards, 3);
   if (example.landmark !== null) fact(texts.area, texts.landmarks[example.landmark]);
-  if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, x, width);
+  if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
   if (example.shadow_path.length > 0) fact(texts.inShadow, example.shadow_path.join(' › '));
@@ -157,14 +174,7 @@ export function standardsText({ wcag }: Pick<ReportGroup, 'wcag'>, rule: ReportR
 const COLOR = /^#[0-9a-f]{6}$/i;
 
 /** The colours of a text, as words and as swatches. */
-function drawColors(
-  flow: Flow,
-  section: Element,
-  contrast: NonNullable<ReportNode['contrast']>,
-  i18n: I18n,
-  x: number,
-  width: number,
-): void {
+function drawColors(flow: Flow, section: Element, contrast: NonNullable<ReportNode['contrast']>, i18n: I18n, { x, width }: Column): void {
   const { texts, format } = i18n;
   const { foreground, background, ratio, required, font_size_px: size, bold } = contrast;
   const style = TYPE.cellSoft;
@@ -190,28 +200,24 @@ function drawColors(
   flow.paragraph(section, words, style, { x: x + swatches, width: width - swatches, maxLines: 3 });
 }
 
-/** A column of a page, in points. */
-interface Column {
-  x: number;
-  width: number;
-}
-
 /** What to do, and beside it where. */
-function drawGuidance(flow: Flow, section: Element, group: ReportGroup, context: CauseContext): void {
+function drawGuidance(flow: Flow, section: Element, card: Card, context: CauseContext): void {
+  const { group, kind } = card;
+  const draw = kind === 'violation' ? drawAdvice : drawReview;
   flow.skip(8);
   const advice: Column = { x: PAGE.left, width: CONTENT_WIDTH - PLACES_WIDTH - GAP };
   const places: Column = { x: PAGE.left + CONTENT_WIDTH - PLACES_WIDTH, width: PLACES_WIDTH };
-  const height = flow.measure((dry) => drawAdvice(dry, section, group, context.i18n, advice));
+  const height = flow.measure((dry) => draw(dry, section, group, context.i18n, advice));
   // Columns cannot continue on the next page.
   if (flow.left() < height) {
-    drawAdvice(flow, section, group, context.i18n, { x: PAGE.left, width: CONTENT_WIDTH });
+    draw(flow, section, group, context.i18n, { x: PAGE.left, width: CONTENT_WIDTH });
     flow.skip(6);
     flow.need(100);
     drawPlaces(flow, section, group, context, { x: PAGE.left, width: CONTENT_WIDTH });
     return;
   }
   const top = flow.y;
-  drawAdvice(flow, section, group, context.i18n, advice);
+  draw(flow, section, group, context.i18n, advice);
   const below = flow.y;
   flow.y = top;
   drawPlaces(flow, section, group, context, places);
@@ -219,7 +225,7 @@ function drawGuidance(flow: Flow, section: Element, group: ReportGroup, context:
 }
 
 function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
-  const { texts, format, locale } = i18n;
+  const { texts, locale } = i18n;
   const known = ruleText(group.rule, locale);
   if (known !== null && known.why !== '') {
     flow.paragraph(section, texts.whyItMatters, TYPE.label, column);
@@ -234,9 +240,30 @@ function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n
     flow.paragraph(section, lead, TYPE.body, { ...column, lang, maxLines: 3 });
     flow.list(section, points.slice(0, 8), TYPE.body, { ...column, maxLines: 3 });
   }
+  drawRuleLink(flow, section, group, i18n, column);
+}
+
+/** What a person should look at, and why the tests could not decide. */
+function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
+  const { texts, locale } = i18n;
+  flow.paragraph(section, texts.whatToCheck, TYPE.label, column);
+  flow.skip(2);
+  flow.paragraph(section, reviewText(group.rule, locale), TYPE.body, column);
+  // The lead says "Fix any of the following", which is not known yet.
+  const reasons = adviceOf(group.example.failure_summary, locale).flatMap(({ points }) => points);
+  if (reasons.length > 0) {
+    flow.skip(5);
+    flow.paragraph(section, texts.undecided, TYPE.label, column);
+    flow.skip(2);
+    flow.list(section, reasons.slice(0, 4), TYPE.body, { ...column, maxLines: 3 });
+  }
+  drawRuleLink(flow, section, group, i18n, column);
+}
+
+function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
   const url = linkable(group.help_url);
   if (url === null) return;
-  const text = format(texts.aboutRule, { rule: group.rule });
+  const text = i18n.format(i18n.texts.aboutRule, { rule: group.rule });
   const lines = flow.pdf.lines(text, TYPE.url, column.width, 1);
   flow.need(TYPE.url.leading);
   const paragraph = flow.pdf.element(section, 'P');

@@ -2,6 +2,7 @@
 import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { causeTitle, drawCause, type CauseContext } from './cause-card.ts';
+import { placeOf } from './links.ts';
 import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
 import { severityIcon } from './icons.ts';
@@ -11,12 +12,15 @@ import type { I18n } from './i18n.ts';
 /** How many root causes are shown in full, and how many in the table after them. The JSON export has the rest. */
 export const CAUSES_IN_FULL = 50;
 export const CAUSES_IN_TABLE = 200;
+export const REVIEWS_IN_FULL = 15;
 /** Draws the section of root causes, and adds them to the outline. */
 export function drawCauses(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): void {
   const { pdf } = flow;
   const { i18n } = context;
   const { texts } = i18n;
-  flow.newPage();
+  // The first page stays an overview.
+  if (pdf.pages() === 1) flow.newPage();
+  else flow.skip(26);
   const section = pdf.element(pdf.root, 'Sect');
   if (report.groups.length === 0) {
     flow.heading(section, 2, texts.noViolations, { outline });
@@ -30,21 +34,53 @@ export function drawCauses(flow: Flow, report: Report, context: CauseContext, ou
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
   report.groups.slice(0, CAUSES_IN_FULL).forEach((group, index) => {
     flow.skip(14);
-    drawCause(flow, section, group, index, context, entry);
+    const title = `${index + 1}. ${causeTitle(group, i18n.locale)}`;
+    drawCause(flow, section, { kind: 'violation', group, title, place: placeOf(index) }, context, entry);
   });
   const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
-  if (further.length > 0) drawFurther(flow, further, report.groups.length, i18n, outline);
+  const left = report.groups.length - CAUSES_IN_FULL - further.length;
+  drawFurther(flow, further, left, { heading: texts.furtherCauses, intro: texts.furtherCausesIntro }, i18n, outline);
   flow.skip(26);
 }
 
-function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, i18n: I18n, outline: PDFKit.PDFOutline): void {
+/** Draws the elements that a person must check, grouped like violations but apart from them. */
+export function drawReviews(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): void {
+  const { pdf } = flow;
+  const { i18n } = context;
+  const { texts } = i18n;
+  const groups = report.review_groups;
+  if (groups.length === 0) return;
+  const section = pdf.element(pdf.root, 'Sect');
+  const entry = flow.heading(section, 2, texts.needsReview, { outline, keep: 220 });
+  flow.skip(5);
+  flow.paragraph(section, texts.reviewIntro, TYPE.soft);
+  for (const group of groups.slice(0, REVIEWS_IN_FULL)) {
+    flow.skip(14);
+    drawCause(flow, section, { kind: 'review', group, title: causeTitle(group, i18n.locale) }, context, entry);
+  }
+  const further = groups.slice(REVIEWS_IN_FULL, REVIEWS_IN_FULL + CAUSES_IN_TABLE);
+  const left = groups.length - REVIEWS_IN_FULL - further.length;
+  drawFurther(flow, further, left, { heading: texts.furtherReviews, intro: texts.furtherReviewsIntro }, i18n, outline);
+  flow.skip(26);
+}
+
+/** A table of the groups without a card. @param left how many the table leaves out */
+function drawFurther(
+  flow: Flow,
+  groups: readonly ReportGroup[],
+  left: number,
+  { heading, intro }: { heading: string; intro: string },
+  i18n: I18n,
+  outline: PDFKit.PDFOutline,
+): void {
+  if (groups.length === 0) return;
   const { pdf } = flow;
   const { texts, count, number } = i18n;
   flow.skip(26);
   const section = pdf.element(pdf.root, 'Sect');
-  flow.heading(section, 2, texts.furtherCauses, { outline, keep: 120 });
+  flow.heading(section, 2, heading, { outline, keep: 120 });
   flow.skip(5);
-  flow.paragraph(section, texts.furtherCausesIntro, TYPE.soft);
+  flow.paragraph(section, intro, TYPE.soft);
   flow.skip(6);
   drawTable(
     flow,
@@ -72,8 +108,8 @@ function drawFurther(flow: Flow, groups: readonly ReportGroup[], all: number, i1
       { text: number(group.pages) },
     ]),
   );
-  if (all > CAUSES_IN_FULL + groups.length) {
+  if (left > 0) {
     flow.skip(8);
-    flow.paragraph(section, count(texts.leftOutCauses, all - CAUSES_IN_FULL - groups.length), TYPE.strong);
+    flow.paragraph(section, count(texts.leftOutCauses, left), TYPE.strong);
   }
 }

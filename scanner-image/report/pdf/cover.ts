@@ -1,11 +1,13 @@
 /** The first page: the result at a glance, for readers who are not developers. */
+import { LEADING_CAUSES_MAX, leadingCauses } from '../../../core/report/leading-causes.ts';
 import type { Report } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
-import { linkable, placeOf } from './links.ts';
+import { gapsLine } from './gaps.ts';
+import { linkable } from './links.ts';
 import { INK, LINE, SOFT, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, PAGE, type Element } from './tagged-document.ts';
 import { ring, verdictIcon } from './icons.ts';
-import { thresholdRows, drawSeverities, drawThresholds, type ThresholdRow } from './summary-tables.ts';
+import { drawLeadingCauses, drawSeverities, drawThresholds, thresholdRows, type ThresholdRow } from './summary-tables.ts';
 import type { I18n } from './i18n.ts';
 
 /** Draws the first page. @param shownInFull how many root causes have a section to link to */
@@ -24,47 +26,57 @@ export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: n
     flow.paragraph(verdict, format(texts.partial, { n: reserved, m: requested }), TYPE.strong);
   }
 
-  flow.skip(22);
-  const severities = pdf.element(pdf.root, 'Sect');
-  flow.heading(severities, 2, texts.severityHeading);
-  flow.skip(4);
-  drawSeverities(flow, severities, report, i18n);
-
-  if (rows.length > 0) {
-    flow.skip(22);
-    const thresholds = pdf.element(pdf.root, 'Sect');
-    flow.heading(thresholds, 2, texts.thresholdsHeading);
-    flow.skip(4);
-    drawThresholds(flow, thresholds, i18n, rows);
+  const gaps = gapsLine(report, i18n);
+  if (gaps !== '') {
+    flow.skip(10);
+    flow.paragraph(verdict, gaps, TYPE.soft);
   }
 
-  const note = pdf.lines(texts.coverNote, TYPE.soft, CONTENT_WIDTH - 24);
-  const noteHeight = note.length * TYPE.soft.leading + 12;
-  drawFixFirst(flow, report, i18n, shownInFull, noteHeight + 14);
-  // The note goes to the bottom of the page if there is room.
-  flow.skip(14);
-  flow.y = Math.max(flow.y, Math.min(flow.y + flow.left() - noteHeight, PAGE.height - PAGE.bottom - noteHeight));
-  flow.panel(pdf.root, texts.coverNote, TYPE.soft);
+  const noteHeight = flow.measure((dry) => dry.paragraph(pdf.root, texts.coverNote, TYPE.soft)) + 10;
+  const tables = (on: Flow): void => {
+    drawSeveritySection(on, report, i18n);
+    if (rows.length > 0) drawThresholdSection(on, i18n, rows);
+  };
+  drawLeading(flow, report, i18n, { shownInFull, room: flow.left() - flow.measure(tables) - noteHeight });
+  tables(flow);
+  // At the bottom of the page. The section at the end of the report says the same at length.
+  if (flow.left() < noteHeight) return;
+  flow.y = PAGE.height - PAGE.bottom - noteHeight + 10;
+  flow.paragraph(pdf.root, texts.coverNote, TYPE.soft);
 }
 
-/** Links to the worst root causes, as many as fit on the page. */
-function drawFixFirst(flow: Flow, report: Report, i18n: I18n, shownInFull: number, reserved: number): void {
-  const { pdf } = flow;
-  const style = { ...TYPE.url, size: 9.5, leading: 14, breakAnywhere: false };
-  let room = flow.left() - reserved - 22 - TYPE.h2.leading - 3;
-  const links: { text: string; target: { place: string }; contents: string }[] = [];
-  for (const [index, group] of report.groups.slice(0, Math.min(5, shownInFull)).entries()) {
-    const text = `${group.help} (${i18n.count(i18n.texts.elements, group.elements)} ${i18n.count(i18n.texts.onPages, group.pages)})`;
-    room -= pdf.lines(text, style, CONTENT_WIDTH - 11, 2).length * style.leading + 1;
-    if (room < 0) break;
-    links.push({ text, target: { place: placeOf(index) }, contents: text });
-  }
-  if (links.length === 0) return;
-  flow.skip(22);
-  const section = pdf.element(pdf.root, 'Sect');
-  flow.heading(section, 2, i18n.texts.fixFirst, { keep: 0 });
+function drawSeveritySection(flow: Flow, report: Report, i18n: I18n): void {
+  flow.skip(14);
+  const section = flow.pdf.element(flow.pdf.root, 'Sect');
+  flow.heading(section, 2, i18n.texts.severityHeading);
   flow.skip(3);
-  flow.links(section, links, style);
+  drawSeverities(flow, section, report, i18n);
+}
+
+function drawThresholdSection(flow: Flow, i18n: I18n, rows: readonly ThresholdRow[]): void {
+  flow.skip(14);
+  const section = flow.pdf.element(flow.pdf.root, 'Sect');
+  flow.heading(section, 2, i18n.texts.thresholdsHeading);
+  flow.skip(3);
+  drawThresholds(flow, section, i18n, rows);
+}
+
+/** The causes whose fix removes the most violations: as many as fit on the page, and what remains after them. */
+function drawLeading(flow: Flow, report: Report, i18n: I18n, { shownInFull, room }: { shownInFull: number; room: number }): void {
+  const draw = (on: Flow, most: number): void => {
+    const leading = leadingCauses(report.groups, most);
+    const { removed, percent } = leading;
+    on.skip(14);
+    const section = on.pdf.element(on.pdf.root, 'Sect');
+    on.heading(section, 2, i18n.texts.fixFirst, { keep: 0 });
+    on.skip(3);
+    const { total } = report.counts;
+    on.paragraph(section, i18n.count(i18n.texts.leadingCauses, leading.causes.length, { percent, removed, total }), TYPE.strong);
+    on.skip(4);
+    drawLeadingCauses(on, section, report, leading, i18n, shownInFull);
+  };
+  for (let most = Math.min(LEADING_CAUSES_MAX, report.groups.length); most > 0; most -= 1)
+    if (most === 1 || flow.measure((dry) => draw(dry, most)) <= room) return draw(flow, most);
 }
 
 function drawTitle(flow: Flow, report: Report, i18n: I18n): void {
@@ -95,8 +107,8 @@ function drawTitle(flow: Flow, report: Report, i18n: I18n): void {
 }
 
 /** The height of the verdict's panel. */
-const VERDICT_HEIGHT = 122;
-const GAUGE_RADIUS = 42;
+const VERDICT_HEIGHT = 102;
+const GAUGE_RADIUS = 38;
 
 function drawVerdict(flow: Flow, parent: Element, report: Report, i18n: I18n, rows: readonly ThresholdRow[]): void {
   const { pdf } = flow;
@@ -158,7 +170,7 @@ function drawGauge(flow: Flow, parent: Element, report: Report, i18n: I18n, gaug
   const { x, y, radius } = gauge;
   const figure = pdf.element(parent, 'Figure', {
     alt: minimum === null ? format(texts.scoreAlt, { score }) : format(texts.scoreAltMinimum, { score, minimum }),
-    bbox: [x - 54, y - 54, x + 54, y + 54],
+    bbox: [x - 50, y - 50, x + 50, y + 50],
     placement: 'Block',
   });
   pdf.mark(figure, 'Figure', () => {
@@ -182,7 +194,7 @@ function drawFacts(flow: Flow, parent: Element, report: Report, i18n: I18n): voi
     [number(report.groups.length), texts.rootCauses],
     [number(report.score.needs_review), texts.needsReview],
   ];
-  flow.y += 16;
+  flow.y += 12;
   const width = CONTENT_WIDTH / facts.length;
   const list = pdf.element(parent, 'L');
   let below = flow.y;

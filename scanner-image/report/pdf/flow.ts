@@ -37,7 +37,7 @@ export interface Flow {
     options?: { x?: number; width?: number },
   ): void;
   /** Text on a tinted background: code, notes. */
-  panel(parent: Element, text: string, style: Style, options?: { tag?: string; maxLines?: number }): void;
+  panel(parent: Element, text: string, style: Style, options?: { tag?: string; x?: number; width?: number; maxLines?: number }): void;
 }
 
 export interface ParagraphOptions extends ElementOptions {
@@ -174,18 +174,18 @@ function drawItem(flow: Flow, list: Element, lines: readonly Line[], x: number, 
 
 function drawPanel(flow: Flow, ...[parent, text, style, options = {}]: Parameters<Flow['panel']>): void {
   const { pdf } = flow;
-  const { tag = 'P', maxLines } = options;
-  const lines = pdf.lines(text, style, CONTENT_WIDTH - 24, maxLines);
+  const { tag = 'P', x = PAGE.left, width = CONTENT_WIDTH, maxLines } = options;
+  const lines = pdf.lines(text, style, width - 24, maxLines);
   if (lines.length === 0) return;
   const height = lines.length * style.leading + 12;
   flow.need(height);
   pdf.artifact(() => {
-    pdf.doc.rect(PAGE.left, flow.y, CONTENT_WIDTH, height).fill(GROUND);
-    pdf.doc.rect(PAGE.left, flow.y, 2.5, height).fill(LINE);
+    pdf.doc.rect(x, flow.y, width, height).fill(GROUND);
+    pdf.doc.rect(x, flow.y, 2.5, height).fill(LINE);
   });
   const element = pdf.element(parent, tag);
   pdf.mark(element, tag, () => {
-    pdf.draw(lines, PAGE.left + 12, flow.y + 6, style);
+    pdf.draw(lines, x + 12, flow.y + 6, style);
   });
   flow.y += height;
 }

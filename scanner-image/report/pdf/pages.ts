@@ -1,6 +1,6 @@
-/** The tables of pages: tested pages with their scores, and untested pages with the reason. */
+/** The table of tested pages with their scores. */
 import { countViolations } from '../../../core/report/score.ts';
-import type { Report, TestedPage, UntestedPage } from '../../../core/report/schema.ts';
+import type { Report, TestedPage } from '../../../core/report/schema.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import type { Flow } from './flow.ts';
 import { linkable, shortened } from './links.ts';
@@ -10,9 +10,8 @@ import { severityIcon } from './icons.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { I18n } from './i18n.ts';
 
-/** How many rows each table has. The JSON export has the rest. */
+/** How many rows the table has. The JSON export has the rest. */
 export const TESTED_ROWS = 500;
-export const UNTESTED_ROWS = 100;
 /** The longest page title, in characters. */
 const TITLE_MAX = 200;
 
@@ -20,7 +19,8 @@ const TITLE_MAX = 200;
 const languageTag = (language: string | null): string | undefined =>
   language !== null && /^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$/.test(language) ? language : undefined;
 
-const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
+/** A cell with the path of a page, as a link. */
+export const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
   const href = linkable(url);
   return {
     text: shortened(url, site),
@@ -32,15 +32,10 @@ const urlCell = (url: string, site: string, below?: Cell['below']): Cell => {
   };
 };
 
-/** Draws both tables. */
+/** Draws the table of tested pages. */
 export function drawPages(flow: Flow, report: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
-  const tested = report.pages.filter((page): page is TestedPage => page.tested);
-  const untested = report.pages.filter((page): page is UntestedPage => !page.tested);
-  drawTested(flow, report.scan.url, tested, i18n, outline);
-  if (untested.length > 0) drawUntested(flow, report.scan.url, untested, i18n, outline);
-}
-
-function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], i18n: I18n, outline: PDFKit.PDFOutline): void {
+  const pages = report.pages.filter((page): page is TestedPage => page.tested);
+  const site = report.scan.url;
   const { pdf } = flow;
   const { texts, count, number } = i18n;
   const section = pdf.element(pdf.root, 'Sect');
@@ -81,37 +76,6 @@ function drawTested(flow: Flow, site: string, pages: readonly TestedPage[], i18n
   if (pages.length > TESTED_ROWS) {
     flow.skip(8);
     flow.paragraph(section, count(texts.leftOutPages, pages.length - TESTED_ROWS), TYPE.strong);
-  }
-  flow.skip(26);
-}
-
-function drawUntested(flow: Flow, site: string, pages: readonly UntestedPage[], i18n: I18n, outline: PDFKit.PDFOutline): void {
-  const { pdf } = flow;
-  const { texts, count } = i18n;
-  const section = pdf.element(pdf.root, 'Sect');
-  flow.heading(section, 2, texts.untestedHeading, { outline, keep: 130 });
-  flow.skip(5);
-  flow.paragraph(section, texts.untestedIntro, TYPE.soft);
-  flow.skip(6);
-  drawTable(
-    flow,
-    section,
-    [
-      { heading: texts.page, width: 230 },
-      { heading: texts.httpStatus, width: 46, side: 'right' },
-      { heading: texts.reason, width: CONTENT_WIDTH - 276 + 8 },
-    ],
-    pages
-      .slice(0, UNTESTED_ROWS)
-      .map((page): Cell[] => [
-        urlCell(page.url, site),
-        { text: page.http_status === null ? '–' : String(page.http_status) },
-        { text: texts.reasons[page.reason], style: TYPE.cellStrong },
-      ]),
-  );
-  if (pages.length > UNTESTED_ROWS) {
-    flow.skip(8);
-    flow.paragraph(section, count(texts.leftOutPages, pages.length - UNTESTED_ROWS), TYPE.strong);
   }
   flow.skip(26);
 }

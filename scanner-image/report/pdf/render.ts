@@ -2,9 +2,10 @@
 import type { Report } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import type { CauseContext } from './cause-card.ts';
-import { CAUSES_IN_FULL, drawCauses } from './causes.ts';
+import { CAUSES_IN_FULL, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';
+import { drawGaps } from './gaps.ts';
 import { LINE, TYPE } from './palette.ts';
 import { drawPages } from './pages.ts';
 import { CONTENT_WIDTH, PAGE, openTaggedDocument } from './tagged-document.ts';
@@ -29,11 +30,18 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   const pdf = openTaggedDocument({ title, subject: texts.subject, language: i18n.locale, createdAt: new Date(report.scan.finished_at) });
   const flow = createFlow(pdf);
   const { outline } = pdf.doc;
-  const rules = new Map(report.rules.map((rule) => [rule.id, rule]));
+  const context: CauseContext = {
+    i18n,
+    site: report.scan.url,
+    rules: new Map(report.rules.map((rule) => [rule.id, rule])),
+    pictures: picturesOf(report, options.pictures),
+  };
   outline.addItem(texts.title, { top: 0, fit: false } as object);
   drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length));
-  drawCauses(flow, report, { i18n, site: report.scan.url, rules, pictures: picturesOf(report, options.pictures) }, outline);
+  drawCauses(flow, report, context, outline);
+  drawReviews(flow, report, context, outline);
   drawPages(flow, report, i18n, outline);
+  drawGaps(flow, report, i18n, outline);
   drawAbout(flow, report, i18n, outline);
   return pdf.finish((page, of) => {
     pdf.artifact(() => {

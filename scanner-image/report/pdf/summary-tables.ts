@@ -1,13 +1,16 @@
-/** The two tables on the first page: violations by severity, and thresholds. */
+/** The tables on the first page: the leading root causes, violations by severity, and thresholds. */
 import { thresholdsOf } from '../../../core/report/options.ts';
 import { outcomeOf } from '../../../core/report/results.ts';
+import type { LeadingCauses } from '../../../core/report/leading-causes.ts';
 import type { Report } from '../../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import { checkThresholds } from '../../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
+import { causeTitle } from './cause-card.ts';
 import { severityIcon, verdictIcon } from './icons.ts';
+import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
 import type { I18n } from './i18n.ts';
 import { THRESHOLD_TEXTS } from './texts/thresholds.ts';
@@ -74,7 +77,7 @@ export function drawSeverities(flow: Flow, parent: Element, report: Report, i18n
       { heading: texts.rootCauses, width: CONTENT_WIDTH - 410 + 8, side: 'right' },
     ],
     rows,
-    3.5,
+    2,
   );
 }
 
@@ -104,6 +107,54 @@ export function drawThresholds(flow: Flow, parent: Element, i18n: I18n, rows: re
         },
       ];
     }),
-    3.5,
+    2,
+  );
+}
+
+/** Draws the leading causes, each with its share of the violations as a bar, and a link to its card. */
+export function drawLeadingCauses(
+  flow: Flow,
+  parent: Element,
+  report: Report,
+  { causes }: LeadingCauses,
+  i18n: I18n,
+  shownInFull: number,
+): void {
+  const { texts, number, locale } = i18n;
+  const { doc } = flow.pdf;
+  const bar = 70;
+  const rows = causes.map(({ group, index }): Cell[] => {
+    const title = causeTitle(group, locale);
+    return [
+      {
+        text: title,
+        style: index < shownInFull ? { ...TYPE.url, size: 9, breakAnywhere: false } : TYPE.cellStrong,
+        rowHeader: true,
+        maxLines: 2,
+        indent: 14,
+        link: index < shownInFull ? { target: { place: placeOf(index) }, contents: title } : undefined,
+        decorate: (x, middle) => severityIcon(doc, group.impact, x + 5, middle, 4),
+      },
+      {
+        text: number(group.elements),
+        style: TYPE.strong,
+        decorate: (x, middle) => {
+          doc.rect(x, middle - 4, bar, 8).fill(GROUND);
+          doc.rect(x, middle - 4, Math.max(2, (bar * group.elements) / report.counts.total), 8).fill(SEVERITIES[group.impact]);
+        },
+      },
+      { text: number(group.pages), style: TYPE.body },
+    ];
+  });
+  drawTable(
+    flow,
+    parent,
+    [
+      { heading: texts.rootCauses, width: 310 },
+      { heading: texts.violations, width: 122, side: 'right' },
+      { heading: texts.pages, width: CONTENT_WIDTH - 432 + 8, side: 'right' },
+    ],
+    rows,
+    2,
   );
 }

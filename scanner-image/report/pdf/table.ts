@@ -19,7 +19,7 @@ export interface Cell {
   rowHeader?: boolean;
   link?: { target: Target; contents: string };
   /** A secondary text under the first. */
-  below?: { text: string; style: Style; lang?: string };
+  below?: { text: string; style: Style; lang?: string; maxLines?: number };
   maxLines?: number;
   /** Moves the text to the right, to leave room for an icon. */
   indent?: number;
@@ -119,7 +119,7 @@ function layOutRow({ flow: { pdf }, columns, padding }: Table, row: readonly Cel
     const width = columns[index]!.width - GAP - (cell.indent ?? 0);
     const style = cell.style ?? TYPE.cell;
     const lines = pdf.lines(cell.text, style, width, cell.maxLines ?? 3);
-    const below = cell.below ? pdf.lines(cell.below.text, cell.below.style, width, 1) : [];
+    const below = cell.below ? pdf.lines(cell.below.text, cell.below.style, width, cell.below.maxLines ?? 1) : [];
     height = Math.max(height, lines.length * style.leading + below.length * (cell.below?.style.leading ?? 0));
     return { cell, style, lines, below, width };
   });

@@ -2,7 +2,7 @@
 import type { Plural, PluralOf } from '../../../../core/i18n.ts';
 import type { Locale } from '../../../../core/scan/locales.ts';
 import type { Landmark } from '../../../../core/report/landmarks.ts';
-import type { PageFailureReason } from '../../../../core/report/schema.ts';
+import type { FrameFailureReason, PageCaveatKind, PageFailureReason } from '../../../../core/report/schema.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 
 /** The texts of any language. */
@@ -101,6 +101,33 @@ interface TextsWith<Forms> {
   untestedIntro: string;
   reason: string;
   reasons: Record<PageFailureReason, string>;
+  /** `{percent}` `{removed}` `{total}`; `n` is the number of causes. */
+  leadingCauses: Forms;
+  /** `{percent}` */
+  coverage: string;
+  pagesUntested: Forms;
+  framesUntested: Forms;
+  pagesWithCaveats: Forms;
+  addressesLeft: Forms;
+  reviewIntro: string;
+  whatToCheck: string;
+  undecided: string;
+  furtherReviews: string;
+  furtherReviewsIntro: string;
+  sameHeading: string;
+  sameIntro: string;
+  sameAs: string;
+  framesHeading: string;
+  framesIntro: string;
+  frame: string;
+  frameReasons: Record<FrameFailureReason, string>;
+  caveatsHeading: string;
+  caveatsIntro: string;
+  caveat: string;
+  caveats: Record<PageCaveatKind, string>;
+  addressesLeftHeading: string;
+  addressesLeftIntro: string;
+  leftOutRows: Forms;
   aboutHeading: string;
   aboutAutomated: string;
   aboutCounting: string;
