@@ -7,10 +7,12 @@ import { createFindingsBudget } from '../core/report/cap-nodes.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
-import { AXE_VERSION, axeOptions, axeSource, htmlTotal } from './axe/source.ts';
+import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { LANGUAGES, agentName, identityOf } from './browser/identity.ts';
+import { createPatience } from './browser/patience.ts';
 import { createPool, type Pool } from './browser/pool.ts';
+import { createSilentHosts } from './browser/silent-hosts.ts';
 import type { TabDeps } from './browser/tab.ts';
 import { withoutAnchor } from './crawl/address.ts';
 import { openSite } from './crawl/site.ts';
@@ -86,6 +88,9 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
   });
   const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl));
   const source = await axeSource(options.locale);
+  const watch = await watchSource();
+  const { waitFor, settleMs } = options.crawl;
+  const settling = { waitFor, settleMs, patience: createPatience(), hosts: createSilentHosts() };
   const pool = createPool({
     machine: deps.machine,
     proxy: egress.url,
@@ -93,6 +98,8 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     languages: LANGUAGES[options.locale],
     tab: (version): TabDeps => ({
       source,
+      watch,
+      settling,
       options: axeOptions(options.wcagLevel, options.wcagVersion),
       htmlTotal: htmlTotal(options.maxPages),
       identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),

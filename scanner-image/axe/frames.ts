@@ -182,7 +182,7 @@ async function enterFrame({ script, index }: FrameRun, parent: Place, at: number
   const place = await openWorld(found.cdp, frameId, script.source);
   const contentType = await evaluate<string>(
     place,
-    `curbcut.settle(${QUIET_MS}, ${SETTLE_MS}, null).then(() => curbcut.still(${SETTLE_MS})).then(() => document.contentType)`,
+    `curbcut.settle({ quietMs: ${QUIET_MS}, capMs: ${SETTLE_MS} }).then(() => curbcut.still(${SETTLE_MS})).then(() => document.contentType)`,
   );
   if (isHtml(contentType)) return { ok: true, place };
   return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };

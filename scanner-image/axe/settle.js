@@ -3,38 +3,168 @@
  */
 (() => {
   'use strict';
-  let changed = performance.now();
-  let loaded = document.readyState === 'complete' ? changed : null;
-  addEventListener('load', () => (loaded = performance.now()), { once: true });
   // `style` is not observed, because scripted animations change it all the time.
-  new MutationObserver(() => (changed = performance.now())).observe(document, {
+  const OBSERVED = {
     subtree: true,
     childList: true,
     characterData: true,
     attributeFilter: ['class', 'hidden', 'open', 'src', 'href', 'role', 'lang', 'disabled', 'aria-hidden', 'aria-expanded', 'aria-label'],
-  });
+  };
+  /** A page that is not quiet after this time has its content compared with that at the end, in milliseconds. */
+  const RESTLESS_MS = 700;
+  /** How often the page is searched for the element of `waitFor`, in milliseconds. */
+  const SEARCH_MS = 50;
+  /** The attributes of larger documents are not compared. */
+  const COMPARED_ELEMENTS = 20_000;
+  /** Attributes that change all the time, and never change what axe-core finds. */
+  const NO_CONTENT = /^(?:class|style|src|srcset|sizes|loading|width|height|d|transform|points|data-.*)$/;
+
+  let changed = performance.now();
+  let loaded = document.readyState === 'complete' ? changed : null;
+  addEventListener('load', () => (loaded = performance.now()), { once: true });
+  const observer = new MutationObserver(() => (changed = performance.now()));
+  observer.observe(document, OBSERVED);
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /** Open shadow roots that are observed. */
+  const roots = [];
+  const known = new WeakSet();
+  /** Observes new shadow roots. @returns true if there was one */
+  function observeRoots() {
+    const before = roots.length;
+    const search = (root) => {
+      const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
+      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+        const { shadowRoot } = node;
+        if (shadowRoot === null || known.has(shadowRoot)) continue;
+        known.add(shadowRoot);
+        roots.push(shadowRoot);
+        observer.observe(shadowRoot, OBSERVED);
+        search(shadowRoot);
+      }
+    };
+    search(document);
+    for (const root of roots.slice(0, before)) search(root);
+    return roots.length > before;
+  }
+
+  /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
+  let record = null;
+  addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
+  /** What the page waits for: its timers by the time when they are due, whether it observes scrolling, its shadow roots. */
+  function watched() {
+    record?.dispatchEvent(new Event('ask'));
+    const [counts = '', ...timers] = (record?.data ?? '').split(',');
+    const [scrolls = 0, shadowRoots = 0] = counts.split(' ').map(Number);
+    return {
+      scrolls: scrolls > 0,
+      shadowRoots,
+      timers: timers.map((text) => text.split(' ').map(Number)).map(([delay, due]) => ({ delay, due })),
+    };
+  }
+
+  const hashes = new Map();
+  function hashOf(text) {
+    let hash = hashes.get(text);
+    if (hash !== undefined) return hash;
+    hash = 7;
+    for (let at = 0; at < text.length; at++) hash = Math.imul(hash, 31) + text.charCodeAt(at);
+    hashes.set(text, hash);
+    return hash;
+  }
+  const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && /\S/.test(node.data));
+
+  /** A checksum of the visible elements, their kinds of attributes, and whether they have text. Their order does not matter. */
+  function reading() {
+    const elements = [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
+    if (elements.length > COMPARED_ELEMENTS) return String(elements.length);
+    let sum = 0;
+    let visible = 0;
+    for (const element of elements) {
+      if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+      const attributes = element.getAttributeNames().filter((name) => !NO_CONTENT.test(name));
+      sum = (sum + hashOf(`${element.localName} ${attributes.join(' ')} ${hasText(element)}`)) | 0;
+      visible += 1;
+    }
+    return `${visible} ${sum}`;
+  }
+
+  /** The content before an additional wait; null if there was none. */
+  let before = null;
+  /** Keeps the content, for `found` of the next wait. */
+  function mark() {
+    observeRoots();
+    before = reading();
+  }
+
+  /** Whether an element of the document or its shadow roots matches. @returns the browser's message if the selector is invalid */
+  function matches(selector) {
+    try {
+      return [document, ...roots].some((root) => root.querySelector(selector) !== null);
+    } catch (error) {
+      return error.message;
+    }
+  }
 
   /**
    * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
    * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
-   * @returns true if the document is about to redirect, by a refresh of zero seconds
+   *
+   * `horizonMs` is the time after loading, and after each change, in which the page's timers are waited for, except those with
+   * a delay in `skip`; all of them if `skip` is null. `settleMs` is an additional wait. `waitFor` is a selector, for which it
+   * waits up to `waitForMs`.
+   * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `waited`, the delays of
+   * timers that it waited for; `found`, whether the content has changed while it waited for them (or since `mark`); `quiet`;
+   * `scrolls`, whether the page loads content when it is scrolled; `matched`, true, false or a message
    */
-  async function settle(quietMs, capMs, refreshHeader) {
-    const delays = [refreshDelay(), refreshHeader].filter((seconds) => seconds !== null);
-    if (delays.some((seconds) => seconds <= 0)) return true;
-    if (document.scripts.length === 0 && document.querySelector('iframe,frame') === null) return false;
+  async function settle({ quietMs, capMs, refresh = null, horizonMs = 0, skip = null, settleMs = 0, waitFor = '', waitForMs = 0 }) {
+    const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
+    const state = { redirects: false, waited: [], found: false, quiet: true, scrolls: false, matched: true };
+    if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
     const began = performance.now();
     const end = began + Math.min(capMs, Math.min(...delays) * 500);
+    const searchEnd = Math.min(began + waitForMs, end);
+    const isStatic = document.scripts.length === 0 && document.querySelector('iframe,frame') === null;
+    if (!isStatic) observeRoots();
+    const matched = () => waitFor === '' || matches(waitFor);
+    state.matched = matched();
+    if (isStatic && settleMs === 0) return state;
     // Scripts that start requests on load, or after a response, need time to show the result.
-    const earliest = Math.max(began, loaded ?? 0) + quietMs / 2;
+    const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
+    let shadowRoots = watched().shadowRoots;
     for (;;) {
       const now = performance.now();
-      const left = Math.max(changed + quietMs, earliest) - now;
-      if (left <= 0 || now >= end) return false;
-      await later(Math.min(left, end - now));
+      const page = watched();
+      if (now >= end) state.quiet = changed + quietMs <= now;
+      let until = Math.max(changed + quietMs, earliest);
+      if (state.matched === false && now < searchEnd) {
+        if (page.shadowRoots !== shadowRoots) observeRoots();
+        state.matched = matched();
+        if (state.matched === false) until = Math.max(until, now + SEARCH_MS);
+      }
+      state.scrolls = page.scrolls;
+      const horizon = Math.max(began, loaded ?? 0, before === null ? 0 : changed) + horizonMs;
+      const awaited = skip === null ? [] : page.timers.filter(({ delay, due }) => due <= horizon && due > now && !skip.includes(delay));
+      if (awaited.length > 0) {
+        before ??= reading();
+        state.waited.push(...awaited.map(({ delay }) => delay));
+        // The earliest one may set the next one, or show the content that the page is waiting for.
+        until = Math.max(until, Math.min(...awaited.map(({ due }) => due)) + 1);
+      } else if (now - began > RESTLESS_MS) before ??= reading();
+      if (until <= now || now >= end) {
+        // A shadow root that is new has changed the page.
+        const isNew = page.shadowRoots !== shadowRoots && observeRoots();
+        shadowRoots = page.shadowRoots;
+        if (!isNew || now >= end) break;
+        changed = now;
+        continue;
+      }
+      await later(Math.max(1, Math.min(until, end) - now));
     }
+    state.waited = [...new Set(state.waited)];
+    if (before !== null) state.found = reading() !== before;
+    return state;
   }
 
   /** Waits for fonts, because contrast and size depend on them, and finishes every animation. */
@@ -58,5 +188,6 @@
     return null;
   }
 
-  globalThis.curbcut = { ...globalThis.curbcut, settle, still };
+  const json = async (options) => JSON.stringify(await settle(options));
+  globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still };
 })();

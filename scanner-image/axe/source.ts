@@ -56,11 +56,14 @@ export async function axeSource(locale: Locale): Promise<string> {
     read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
-    ...['describe.js', 'settle.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js'].map(read),
+    ...['describe.js', 'settle.js', 'scroll.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js'].map(read),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
   return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
 }
+
+/** Returns the script for the page's own world, to be added after the one of `axeSource`. */
+export const watchSource = (): Promise<string> => readFile(join(import.meta.dirname, 'watch.js'), 'utf8');
 
 /** Options for axe-core. */
 export interface AxeOptions {

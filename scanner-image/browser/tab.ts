@@ -9,16 +9,20 @@ import { evaluate } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
-import { arrive, type ArrivalDeps } from './arrival.ts';
+import { arrive } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import { introduce, type Identity } from './identity.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
+import type { ArrivalDeps, SettleRules } from './settling.ts';
 import { watchTraffic } from './traffic.ts';
 import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Visit, type VisitClock, type VisitRequest } from './visit.ts';
 
 export interface TabDeps extends AxeScript {
   identity: Identity;
+  /** The script for the page's own world, from `watchSource`. */
+  watch: string;
+  settling: SettleRules;
   basic?: BasicSignIn;
   /** Cookies of the sign-in, for one origin. Every page starts with them. */
   cookies?: { name: string; value: string; url: string }[];
@@ -47,10 +51,11 @@ export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
     if (other !== page) void other.close().catch(() => undefined);
   });
   const frame = await watchMainFrame(page, cdp, changes);
-  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf: deps.egressFailureOf, signIn: deps.basic });
+  const { egressFailureOf, basic: signIn, settling: rules } = deps;
+  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: rules.hosts, signIn });
   await prepare(cdp, deps);
   if (deps.cookies !== undefined) await context.addCookies(deps.cookies);
-  const tab: OpenTab = { deps, page, cdp, changes, frame, traffic };
+  const tab: OpenTab = { deps, page, cdp, changes, frame, traffic, rules };
   return { visit: (request) => visit(tab, request), close: () => withTimeLimit(context.close(), CLOSE_MS, 'closing a tab') };
 }
 
@@ -70,6 +75,8 @@ async function prepare(cdp: CDPSession, deps: TabDeps): Promise<void> {
     cdp.send('Page.enable'),
     cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
     cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: deps.source, worldName: WORLD }),
+    // After the script for our world, which it hands its record to.
+    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: deps.watch }),
     cdp.send('DOM.enable'),
     // Otherwise a page makes the browser run other pages that the crawl may not load.
     cdp.send('Page.setPrerenderingAllowed', { isAllowed: false }),
@@ -111,6 +118,7 @@ async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock):
   if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
     throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
   if (deps.cookies === undefined) await frame.whileAlive(forget(cdp), clock.left(), 'clearing storage');
+  await frame.whileAlive(traffic.blockSilentHosts(request.url), clock.left(), 'blocking hosts');
   if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
   traffic.begin(request.mayGoTo);
   const before = frame.shown.documents;
@@ -144,7 +152,7 @@ async function leaveDocument({ cdp, frame, changes }: OpenTab, clock: VisitClock
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: { stage: string }): Promise<Visit> {
   const { deps, page, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const place = await arrive(tab, clock);
+  const { place, caveats } = await arrive(tab, clock);
   progress.stage = 'was not tested';
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
@@ -168,7 +176,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     facts,
     findings: tested === null ? null : toPageFindings(tested.results),
     framesUntested: tested?.framesUntested ?? [],
-    caveats: tested?.caveats ?? [],
+    caveats: [...caveats, ...(tested?.caveats ?? [])],
     durationMs: clock.spent(),
   };
 }

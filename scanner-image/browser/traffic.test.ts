@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import type { CDPSession } from 'playwright-core';
+import { createSilentHosts } from './silent-hosts.ts';
 import { watchTraffic } from './traffic.ts';
 
 describe('traffic of a tab', () => {
@@ -10,7 +11,7 @@ describe('traffic of a tab', () => {
     let changes = 0;
     let now = 0;
     const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
-    const deps = { changes: condition, egressFailureOf: () => undefined, now: () => now };
+    const deps = { changes: condition, egressFailureOf: () => undefined, hosts: createSilentHosts(), now: () => now };
     const traffic = await watchTraffic(cdp as unknown as CDPSession, 'main', deps);
     traffic.begin(() => null);
     const sent = (requestId: string, more: object = {}): void =>
@@ -30,18 +31,18 @@ describe('traffic of a tab', () => {
     sent('data');
     sent('script', { type: 'Script' });
     sent('picture', { type: 'Image' });
-    expect(traffic.pending(1500)).to.equal(2);
+    expect(traffic.requests.pending(1500)).to.equal(2);
     over('loadingFinished', 'data');
-    expect([traffic.pending(1500), changes()]).to.deep.equal([1, 1]);
+    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([1, 1]);
     over('loadingFailed', 'script');
     over('loadingFinished', 'picture');
-    expect([traffic.pending(1500), changes()]).to.deep.equal([0, 2]);
+    expect([traffic.requests.pending(1500), changes()]).to.deep.equal([0, 2]);
   });
 
   it('ignores the script of a worker, because its end is reported only to the worker', async () => {
     const { traffic, sent } = await watchedSession();
     sent('worker', { type: 'Script', loaderId: '' });
-    expect(traffic.pending(1500)).to.equal(0);
+    expect(traffic.requests.pending(1500)).to.equal(0);
   });
 
   it('stops counting a request after its maximum age, measured from before its redirects', async () => {
@@ -50,13 +51,13 @@ describe('traffic of a tab', () => {
     pass(1000);
     sent('poll');
     pass(600);
-    expect([traffic.pending(1500), traffic.pending(3000)]).to.deep.equal([0, 1]);
+    expect([traffic.requests.pending(1500), traffic.requests.pending(3000)]).to.deep.equal([0, 1]);
   });
 
   it('forgets the requests of the previous page', async () => {
     const { traffic, sent } = await watchedSession();
     sent('data');
     traffic.begin(() => null);
-    expect(traffic.pending(1500)).to.equal(0);
+    expect(traffic.requests.pending(1500)).to.equal(0);
   });
 });

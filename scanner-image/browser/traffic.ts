@@ -1,29 +1,31 @@
-/** Subscribes to the network events of a tab: navigations of the main frame, HTTP authentication, and open requests of scripts. */
+/** Subscribes to the network events of a tab: navigations of the main frame, HTTP authentication, and requests. */
 import type { CDPSession } from 'playwright-core';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import { continueRequest, createNavigation, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
+import { watchRequests, type Requests } from './requests.ts';
+import type { SilentHosts } from './silent-hosts.ts';
 
 export interface Traffic extends Navigation {
-  /** The number of scripts and data requests with an incomplete response, except those older than `maxAgeMs`. */
-  pending(maxAgeMs: number): number;
+  requests: Requests;
+  /** Blocks the files of hosts that did not answer on earlier pages. */
+  blockSilentHosts(page: URL): Promise<void>;
 }
 
 export interface TrafficDeps {
   changes: ConditionVariable;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
+  hosts: SilentHosts;
   signIn?: BasicSignIn;
   now?: () => number;
 }
 
-/** Resource types that scripts wait for before they display content. */
-const AWAITED_TYPES = ['Script', 'XHR', 'Fetch'];
-
 export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
-  const { changes, egressFailureOf, signIn, now = Date.now } = deps;
+  const { changes, egressFailureOf, hosts, signIn, now = Date.now } = deps;
   const navigation = createNavigation({ cdp, egressFailureOf, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
-  const open = watchOpenRequests(cdp, changes, now);
+  const requests = watchRequests({ cdp, changes, hosts, now });
+  let blocked = '';
 
   cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
@@ -49,10 +51,16 @@ export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: Tra
     ...navigation,
     begin(mayGoTo) {
       navigation.begin(mayGoTo);
-      open.clear();
+      requests.clear();
       credentials.clear();
     },
-    pending: (maxAgeMs) => open.count(maxAgeMs),
+    requests,
+    async blockSilentHosts(page) {
+      const urls = hosts.blockedOn(page);
+      if (blocked === urls.join(' ')) return;
+      blocked = urls.join(' ');
+      await cdp.send('Network.setBlockedURLs', { urls });
+    },
   };
 }
 
@@ -73,32 +81,4 @@ function answerChallenges(cdp: CDPSession, signIn: BasicSignIn | undefined): { c
     void cdp.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
   });
   return { clear: () => answered.clear() };
-}
-
-/** Tracks the requests that scripts wait for, until the whole response has arrived. */
-function watchOpenRequests(
-  cdp: CDPSession,
-  changes: ConditionVariable,
-  now: () => number,
-): { clear(): void; count(maxAgeMs: number): number } {
-  const openSince = new Map<string, number>();
-  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, type }: { requestId: string; loaderId: string; type?: string }) => {
-    // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker.
-    if (loaderId === '' || type === undefined || !AWAITED_TYPES.includes(type) || openSince.has(requestId)) return;
-    openSince.set(requestId, now());
-  });
-  const end = ({ requestId }: { requestId: string }): void => {
-    if (openSince.delete(requestId)) changes.notify();
-  };
-  cdp.on('Network.loadingFinished', end);
-  cdp.on('Network.loadingFailed', end);
-  return {
-    clear: () => openSince.clear(),
-    count(maxAgeMs) {
-      const since = now() - maxAgeMs;
-      let count = 0;
-      for (const started of openSince.values()) if (started > since) count += 1;
-      return count;
-    },
-  };
 }

@@ -1,0 +1,154 @@
+/** Pages are tested when they are at rest: after their timers, observers, sockets and requests have shown their content. */
+import { expect } from 'chai';
+import { chromium, type Browser } from 'playwright-core';
+import { axeTags } from '../../core/scan/wcag.ts';
+import type { TestedPage } from '../../core/report/schema.ts';
+import { findChromium } from '../../scanner-image/browser/chromium.ts';
+import { plainAxe } from '../../tools/plain-axe.ts';
+import { lateContent, openSocketServer } from './fixtures/late-content.ts';
+import { found, html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+
+const script = (code: string): string => `<script>${code}</script>`;
+const FAULT = '<img src="/none.png" id="fault">';
+
+describe('settling', () => {
+  let site: Site;
+  const open = async (routes: Record<string, Route>): Promise<void> => void (site = await openSite(routes));
+  afterEach(() => site.close());
+  const pageAt = (pages: readonly TestedPage[], path: string): TestedPage => {
+    const page = pages.find(({ url }) => new URL(url).pathname === path);
+    if (page === undefined) throw new Error(`${path} was not tested`);
+    return page;
+  };
+  const kindsOf = (page: TestedPage): string[] => page.caveats.map(({ kind }) => kind);
+
+  describe('of pages with late content', () => {
+    let browser: Browser;
+    let socket: Awaited<ReturnType<typeof openSocketServer>>;
+    before(async () => {
+      browser = await chromium.launch({ executablePath: findChromium(machine) });
+      socket = await openSocketServer();
+    });
+    after(() => Promise.all([browser.close(), socket.close()]));
+
+    for (const path of Object.keys(lateContent('')).filter((name) => !name.startsWith('/_'))) {
+      it(`ends when ${path} is at rest: its findings equal those of a plain run, node by node`, async () => {
+        await open(lateContent(socket.url));
+        const url = site.origin + path;
+        const { pages } = await scan(url, { maxPages: 1 });
+        const plain = await plainAxe(browser, url, { tags: axeTags('AA', '2.1'), rest: '[data-rest]', scroll: true, limitMs: 20_000 });
+        const page = pageAt(testedOf(pages), path);
+        expect(found(page)).to.deep.equal(plain.violations).and.not.deep.equal([]);
+        expect(found({ ...page, violations: page.needs_review })).to.deep.equal(plain.needsReview);
+        expect(kindsOf(page)).to.deep.equal(path === '/ticks' ? ['not_quiet'] : []);
+      });
+    }
+  });
+
+  it('gives a host that never answers five seconds once in a scan, and names it on each page', async () => {
+    const dead = await openSite({ '/a.png': () => undefined, '/b.png': () => undefined });
+    const page = (name: string, image: string): string => html(`${FAULT}<img alt="" src="${dead.origin}${image}">`, { title: name });
+    await open({
+      '/': html(`${FAULT}<img alt="" src="${dead.origin}/a.png"><a href="/one">1</a><a href="/two">2</a>`),
+      '/one': page('one', '/a.png'),
+      '/two': page('two', '/b.png'),
+    });
+    try {
+      const pages = testedOf((await scan(`${site.origin}/`)).pages);
+      expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault'], ['image-alt #fault']]);
+      expect(pages.map(kindsOf)).to.deep.equal([['requests_unanswered'], ['requests_unanswered'], ['requests_unanswered']]);
+      expect(pages[0]?.caveats[0]?.message).to.equal(
+        `No complete response arrived in time from ${dead.origin}/a.png. The page was tested without what they show.`,
+      );
+      expect(pages[2]?.caveats[0]?.message)
+        .to.include('Not requested, because an earlier page of this scan waited for the same host or file in vain')
+        .and.include(`${dead.origin}/b.png`);
+      expect(dead.requests).to.deep.equal(['/a.png']);
+    } finally {
+      await dead.close();
+    }
+  });
+
+  it('does not repeat the wait for one file that never arrives from a host that answers', async () => {
+    await open({
+      '/': html(`${FAULT}<img alt="" src="/never.png"><a href="/one">1</a>`),
+      '/one': html(`${FAULT}<img alt="" src="/never.png"><img alt="" src="/other.png">`, { title: 'one' }),
+      '/never.png': () => undefined,
+    });
+    const pages = testedOf((await scan(`${site.origin}/`)).pages);
+    expect(pages.map(kindsOf)).to.deep.equal([['requests_unanswered'], ['requests_unanswered']]);
+    expect([site.hits('/never.png'), site.hits('/other.png')]).to.deep.equal([1, 1]);
+  });
+
+  it('waits for the element of crawl.waitFor, also in shadow roots, and reports a page without it', async () => {
+    const later = (show: string): string => html(`<div id="host"></div>${script(`setTimeout(() => { ${show} }, 4000)`)}`);
+    await open({
+      '/': later(
+        `document.querySelector('main').insertAdjacentHTML('beforeend', '<div class="ready">${FAULT}</div><a href="/shadow">s</a><a href="/missing">m</a>')`,
+      ),
+      '/shadow': html(
+        later(`document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = '<div class="ready">${FAULT}</div>'`),
+        { title: 'shadow' },
+      ),
+      '/missing': html(FAULT + script(''), { title: 'missing' }),
+    });
+    const crawl = { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '.ready', settleMs: 0 };
+    const pages = testedOf((await scan(`${site.origin}/`, { crawl })).pages);
+    expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #host > #fault'], ['image-alt #fault']]);
+    expect(pages.map(({ caveats }) => caveats)).to.deep.equal([
+      [],
+      [],
+      [{ kind: 'wait_for_missing', message: 'No element matched crawl.waitFor (.ready) in time. The page was tested without it.' }],
+    ]);
+  });
+
+  it('reports an invalid selector in crawl.waitFor', async () => {
+    await open({ '/': html(FAULT) });
+    const crawl = { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: 'div[', settleMs: 0 };
+    const [page] = testedOf((await scan(`${site.origin}/`, { crawl })).pages);
+    expect(page?.caveats.map(({ message }) => message)).to.deep.equal([
+      'crawl.waitFor is not a valid CSS selector (div[). The page was tested without it.',
+    ]);
+  });
+
+  it('gives every page the time of crawl.settleMs', async () => {
+    const late = `${script(`setTimeout(() => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}'), 2500)`)}`;
+    await open({ '/': html(`${late}<a href="/two">2</a>`), '/two': html(late, { title: 'two' }) });
+    const crawl = { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '' };
+    const without = testedOf((await scan(`${site.origin}/`, { crawl: { ...crawl, settleMs: 0 } })).pages);
+    expect(without.map(found)).to.deep.equal([[], []]);
+    const pages = testedOf((await scan(`${site.origin}/`, { crawl: { ...crawl, settleMs: 3000 } })).pages);
+    expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
+  });
+
+  it('scrolls through a part of a page that grows without end, and says so', async () => {
+    const grow = `const main = document.querySelector('main'); const add = () => { main.insertAdjacentHTML('beforeend', '<img src="/none.png"><div style="height: 900px">More</div>'); observer.unobserve(last); last = main.lastElementChild; observer.observe(last); };
+      let last = main.querySelector('div'); const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && add()); observer.observe(last);`;
+    await open({ '/': html(`<div style="height: 900px">Start</div>${script(grow)}`) });
+    const [page] = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 30_000 })).pages);
+    expect(page?.violations[0]?.nodes.length).to.be.greaterThan(10);
+    expect(page && kindsOf(page)).to.deep.equal(['not_scrolled']);
+  });
+
+  it('finds late content on later pages of a template whose first page had some', async () => {
+    const late = (name: string): string =>
+      html(script(`setTimeout(() => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}'), 300)`), { title: name });
+    const numbers = [1, 2, 3, 4];
+    await open({
+      '/': html(numbers.map((id) => `<a href="/item/${id}">${id}</a>`).join('')),
+      ...Object.fromEntries(numbers.map((id) => [`/item/${id}`, late(`item ${id}`)])),
+    });
+    const pages = testedOf((await scan(`${site.origin}/`, {}, { workers: 2 })).pages);
+    expect(pages.slice(1).map(found)).to.deep.equal(numbers.map(() => ['image-alt #fault']));
+  });
+
+  it('leaves no trace that a page can use', async () => {
+    const check = `const own = (name) => Object.getOwnPropertyNames(window).filter((key) => /curbcut/i.test(key)).length === 0 && /^function .*\\{ \\[native code\\] \\}$/.test(window[name]) && window[name].name === name;
+      if (!own('setTimeout') || !own('clearInterval')) document.querySelector('main').innerHTML = '<img src="/none.png" id="traced">';
+      class Mine extends IntersectionObserver {} new Mine(() => undefined).observe(document.body); setTimeout('window.ran = 1', 0); setTimeout((one, two) => { if (one + two !== 3) throw new Error(); document.body.dataset.called = '' }, 10, 1, 2);
+      addEventListener('error', () => document.querySelector('main').innerHTML = '<img src="/none.png" id="failed">');
+      delete Map.prototype.get; Array.prototype.push = JSON.stringify = () => { throw new Error(); };`;
+    await open({ '/': html(`${FAULT}${script(check)}`) });
+    expect(testedOf((await scan(`${site.origin}/`)).pages).map(found)).to.deep.equal([['image-alt #fault']]);
+  });
+});
