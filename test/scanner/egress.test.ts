@@ -1,10 +1,12 @@
 /** Pages cannot reach addresses that the target rules forbid. An internal server counts the attempts. */
 import { expect } from 'chai';
+import type { ReportPage } from '../../core/report/schema.ts';
 import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';
+import { SECURE_INTERFACES, attemptsAt, hostileHeaders, hostileServiceWorker } from './hostile-attempts.ts';
 import { openInternalServer } from './internal-server.ts';
-import { html, machine, openSite, redirect, scan, type Site } from './site.ts';
+import { file, html, machine, openSite, redirect, scan, type Site } from './site.ts';
 
 describe('egress of a scan', () => {
   let site: Site;
@@ -15,52 +17,79 @@ describe('egress of a scan', () => {
     await secret.close();
   });
 
-  it('does not reach forbidden addresses from a hostile page', async () => {
+  interface Tried {
+    tried: string[];
+    exist: string[];
+    secure: boolean;
+  }
+
+  /** Scans a hostile site under a name. Only the site itself is allowed, by name and port: all else on loopback is private. */
+  async function scanHostile(name: string): Promise<{ pages: ReportPage[]; tried: Tried }> {
     const at = `127.0.0.1:${secret.port}`;
-    const attempts = `
-      const at = '${at}', port = ${secret.port};
-      for (const host of [at, 'localhost:' + port, 'x.localhost:' + port, '2130706433:' + port, '0x7f.1:' + port, '[::1]:' + port, '[::ffff:127.0.0.1]:' + port, 'rebind.test:' + port, '169.254.169.254', 'metadata.google.internal']) {
-        fetch('http://' + host + '/fetch', { mode: 'no-cors' }).catch(() => 0);
-        new Image().src = 'http://' + host + '/image';
-        try { new WebSocket('ws://' + host + '/socket'); } catch {}
-        try { new EventSource('http://' + host + '/events'); } catch {}
-        navigator.sendBeacon('http://' + host + '/beacon', 'x');
-        const frame = document.createElement('iframe'); frame.src = 'http://' + host + '/frame'; frame.title = 'f'; document.body.append(frame);
-        for (const rel of ['preconnect', 'dns-prefetch', 'prefetch', 'stylesheet', 'modulepreload']) { const link = document.createElement('link'); link.rel = rel; link.href = 'http://' + host + '/' + rel; document.head.append(link); }
-      }
-      fetch('/redirect').catch(() => 0); new Image().src = '/redirect';
-      open('http://' + at + '/popup'); open('file:///etc/passwd'); open('view-source:http://' + at + '/');
-      const rtc = new RTCPeerConnection({ iceServers: [{ urls: 'stun:' + at }, { urls: 'turn:' + at, username: 'a', credential: 'b' }, { urls: 'turn:' + at + '?transport=tcp', username: 'a', credential: 'b' }] });
-      rtc.createDataChannel('x'); rtc.createOffer().then((offer) => rtc.setLocalDescription(offer));
-      new Worker(URL.createObjectURL(new Blob(['fetch("http://${at}/worker", { mode: "no-cors" }).catch(() => 0)'])));
-      const form = document.createElement('form'); form.action = 'http://' + at + '/form'; form.target = 'aside'; document.body.append(form); form.submit();`;
+    let tried: Tried | undefined;
     site = await openSite({
-      '/': html(
-        `<a href="/away">away</a><a href="file:///etc/passwd">file</a><a href="view-source:http://${at}/">source</a><a href="http://${at}/link">link</a><script>${attempts}</script>`,
+      '/': file(
+        'text/html',
+        html(
+          `<a href="/away">away</a><a href="file:///etc/passwd">file</a><a href="view-source:http://${at}/">source</a><a href="http://${at}/link">link</a>${attemptsAt(secret.port)}`,
+        ),
+        hostileHeaders(secret.port),
       ),
       '/redirect': redirect(`http://${at}/redirected`),
       '/away': redirect(`http://${at}/away`),
+      '/service-worker.js': hostileServiceWorker(secret.port),
       '/robots.txt': (_request, response) => response.end(`Sitemap: http://${at}/sitemap.xml\nSitemap: ${'/redirect'}\n`),
+      '/_tried': (request, response) => {
+        tried = JSON.parse(decodeURIComponent(request.url?.split('?')[1] ?? '')) as Tried;
+        response.end();
+      },
     });
     const { pages } = await scan(
-      `http://site.test:${site.port}/`,
+      `http://${name}:${site.port}/`,
       {},
-      // Only the site itself is allowed, by host and port. Everything else on loopback is private.
-      { allowTargets: [`site.test:${site.port}`] },
+      { allowTargets: [`${name}:${site.port}`], pageBudgetMs: 60_000 },
       {
         resolver: {
-          resolve: (name) =>
+          resolve: (asked) =>
             Promise.resolve(
-              ['rebind.test', 'site.test'].includes(name) ? { ok: true, addresses: ['127.0.0.1'] } : { ok: false, reason: 'not_found' },
+              ['rebind.test', name].includes(asked) ? { ok: true, addresses: ['127.0.0.1'] } : { ok: false, reason: 'not_found' },
             ),
         },
       },
     );
-    expect(pages.map(({ url, tested }) => [new URL(url).pathname, tested])).to.deep.equal([
+    if (tried === undefined) throw new Error('the page did not finish its attempts');
+    return { pages, tried };
+  }
+
+  const pathsOf = (pages: ReportPage[]): unknown[] => pages.map(({ url, tested }) => [new URL(url).pathname, tested]);
+
+  it('does not reach forbidden addresses from a hostile page', async () => {
+    const { pages, tried } = await scanHostile('site.test');
+    expect(tried.secure).to.equal(false);
+    expect(pathsOf(pages)).to.deep.equal([
       ['/', true],
       ['/away', false],
     ]);
     expect(pages[1]).to.include({ reason: 'redirected_away' });
+    expect(secret.hits()).to.equal(0);
+  });
+
+  it('does not reach them from the secure origin `localhost` either, where more interfaces exist', async () => {
+    const { pages, tried } = await scanHostile('localhost');
+    expect(tried.secure).to.equal(true);
+    expect(tried.exist).to.have.members([...SECURE_INTERFACES]);
+    expect(tried.tried).to.include.members([
+      'WebTransport',
+      'WebSocket',
+      'EventSource',
+      'serviceWorker',
+      'fetchLater',
+      'RTCPeerConnection',
+    ]);
+    expect(pathsOf(pages)).to.deep.equal([
+      ['/', true],
+      ['/away', false],
+    ]);
     expect(secret.hits()).to.equal(0);
   });
 
