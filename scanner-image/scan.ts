@@ -112,6 +112,8 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     await refuseForbiddenTarget(egress, start);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page reports that the browser does not start
+    // Meanwhile robots.txt is fetched.
+    pool.prepare(0);
     const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool });
     return {
       pages,

@@ -6,6 +6,8 @@ import { openTab, type Tab, type TabDeps } from './tab.ts';
 import type { Visit, VisitRequest } from './visit.ts';
 
 export interface Pool {
+  /** Opens the tab of a worker ahead of its first visit, in the background. Its errors are those of the visit. */
+  prepare(worker: number): void;
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
   /** Returns the version of the browser. Starts the browser if necessary. */
@@ -51,17 +53,26 @@ export function createPool(deps: PoolDeps): Pool {
     return browser;
   }
 
+  /** Tabs that are being opened ahead, by worker. */
+  const preparing = new Map<number, Promise<void>>();
+
   async function tabOf(worker: number): Promise<Tab> {
+    await preparing.get(worker);
     const known = tabs.get(worker);
     if (known !== undefined && known.browser.isConnected() && known.visits < VISITS_PER_TAB) {
       known.visits += 1;
       return known.tab;
     }
     await retire(worker);
+    return (await open(worker, 1)).tab;
+  }
+
+  async function open(worker: number, visits: number): Promise<{ tab: Tab }> {
     const started = await running();
     const tab = await openTab(started, deps.tab(started.version()));
-    tabs.set(worker, { tab, visits: 1, browser: started });
-    return tab;
+    const opened = { tab, visits, browser: started };
+    tabs.set(worker, opened);
+    return opened;
   }
 
   /** Closes the tab of a worker. If that fails, closes the browser too, because the hung page would keep running. */
@@ -99,6 +110,17 @@ export function createPool(deps: PoolDeps): Pool {
   }
 
   return {
+    prepare(worker) {
+      if (closed || tabs.has(worker) || preparing.has(worker)) return;
+      const opening = open(worker, 0).then(
+        () => undefined,
+        (error: unknown) => log.debug({ err: error }, 'opening a tab ahead failed; the visit tries again'),
+      );
+      preparing.set(
+        worker,
+        opening.finally(() => preparing.delete(worker)),
+      );
+    },
     async visit(worker, request) {
       const started = performance.now();
       const first = await attempt(worker, request);

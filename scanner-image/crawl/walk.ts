@@ -71,6 +71,8 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     budget: deps.budget,
     visit(worker, candidate) {
       const isFirst = candidate.turn === 0;
+      // The other workers wait for the first page, so their tabs cost no time.
+      if (isFirst) for (let other = 1; other < Math.min(deps.workers, maxPages); other++) pool.prepare(other);
       const request = {
         url: candidate.url,
         test: candidate.depth > 0 || site.startInScope,
