@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { cleanUrl, movedWithin, pageKey, pageOfSite, sameSite, scopeOf } from './address.ts';
+import { cleanUrl, movedWithin, pageKey, pageOfSite, repeatsItself, sameSite, scopeOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -47,6 +47,60 @@ describe('page key', () => {
     expect(cleanUrl(url('https://example.org/a?flag&x=%2F')).href).to.equal('https://example.org/a?flag&x=%2F');
   });
 
+  it('is that of the clean URL, for any names of parameters', () => {
+    const names = fc.oneof(
+      fc.constantFrom(
+        'utm_source',
+        'gclid',
+        'GCLSRC',
+        'dclid',
+        'gbraid',
+        'wbraid',
+        'fbclid',
+        'msclkid',
+        'yclid',
+        'twclid',
+        'ttclid',
+        'igshid',
+      ),
+      fc.constantFrom(
+        'mc_cid',
+        'mc_eid',
+        '_ga',
+        '_gl',
+        '_hsenc',
+        '_hsmi',
+        'mkt_tok',
+        'JSESSIONID',
+        'phpsessid',
+        'ASPSESSIONIDQ',
+        'asp.net_sessionid',
+      ),
+      fc.constantFrom(
+        'CFID',
+        'cftoken',
+        'osCsid',
+        'xtcsid',
+        'zenid',
+        'mscssid',
+        's',
+        'sid',
+        'ssid',
+        'sess',
+        'sessid',
+        'session',
+        'session_id',
+      ),
+    );
+    fc.assert(
+      fc.property(names, fc.boolean(), fc.constantFrom('a', 'a-b', 'z.x', 'é'), (name, encoded, other) => {
+        const written = encoded ? `%${name.charCodeAt(0).toString(16)}${name.slice(1)}` : name;
+        const noisy = url(`https://example.org/a?${other}=1&${written}=0123456789abcdef01&b=2`);
+        expect(pageKey(noisy)).to.equal(pageKey(url(`https://example.org/a?b=2&${other}=1`)));
+      }),
+    );
+  });
+
   it('does not depend on the order of parameters', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.string(), fc.string()), { maxLength: 6 }), (pairs) => {
@@ -58,6 +112,13 @@ describe('page key', () => {
       }),
     );
   });
+});
+
+describe('endless path', () => {
+  for (const path of ['/a/b/a/b/a/b/', '/x/x/x', '/shop/de/list/de/list/de/list', `/${'a/b'.repeat(20)}`])
+    it(`is recognised in ${path.slice(0, 40)}`, () => expect(repeatsItself(url(`https://example.org${path}`))).to.equal(true));
+  for (const path of ['/', '/a/b/a/b/c', '/2026/11/11/news', '/en/en/', '/aa/aaa/aaaa/aaaaa'])
+    it(`is not recognised in ${path}`, () => expect(repeatsItself(url(`https://example.org${path}`))).to.equal(false));
 });
 
 describe('pageOfSite', () => {

@@ -10,6 +10,9 @@ const TRACKING =
 const SESSION = /^(jsessionid|phpsessid|aspsessionid\w*|asp\.net_sessionid|cfid|cftoken|oscsid|xtcsid|zenid|mscssid)$/i;
 /** Names that may also mean something else, such as a story or a session of a conference. Only long random values are removed. */
 const PERHAPS_SESSION = /^(?:s|sid|ssid|sess|sess_?id|session|session_?id)$/i;
+/** The beginnings of all names above. Most queries have none of them, and are not parsed. */
+const PERHAPS_NOISE =
+  /[?&](?:utm_|gcl|gbr|wbr|dcl|fbc|msc|ycl|twc|ttc|igs|mc_|_ga|_gl|_hs|mkt|jse|phps|s=|s?sid|sess|asp|cf|osc|xtc|zen|[^=&]*%)/i;
 const RANDOM_VALUE = /^(?=\D*\d)(?=[^a-z]*[a-z])\w{16,}$|^[0-9a-f-]{36}$/i;
 /** Session IDs in the path: `/a;jsessionid=1F3A`, and ASP.NET's `/(S(lit3py55))/a`. */
 const SESSION_IN_PATH = /;(?:jsessionid|phpsessid|sid|session_?id|cfid|cftoken)=[^/;]*|(?<=\/)\((?:[ASFX]\([\w-]*\))+\)\//gi;
@@ -28,7 +31,7 @@ const SIGN_OUT = /(?:^|[/_-])(?:log|sign)[-_]?(?:out|off)(?:$|[/._-])/i;
 /** A fragment that is not a hash route (`#/…`, `#!…`) names a place on the page. `#!` alone is a link without a target. */
 const ANCHOR = /#(?![/!]).*$|#!?$/s;
 /** The route of the start page of an application. */
-const START_ROUTE = /^#!?\/?$/;
+const START_ROUTE = /^(?:#!?\/?)?$/;
 
 /** Removes the fragment of an address, unless it is a hash route. */
 export function withoutAnchor(href: string): string {
@@ -40,13 +43,22 @@ export function cleanUrl(url: URL): URL {
   return clean(new URL(url));
 }
 
+/** Whether `clean` changes nothing: most addresses of a site, so that they are not parsed again. */
+function isClean({ href }: URL): boolean {
+  return !/[#?@;(]/.test(href);
+}
+function isCleanQuery({ href, search }: URL): boolean {
+  return PLAIN_QUERY.test(search) && !/[#@;(]/.test(href) && !PERHAPS_NOISE.test(search);
+}
+
 function clean(url: URL): URL {
+  if (isClean(url) || isCleanQuery(url)) return url;
   if (url.href.includes('#')) url.hash = withoutAnchor(url.hash);
   if (url.username !== '') url.username = '';
   if (url.password !== '') url.password = '';
   const path = url.pathname;
   if (path.includes(';') || path.includes('(')) url.pathname = path.replace(SESSION_IN_PATH, '');
-  if (url.search !== '') {
+  if (PERHAPS_NOISE.test(url.search)) {
     const dropped = [...url.searchParams].filter(([name, value]) => isNoise(name, value));
     for (const [name, value] of dropped) url.searchParams.delete(name, value);
   }
@@ -60,18 +72,29 @@ function isNoise(name: string, value: string): boolean {
 
 /** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
-  const page = cleanUrl(url);
+  const page = isClean(url) || isCleanQuery(url) ? url : cleanUrl(url);
   let path = page.pathname;
   if (path.includes('%')) path = path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase());
-  const route = START_ROUTE.test(page.hash) ? '' : withoutFinalSlash(page.hash.replace(/^#!?\/?/, '#/'));
+  const { hash } = page;
+  const route = START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
   return `${bareHost(page)}${withoutFinalSlash(path)}${sortedQuery(page)}${route}`;
 }
 
 const withoutFinalSlash = (path: string): string => (path.endsWith('/') ? path.replace(/(?<=.)\/+$/, '') : path);
 
-function sortedQuery({ search, searchParams }: URL): string {
+/** A query that is written as `URLSearchParams` would write it. */
+const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
+
+/** The parameters by name and value. Plain queries are sorted without being parsed, because a page may have thousands of links. */
+function sortedQuery(url: URL): string {
+  const { search } = url;
   if (search === '') return '';
-  const parameters = [...searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
+  if (PLAIN_QUERY.test(search)) {
+    if (!search.includes('&')) return search;
+    const plain = search.slice(1).replaceAll('=', '\0').split('&').sort().join('&');
+    return `?${plain.replaceAll('\0', '=')}`;
+  }
+  const parameters = [...url.searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
   return `?${new URLSearchParams(parameters).toString()}`;
 }
 
@@ -82,7 +105,7 @@ function bareHost(url: URL): string {
 
 /** Whether two URLs belong to one site: the same host and port, regardless of `www.` and the scheme. */
 export function sameSite(a: URL, b: URL): boolean {
-  return bareHost(a) === bareHost(b);
+  return a.host === b.host || bareHost(a) === bareHost(b);
 }
 
 /** Whether the first page may redirect here: to the same site, or to a parent or child domain (example.org, shop.example.org). */
@@ -114,6 +137,17 @@ export function signsOut(url: URL): boolean {
 /** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */
 export function looksLikeFile(url: URL): boolean {
   return PERHAPS_A_FILE.test(url.pathname);
+}
+
+/** A path deeper than this is not one that people made. */
+const SEGMENTS_MAX = 30;
+/** The same segments three times in a row, which relative links make at an address that answers everything. */
+const REPEATED = /(?<=\/)((?:[^/]+\/){1,4})\1\1/;
+
+/** Whether a site probably leads to ever longer addresses, such as `/a/b/a/b/a/b/`. */
+export function repeatsItself({ pathname }: URL): boolean {
+  const segments = pathname.split('/').length;
+  return segments > SEGMENTS_MAX || (segments > 3 && REPEATED.test(`${pathname}/`));
 }
 
 /**

@@ -10,7 +10,7 @@ const open = (maxPages: number, maxFailed = 100, maxFolded = 100): Frontier => c
  * @returns the candidates in the order in which they were processed, with their outcomes
  */
 function walk(
-  site: Map<string, { links: string[]; end: 'tested' | 'failed'; leadsTo?: string }>,
+  site: Map<string, { links: string[]; end: 'tested' | 'failed' | 'folded'; leadsTo?: string }>,
   start: string,
   frontier: Frontier,
   workers: number,
@@ -42,10 +42,10 @@ function walk(
 
   function process(candidate: Candidate): Outcome {
     if (frontier.covered(candidate.key) || frontier.spent()) return 'skipped';
-    const name = candidate.url.pathname.slice(1);
+    const name = candidate.url.pathname.slice(1) + candidate.url.search;
     const known = site.get(name) ?? { links: [], end: 'failed' as const };
     processed.push(`${name} ${known.end}`);
-    if (known.end === 'failed') return 'failed';
+    if (known.end !== 'tested') return known.end;
     if (known.leadsTo !== undefined && known.leadsTo !== name) {
       const key = `example.org/${known.leadsTo}`;
       processed.pop();
@@ -61,7 +61,11 @@ function walk(
 describe('frontier', () => {
   it('returns each page once, in the order of discovery', () => {
     const frontier = open(10);
-    expect([frontier.add(page('a'), 0), frontier.add(page('b'), 1), frontier.add(page('a/'), 1)]).to.deep.equal([true, true, false]);
+    expect([frontier.add(page('a'), 0), frontier.add(page('b'), 1), frontier.add(page('a/'), 1)]).to.deep.equal([
+      'queued',
+      'queued',
+      'known',
+    ]);
     expect([frontier.take()?.url.pathname, frontier.take()?.url.pathname, frontier.take()]).to.deep.equal(['/a', '/b', null]);
   });
 
@@ -75,7 +79,7 @@ describe('frontier', () => {
     frontier.settle(b as Candidate, 'tested');
     expect(frontier.take()).to.equal(null);
     expect(frontier.counts()).to.deep.equal({ tested: 1, failed: 1, total: 3 });
-    expect(frontier.left().map(({ pathname }) => pathname)).to.deep.equal(['/d']);
+    expect(frontier.left()).to.equal(1);
   });
 
   it('ends after too many failures', () => {
@@ -98,11 +102,11 @@ describe('frontier', () => {
   });
 
   it('returns the same pages in the same order with any number of workers', () => {
-    const names = Array.from({ length: 14 }, (_, at) => `p${at}`);
+    const names = Array.from({ length: 40 }, (_, at) => ['p', 'news/n', 'shop/items/i', 'list?page='][at % 4]! + String(at));
     const anySite = fc.array(
       fc.record({
-        links: fc.array(fc.constantFrom(...names), { maxLength: 6 }),
-        end: fc.constantFrom('tested' as const, 'tested' as const, 'failed' as const),
+        links: fc.array(fc.constantFrom(...names), { maxLength: 8 }),
+        end: fc.constantFrom('tested' as const, 'tested' as const, 'failed' as const, 'folded' as const),
         leadsTo: fc.option(fc.constantFrom(...names), { nil: undefined, freq: 3 }),
       }),
       { minLength: names.length, maxLength: names.length },
@@ -110,17 +114,104 @@ describe('frontier', () => {
     fc.assert(
       fc.property(
         anySite,
+        fc.integer({ min: 1, max: 30 }),
         fc.integer({ min: 1, max: 12 }),
-        fc.integer({ min: 1, max: 4 }),
+        fc.integer({ min: 1, max: 30 }),
         fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })),
-        (pages, maxPages, maxFailed, random) => {
+        (pages, maxPages, maxFailed, maxFolded, random) => {
           const site = new Map(pages.map((generated, at) => [names[at] ?? '', generated]));
-          const alone = walk(site, 'p0', open(maxPages, maxFailed, 5), 1, () => 0);
-          for (const workers of [2, 4])
-            expect(walk(site, 'p0', open(maxPages, maxFailed, 5), workers, () => random.next().value as number)).to.deep.equal(alone);
+          const alone = walk(site, 'p0', open(maxPages, maxFailed, maxFolded), 1, () => 0);
+          for (const workers of [2, 4, 8])
+            expect(walk(site, 'p0', open(maxPages, maxFailed, maxFolded), workers, () => random.next().value as number)).to.deep.equal(
+              alone,
+            );
         },
       ),
       { numRuns: 500 },
     );
+  });
+
+  /** Takes and settles pages one after the other, and adds what each leads to. */
+  function crawl(
+    frontier: Frontier,
+    start: string,
+    linksOf: (name: string) => string[],
+    outcome: (name: string) => Outcome = () => 'tested',
+  ) {
+    const taken: string[] = [];
+    const added: string[] = [];
+    frontier.add(page(start), 0);
+    for (let next = frontier.take(); next !== null; next = frontier.take()) {
+      const name = next.url.href.slice('https://example.org/'.length);
+      taken.push(name);
+      for (const link of linksOf(name)) added.push(`${link} ${frontier.add(page(link), next.depth + 1)}`);
+      frontier.settle(next, outcome(name));
+    }
+    return { taken, added };
+  }
+
+  it('takes pages of all templates, if there are more than it may test', () => {
+    const links = [
+      ...Array.from({ length: 100 }, (_, at) => `news/story-${at}`),
+      ...Array.from({ length: 100 }, (_, at) => `shop/item-${at}`),
+      'about',
+      'contact',
+      'jobs/1/apply',
+    ];
+    const { taken } = crawl(open(13), '', (name) => (name === '' ? links : []));
+    expect(taken).to.have.length(13);
+    expect(taken).to.include.members(['about', 'contact', 'jobs/1/apply', 'shop/item-0', 'news/story-0']);
+    // Every second page is the next one breadth first.
+    expect(taken.filter((name) => name.startsWith('news/'))).to.have.length.within(6, 8);
+  });
+
+  it('takes pages breadth first, if their addresses have nothing in common', () => {
+    const { taken } = crawl(open(9), 'a', (name) => (name === 'a' ? ['b', 'c', 'd'] : name.length < 2 ? [`${name}x`, `${name}y`] : []));
+    expect(taken).to.deep.equal(['a', 'b', 'c', 'd', 'bx', 'by', 'cx', 'cy', 'dx']);
+  });
+
+  it('follows 50 links in a row within a template, such as the months of a calendar', () => {
+    const month = (name: string): number => Number(name.split('-')[1] ?? 0);
+    const { taken, added } = crawl(open(500), '', (name) => [`calendar/month-${month(name) + 1}`]);
+    expect(taken).to.have.length(52);
+    expect(added.at(-1)).to.equal('calendar/month-52 endless');
+  });
+
+  it('leaves a template after ten folded pages in a row, and counts the rest', () => {
+    const frontier = open(500, 500, 500);
+    const { taken } = crawl(
+      frontier,
+      '',
+      (name) =>
+        name === ''
+          ? [...Array.from({ length: 40 }, (_, at) => `same/${at}`), ...Array.from({ length: 15 }, (_, at) => `other/${at}`)]
+          : [],
+      (name) => (name.startsWith('same/') ? 'folded' : 'tested'),
+    );
+    const same = taken.filter((name) => name.startsWith('same/')).length;
+    // Choices look back, so that they do not depend on the number of workers.
+    expect(same).to.be.within(10, 20);
+    expect(taken.filter((name) => name.startsWith('other/'))).to.have.length(15);
+    expect(frontier.left()).to.equal(40 - same);
+    expect(frontier.complete()).to.equal(true);
+  });
+
+  it('keeps no more addresses than can start, and counts those it leaves', () => {
+    const frontier = open(10, 30, 60);
+    crawl(frontier, '', (name) => (name === '' ? Array.from({ length: 5000 }, (_, at) => `page/${at}`) : []));
+    expect(frontier.left()).to.equal(5000 - 9);
+    expect(frontier.add(page('page/4999'), 1)).to.equal('known');
+    expect(frontier.add(page('page/5000'), 1)).to.equal('left');
+    let asked = 0;
+    for (let at = 0; at < 100; at++) frontier.add(page(`page/x-${at}`), 1, () => (asked += 1) > 0);
+    expect(asked).to.equal(0);
+  });
+
+  it('returns the pages that the time was too short for', () => {
+    const frontier = open(3);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) frontier.add(page(name), 0);
+    frontier.settle(frontier.take() as Candidate, 'tested');
+    expect(frontier.drain().map(({ pathname }) => pathname)).to.deep.equal(['/b', '/c']);
+    expect(frontier.left()).to.equal(2);
   });
 });

@@ -1,5 +1,5 @@
 /** Decides which page is loaded next. The pages and their order do not depend on the number of workers. Pure. */
-import { pageKey } from './address.ts';
+import { createQueue, type Added } from './queue.ts';
 
 /** A page to load. `turn` is its place in the order in which results are processed. */
 export interface Candidate {
@@ -11,14 +11,14 @@ export interface Candidate {
 
 /**
  * The outcome of a candidate: `tested` counts towards `maxPages`, `failed` is listed as untested, `disallowed` is listed too
- * but does not count as attempted, `folded` was a duplicate, `passed_through` only provided links, `skipped` would not have
- * been started by a single worker.
+ * but does not count as attempted, `folded` was a duplicate or is not part of the scan, `passed_through` only provided links,
+ * `skipped` would not have been started by a single worker.
  */
 export type Outcome = 'tested' | 'failed' | 'disallowed' | 'folded' | 'passed_through' | 'skipped';
 
 export interface Frontier {
-  /** Adds a page. Returns false if it is already known. */
-  add(url: URL, depth: number): boolean;
+  /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
+  add(url: URL, depth: number, isExcluded?: () => boolean): Added;
   /** Marks a page as known, so that it is not loaded. */
   cover(key: string): void;
   covered(key: string): boolean;
@@ -31,73 +31,69 @@ export interface Frontier {
   /** Whether no more pages can be found, or the scan already has as many as it may test. */
   complete(): boolean;
   counts(): { tested: number; failed: number; total: number };
-  /** Pages that were not started, up to the number that the scan could still have tested. */
-  left(): URL[];
+  /** Takes the pages that were not started, at most as many as the scan could still have tested. The crawl must have ended. */
+  drain(): URL[];
+  /** The number of addresses that were found and not taken. */
+  left(): number;
 }
 
 /**
- * Breadth first: pages in the order in which they were found. A page starts only while fewer than `maxPages` are tested or
- * in progress, so that the pages of a scan are always a prefix of that order.
+ * Takes pages breadth first and from the templates of the site in turn (sampling.ts). A page starts only while fewer than
+ * `maxPages` are tested or in progress, so that the pages of a scan are always a prefix of that order.
  * @param options.maxFailed after this many failed or disallowed pages no more pages start, so that a site of dead links ends
- * @param options.maxFolded the same for duplicates
+ * @param options.maxFolded the same for folded pages
  */
 export function createFrontier(options: { maxPages: number; maxFailed: number; maxFolded: number }): Frontier {
   const { maxPages, maxFailed, maxFolded } = options;
-  const queue: { url: URL; key: string; depth: number }[] = [];
-  const known = new Set<string>();
-  const covered = new Set<string>();
-  let at = 0;
-  let turns = 0;
+  const queue = createQueue(maxPages + maxFailed + maxFolded);
+  /** The positions of the turns. */
+  const positions: number[] = [];
   let settled = 0;
   const outcomes: Record<Outcome, number> = { tested: 0, failed: 0, disallowed: 0, folded: 0, passed_through: 0, skipped: 0 };
 
-  const inProgress = (): number => turns - settled;
+  const inProgress = (): number => positions.length - settled;
   const spent = (): boolean =>
     outcomes.tested >= maxPages || outcomes.failed + outcomes.disallowed >= maxFailed || outcomes.folded >= maxFolded;
-  function waiting(): typeof queue {
-    while (at < queue.length && covered.has(queue[at]?.key ?? '')) at += 1;
-    return queue.slice(at).filter(({ key }) => !covered.has(key));
-  }
-  const hasNext = (): boolean => {
-    while (at < queue.length && covered.has(queue[at]?.key ?? '')) at += 1;
-    return at < queue.length;
-  };
+  /** The position of the page that is processed next, or was processed last. */
+  const current = (): number => positions[Math.min(settled, positions.length - 1)] ?? -1;
+  /** The position up to which all pages are processed. */
+  const processed = (): number => (inProgress() > 0 ? current() : queue.chosen()) - 1;
 
   return {
-    add(url, depth) {
-      const key = pageKey(url);
-      if (known.has(key)) return false;
-      known.add(key);
-      queue.push({ url, key, depth });
-      return true;
-    },
-    cover(key) {
-      known.add(key);
-      covered.add(key);
-    },
-    covered: (key) => covered.has(key),
+    add: (url, depth, isExcluded) =>
+      queue.add(url, { depth, from: current(), parent: inProgress() > 0 ? queue.at(current()) : undefined, isExcluded }),
+    cover: (key) => queue.cover(key),
+    covered: (key) => queue.covered(key),
     spent,
     take() {
-      if (spent() || !hasNext() || outcomes.tested + inProgress() >= maxPages) return null;
-      const next = queue[at];
-      if (next === undefined) return null;
-      at += 1;
-      return { ...next, turn: turns++ };
+      if (spent() || outcomes.tested + inProgress() >= maxPages) return null;
+      const entry = queue.choose(processed());
+      if (entry === null) return null;
+      positions.push(queue.chosen() - 1);
+      return { url: entry.url, key: entry.key, depth: entry.depth, turn: positions.length - 1 };
     },
     settle(candidate, outcome) {
       if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
+      if (outcome === 'tested' || outcome === 'folded') queue.record(current(), outcome === 'folded');
       settled += 1;
       outcomes[outcome] += 1;
-      covered.add(candidate.key);
+      queue.cover(candidate.key);
     },
-    complete: () => outcomes.tested + inProgress() + waiting().length >= maxPages || (inProgress() === 0 && (spent() || !hasNext())),
+    complete: () =>
+      outcomes.tested + inProgress() + queue.waiting() >= maxPages || (inProgress() === 0 && (spent() || queue.waiting() === 0)),
     counts() {
-      const total = outcomes.failed + Math.min(maxPages, outcomes.tested + inProgress() + (spent() ? 0 : waiting().length));
+      const total = outcomes.failed + Math.min(maxPages, outcomes.tested + inProgress() + (spent() ? 0 : queue.waiting()));
       return { tested: outcomes.tested, failed: outcomes.failed, total };
     },
-    left: () =>
-      waiting()
-        .slice(0, Math.max(0, maxPages - outcomes.tested))
-        .map(({ url }) => url),
+    drain() {
+      const rest: URL[] = [];
+      while (!spent() && rest.length < maxPages - outcomes.tested) {
+        const entry = queue.choose(processed());
+        if (entry === null) break;
+        rest.push(entry.url);
+      }
+      return rest;
+    },
+    left: () => queue.left(),
   };
 }

@@ -4,11 +4,12 @@ import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { looksLikeFile, pageKey, pageOfSite, signsOut } from './address.ts';
+import { looksLikeFile, pageKey, pageOfSite, repeatsItself, signsOut } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import type { WrongPage } from './page-checks.ts';
+import { CHAIN_MAX } from './queue.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
@@ -26,6 +27,11 @@ export interface IntakeDeps {
 }
 
 const SIGNS_OUT: WrongPage = { reason: 'excluded', message: 'The link signs out, so the scan does not follow it.' };
+
+const ENDLESS: WrongPage = {
+  reason: 'excluded',
+  message: `The site seems to lead from one such address to the next without end, so the scan follows at most ${CHAIN_MAX} links in a row. To test this page, start a scan at its address.`,
+};
 
 /** Returns the function that processes a visit. It must be called in the order of turns. */
 export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Visit) => Outcome {
@@ -91,21 +97,27 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
 }
 
 /** The number of links that are remembered because they were processed. Most links of a page are those of the page before. */
-const LINKS_REMEMBERED = 50_000;
+const LINKS_REMEMBERED = 20_000;
 
 /** Returns the function that adds the links of a page to the frontier, or to the exclusions. */
 function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth: number) => void {
   const { frontier, exclusions } = deps;
   const processed = new Set<string>();
+  function exclusionOf(page: URL): WrongPage | null {
+    if (deps.signedIn && signsOut(page)) return SIGNS_OUT;
+    return deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null);
+  }
   return ({ links, linksBeyond }, depth) => {
     for (const link of links) {
       if (processed.has(link)) continue;
       if (processed.size < LINKS_REMEMBERED) processed.add(link);
       const page = pageOfSite(link, deps.site());
       if (page === null) continue;
-      const wrong = deps.signedIn && signsOut(page) ? SIGNS_OUT : deps.exclusionOf(page);
-      if (wrong === null) frontier.add(page, depth);
-      else exclusions.add(page, wrong);
+      let wrong: WrongPage | null = null;
+      const isExcluded = (): boolean => (wrong = exclusionOf(page)) !== null;
+      const added = frontier.add(page, depth, isExcluded);
+      if (added === 'endless') wrong = ENDLESS;
+      if (wrong !== null) exclusions.add(page, wrong);
     }
     exclusions.count(linksBeyond);
   };

@@ -92,8 +92,8 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
 
   const progress = progressOf(frontier);
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
-  if (timeIsUp()) for (const url of frontier.left()) pages.push(outOfTimePage(url));
-  return { pages: [...pages, ...exclusions.pages()], addressesLeft: exclusions.beyond() };
+  if (timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
+  return { pages: [...pages, ...exclusions.pages()], addressesLeft: exclusions.beyond() + frontier.left() };
 }
 
 function progressOf(frontier: Frontier): PageProgress {
