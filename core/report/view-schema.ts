@@ -68,6 +68,14 @@ const ViewGaps = Type.Object({
 });
 export type ViewGaps = Static<typeof ViewGaps>;
 
+/** The root causes whose fix removes the most violations, most first. */
+const ViewLeading = Type.Object({
+  causes: Type.Array(Type.Object({ fingerprint: Type.String(), help: Type.String(), elements: Count })),
+  /** The violations that disappear if all of them are fixed, also in percent of all. */
+  removed: Count,
+  percent: Type.Number(),
+});
+
 const ViewPage = Type.Union([
   Type.Object({
     url: Type.String(),
@@ -124,6 +132,7 @@ export const ReportView = Type.Object({
   /** Root causes, worst first: by impact, then elements, then pages. */
   groups: Type.Array(ViewGroup),
   groups_total: Count,
+  leading: ViewLeading,
   /** Root causes of elements that a person must check, worst first. They are not violations. */
   needs_review: Type.Array(ViewGroup),
   needs_review_total: Count,

@@ -5,6 +5,7 @@
 import { IMPACTS } from '../scan/impacts.ts';
 import { checkThresholds } from '../scan/thresholds.ts';
 import { snakeCase } from '../schemas.ts';
+import { leadingCauses } from './leading-causes.ts';
 import { thresholdsOf } from './options.ts';
 import { outcomeOf, testedPages } from './results.ts';
 import type { Report, ReportGroup, ReportNode, ReportPage, ReportPicture, ReportRule, TestedPage } from './schema.ts';
@@ -55,6 +56,7 @@ export function viewOf(report: Report): ReportView {
     },
     groups: [],
     groups_total: report.groups.length,
+    leading: leadingOf(report),
     needs_review: [],
     needs_review_total: toReview.length,
     needs_review_elements: score.needs_review,
@@ -75,6 +77,15 @@ export function viewOf(report: Report): ReportView {
     { name: 'issues', entries: tested.length === 1 ? issuesOf(tested[0]!) : [], share: 0.5 },
     { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
   ]);
+}
+
+function leadingOf({ groups }: Report): ReportView['leading'] {
+  const { causes, removed, percent } = leadingCauses(groups);
+  return {
+    causes: causes.map(({ group: { fingerprint, help, elements } }) => ({ fingerprint, help: shortened(help, 'help'), elements })),
+    removed,
+    percent,
+  };
 }
 
 function measuredThresholds(report: Report): ViewThreshold[] {

@@ -79,11 +79,14 @@ describe('pictures of elements', () => {
       expect(text)
         .to.include('WCAG 1.1.1 · EN 301 549 9.1.1.1 · Section 508 22.a · ACT rule 23a2a8')
         .and.include('Contrast 2.84:1, required 4.5:1 (#999999 on #ffffff, 14 px)')
+        .and.include('Fixing these 2 causes removes 91 % of the violations:')
         .and.include('Tested in part')
         .and.include('cdn.example never answered.')
         .and.include('3 frames were not tested')
         .and.include('41 more addresses were found and not tested')
         .and.include('https://example.com/original');
+      await page.locator('#leading-causes').getByRole('link', { name: 'Images must have alternative text' }).click();
+      expect(new URL(page.url()).hash).to.equal('#cause-1');
       await expectAccessible(page, 'dashboard-scan-pictures');
     });
 

@@ -77,6 +77,14 @@ const view: ReportView = {
     }),
   ],
   groups_total: 3,
+  leading: {
+    causes: [
+      { fingerprint: 'fedcba9876543210', help: `Elements must meet minimum contrast ${HOSTILE}`, elements: 9 },
+      { fingerprint: '0123456789abcdef', help: 'Images must have alternative text', elements: 2 },
+    ],
+    removed: 11,
+    percent: 91,
+  },
   needs_review: [group({ fingerprint: 'aaaaaaaaaaaaaaaa', rule: 'video-caption', help: 'Videos must have captions' })],
   needs_review_total: 1,
   needs_review_elements: 3,

@@ -1,15 +1,16 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
-import type { ViewGroup } from '../../../core/report/view-schema.ts';
+import type { ReportView, ViewGroup } from '../../../core/report/view-schema.ts';
 import { pictureName } from '../../element-pictures.ts';
-import { code, elementPicture, externalLink, severityBadge, tabs } from '../../web/components/index.ts';
+import { code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
 import { attributes, html, NOTHING, type Html } from '../../web/html.ts';
 import { CAUSES, count, ELEMENTS, number, pagesText, shown, siteLink } from './scan-words.ts';
 
 export interface CausesData {
   scanId: string;
   groups: readonly ViewGroup[];
+  leading: ReportView['leading'];
   /** All groups of the scan, of which the view may hold fewer. */
   total: number;
   /** Only this severity. Null: every one. */
@@ -27,12 +28,31 @@ export function rootCauses(data: CausesData): Html {
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">Root causes</h2>
     <p>One fault in a template appears on every page. Violations with the same cause are listed once, the worst first.</p>
-    ${groups.length > 0 && severityTabs(data)}
+    ${total > data.leading.causes.length && leadingCauses(data, listed)} ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
     ${listed.map((group, at) => cause(group, data, `cause-${at + 1}`))}
     ${groups.length < total && html`<p>The first ${number(groups.length)} of ${count(CAUSES, total)} are shown. The JSON export has all of them.</p>`}
   </section>`;
 }
+
+/** What to fix first. A cause that is shown below is a link to it. */
+function leadingCauses({ leading: { causes, percent }, groups, ruleText }: CausesData, listed: readonly ViewGroup[]): Html {
+  const item = ({ fingerprint, help, elements }: ReportView['leading']['causes'][number]): Html => {
+    const group = groups.find((one) => one.fingerprint === fingerprint);
+    const at = listed.findIndex((one) => one.fingerprint === fingerprint);
+    const text = shown(group === undefined ? help : ruleText(group).help);
+    return html`<li>${at === -1 ? text : link(text, `#cause-${at + 1}`)} (${count(ELEMENTS, elements)})</li>`;
+  };
+  return html`<p><strong>${count(LEADING, causes.length, { percent: `${number(percent)} %` })}</strong></p>
+    <ol id="leading-causes">
+      ${causes.map(item)}
+    </ol>`;
+}
+
+const LEADING = {
+  one: 'Fixing this cause removes {percent} of the violations:',
+  other: 'Fixing these {n} causes removes {percent} of the violations:',
+};
 
 function severityTabs({ scanId, groups, severity }: CausesData): Html {
   const of = (impact: Impact): number => groups.filter((group) => group.impact === impact).length;
@@ -50,7 +70,7 @@ function severityTabs({ scanId, groups, severity }: CausesData): Html {
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-export function needsReview(data: Omit<CausesData, 'severity'> & { elements: number }): Html {
+export function needsReview(data: Omit<CausesData, 'severity' | 'leading'> & { elements: number }): Html {
   const { groups, elements, total } = data;
   if (groups.length === 0) return NOTHING;
   return html`<section class="card" id="needs-review" aria-labelledby="review-title">

@@ -96,6 +96,6 @@ function findings(data: ScanPageData): Html {
   if (view === null)
     return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
   return html`${differenceLater(row.id)}
-    ${rootCauses({ scanId: row.id, groups: view.groups, total: view.groups_total, severity, ruleText })}
+    ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity, ruleText })}
     ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })} ${pageList(view)}`;
 }
