@@ -142,6 +142,7 @@ export const PAGE_CAVEATS = [
   'not_quiet',
   'requests_unanswered',
   'not_scrolled',
+  'redirect_blocked',
   'wait_for_missing',
   'rules_failed',
   'frames_limited',

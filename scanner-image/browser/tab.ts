@@ -2,12 +2,13 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
+import type { PageCaveat } from '../../core/report/schema.ts';
 import { toPageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
 import { testDocument, type AxeScript, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
-import { isSignInPage } from '../crawl/sign-in-pages.ts';
+import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import { arrive } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
@@ -165,8 +166,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   let tested: TestedDocument | null = null;
   if (request.test) {
     tested = await frame.whileAlive(testDocument(page, place, deps, clock.left), clock.left(), 'testing');
-    // A script displayed another page during the test.
-    const left = frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts());
+    const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
   return {
@@ -176,7 +176,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     facts,
     findings: tested === null ? null : toPageFindings(tested.results),
     framesUntested: tested?.framesUntested ?? [],
-    caveats: [...caveats, ...(tested?.caveats ?? [])],
+    caveats: [...caveats, ...(tested?.caveats ?? []), ...redirectCaveats(tab)],
     durationMs: clock.spent(),
   };
 }
@@ -191,10 +191,26 @@ function judgeShown({ deps, frame, traffic }: OpenTab, request: VisitRequest, fa
   if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: deps.cookies !== undefined }))
     return {
       reason: 'sign_in_page',
-      message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. To test the page, give the scan a sign-in.`,
+      message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. ${SIGN_IN_ADVICE}`,
     };
   // The response of every document was judged already, but a script can change the address without one.
   return request.mayGoTo(url);
+}
+
+const SIGN_IN_ADVICE = 'To test the page, give the scan a sign-in.';
+
+/** Navigation is blocked during the test. A page that tries to go to a sign-in page then is not the requested page either. */
+function judgeBlocked({ traffic }: OpenTab, request: VisitRequest): WrongPage | null {
+  const url = URL.parse(traffic.wanted() ?? '');
+  if (url === null || !isSignInRedirect(request.url, url)) return null;
+  return { reason: 'sign_in_page', message: `The page redirects to a sign-in page (${url.origin}${url.pathname}). ${SIGN_IN_ADVICE}` };
+}
+
+function redirectCaveats({ traffic }: OpenTab): PageCaveat[] {
+  const url = URL.parse(traffic.wanted() ?? '');
+  if (url === null) return [];
+  const message = `A script tried to load ${url.origin}${url.pathname} during the test. The page that was displayed until then was tested.`;
+  return [{ kind: 'redirect_blocked', message }];
 }
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {

@@ -58,6 +58,14 @@ export function isSignInPage(requested: URL, { url, form, signedIn }: Displayed)
   return (moved && MAYBE_SIGN_IN.test(url.pathname)) || signedIn || withoutSlash(requested.pathname) !== '';
 }
 
+/**
+ * Whether a script that loads this address on its own redirects to a sign-in page. A person who follows a link may do the same,
+ * but nobody uses the page during a test.
+ */
+export function isSignInRedirect(requested: URL, url: URL): boolean {
+  return !SIGN_IN.test(requested.pathname) && (SIGN_IN.test(url.pathname) || isProtocolRequest(url));
+}
+
 /** Whether the document has nothing but a form to sign in. */
 function isOnlySignIn({ passwords, newPassword, fields, textOutside, label }: SignInForm): boolean {
   return passwords === 1 && !newPassword && fields <= SIGN_IN_FIELDS_MAX && textOutside <= TEXT_OUTSIDE_MAX && SIGN_IN_LABEL.test(label);

@@ -98,6 +98,23 @@ describe('a page that displays another one', () => {
     expect(signedIn).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });
   });
 
+  it('is tested as it was displayed if a script loads another page during the test, with a caveat, unless that is a sign-in page', async () => {
+    // The test finishes animations after navigation was blocked.
+    const leaves = (to: string, title: string): string =>
+      html(
+        `${'<p>One of many paragraphs</p>'.repeat(2000)}${script(`document.body.animate([{ opacity: 1 }, { opacity: 1 }], 1e6).onfinish = () => { location = "${to}" }`)}`,
+        { title },
+      );
+    await open({ '/leaves': leaves('/other', 'leaves'), '/expires': leaves('/login', 'expires') });
+    const { pages } = await scan(`${site.origin}/`);
+    const [tested] = testedOf(pages).filter(({ url }) => url.endsWith('/leaves'));
+    expect(tested?.caveats.map(({ kind }) => kind)).to.deep.equal(['redirect_blocked']);
+    expect(tested?.caveats[0]?.message).to.include(`${site.origin}/other`);
+    expect(untested(pages, '/expires').reason).to.equal('sign_in_page');
+    expect(untested(pages, '/expires').message).to.include(`${site.origin}/login`);
+    expect(site.hits('/other') + site.hits('/login')).to.equal(0);
+  });
+
   it('is tested once if scripts change two addresses to the same one, and not if robots.txt disallows that one', async () => {
     const app = (to: string): string => shell(`history.replaceState(null, "", "${to}")`, `App ${to}`) + '<img src="/x.png" id="fault">';
     await open({
