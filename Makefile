@@ -4,7 +4,7 @@ SHELL := bash
 with_node := . tools/node.sh &&
 packages := core platform stores api operator scanner-image cli local
 
-.PHONY: help run test test-cluster check format docs bench images clean
+.PHONY: help run test test-cluster check format docs bench parity images clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,10 @@ docs: ## Write what is generated from the code: pages of docs/, scan options in 
 bench: ## Measure speed beside other scanners, submissions per second, memory (BENCH="--help" for options)
 	@tools/setup --dev
 	@$(with_node) exec node bench/main.ts $(BENCH)
+
+parity: ## Compare the scanner's findings with a plain run of axe-core, node by node (URLS=file)
+	@tools/setup --dev
+	@$(with_node) exec node tools/parity.ts $(if $(REST),--rest $(REST)) $(URLS)
 
 images: ## Build the container images (with docker, podman, buildah, or the command in IMAGE_BUILD)
 	@tools/images

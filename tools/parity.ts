@@ -1,0 +1,142 @@
+/**
+ * `make parity URLS=file`: compares the scanner's findings with a plain run of axe-core on the page at rest, node by node,
+ * over any list of addresses. Pages are visited in the order of the list, with what the scanner has learned from earlier ones.
+ */
+import { readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { chromium, type Browser } from 'playwright-core';
+import { pino } from 'pino';
+import type { ReportViolation } from '../core/report/schema.ts';
+import { axeTags } from '../core/scan/wcag.ts';
+import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/axe/source.ts';
+import { findChromium, type Machine } from '../scanner-image/browser/chromium.ts';
+import { LANGUAGES, identityOf } from '../scanner-image/browser/identity.ts';
+import { createPatience } from '../scanner-image/browser/patience.ts';
+import { createPool, type Pool } from '../scanner-image/browser/pool.ts';
+import { createSilentHosts } from '../scanner-image/browser/silent-hosts.ts';
+import { openEgress } from '../scanner-image/egress/proxy.ts';
+import { CURBCUT_VERSION } from '../scanner-image/scan.ts';
+import { plainAxe, type PlainFindings } from './plain-axe.ts';
+
+const BUDGET_MS = 60_000;
+const HELP = `Usage: make parity URLS=file [REST=3000]
+
+  file    one address per line; empty lines and lines that begin with # are ignored
+  REST    milliseconds that the plain run waits after it has loaded the page and scrolled through it
+
+ALLOW_TARGETS names private addresses that may be visited; loopback always may. The plain run is not guarded: list only pages
+that this machine may open. The exit status is 1 if findings differ or a page could not be compared.`;
+
+/** One page's comparison. `unstable` lines differ between two plain runs, so the page itself changes. */
+interface Compared {
+  onlyScanner: string[];
+  onlyPlain: string[];
+  unstable: string[];
+}
+
+const without = (lines: readonly string[], others: readonly string[]): string[] => lines.filter((line) => !others.includes(line));
+const allOf = ({ violations, needsReview }: PlainFindings): string[] => [...violations, ...needsReview.map((line) => `review: ${line}`)];
+
+/** `rule selector` lines in the form of `plainAxe`. */
+function linesOf(violations: readonly ReportViolation[]): string[] {
+  return violations
+    .flatMap(({ rule, nodes }) =>
+      nodes.map((node) => `${rule} ${[...node.frame_path, [...node.shadow_path, node.selector].join(' > ')].join(' | ')}`),
+    )
+    .map((line) => line.replaceAll(' >>> ', ' > '));
+}
+
+/** Compares the scanner's lines with those of a plain run, and of a second one if they differ. */
+async function compare(ours: string[], plain: () => Promise<PlainFindings>): Promise<Compared> {
+  const first = allOf(await plain());
+  const differs = without(ours, first).length + without(first, ours).length > 0;
+  const second = differs ? allOf(await plain()) : first;
+  const unstable = [...without(first, second), ...without(second, first)];
+  return {
+    onlyScanner: without(without(ours, first), unstable),
+    onlyPlain: without(without(first, ours), unstable),
+    unstable,
+  };
+}
+
+async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Promise<void> }> {
+  const log = pino({ level: 'silent' });
+  const allow = ['127.0.0.0/8', '::1', 'localhost', ...(process.env.ALLOW_TARGETS ?? '').split(',').filter((entry) => entry !== '')];
+  const egress = await openEgress({ rules: { allow, deny: [] }, log });
+  const [source, watch] = [await axeSource('en'), await watchSource()];
+  const settling = { waitFor: '', settleMs: 0, patience: createPatience(), hosts: createSilentHosts() };
+  const pool = createPool({
+    machine,
+    proxy: egress.url,
+    log,
+    languages: LANGUAGES.en,
+    tab: (version) => ({
+      source,
+      watch,
+      settling,
+      options: axeOptions('AA', '2.1'),
+      htmlTotal: htmlTotal(1),
+      identity: identityOf(version, CURBCUT_VERSION, 'en'),
+      egressFailureOf: (url) => egress.failureOf(url),
+    }),
+  });
+  return { pool, close: () => pool.close().then(() => egress.close()) };
+}
+
+/** @returns whether the findings are equal */
+async function showPage(url: URL, pool: Pool, browser: Browser, restMs: number): Promise<boolean> {
+  const visit = await pool.visit(0, { url, test: true, mayGoTo: () => null, budgetMs: BUDGET_MS });
+  if (!visit.loaded || visit.findings === null) {
+    console.log(`${url.href}\n  not compared: ${visit.loaded ? 'it was not tested' : `${visit.reason}: ${visit.message}`}`);
+    return false;
+  }
+  const { violations, needsReview } = visit.findings;
+  const ours = allOf({ violations: linesOf(violations), needsReview: linesOf(needsReview) });
+  const plain = (): Promise<PlainFindings> =>
+    plainAxe(browser, url.href, { tags: axeTags('AA', '2.1'), rest: restMs, scroll: true, limitMs: BUDGET_MS });
+  const { onlyScanner, onlyPlain, unstable } = await compare(ours, plain);
+  const isEqual = onlyScanner.length + onlyPlain.length === 0;
+  console.log(`${url.href}\n  ${isEqual ? 'equal' : 'different'}: ${ours.length} findings, ${visit.durationMs} ms`);
+  for (const { kind, message } of visit.caveats) console.log(`  caveat ${kind}: ${message}`);
+  for (const line of onlyScanner) console.log(`  only the scanner: ${line}`);
+  for (const line of onlyPlain) console.log(`  only the plain run: ${line}`);
+  if (unstable.length > 0) console.log(`  ${unstable.length} findings differ between two plain runs: the page changes by itself`);
+  return isEqual;
+}
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { rest: { type: 'string', default: '3000' } } });
+const [file] = positionals;
+const restMs = Number(values.rest);
+if (file === undefined || !Number.isInteger(restMs) || restMs < 0) {
+  console.error(HELP);
+  process.exit(2);
+}
+const lines = readFileSync(file, 'utf8').split('\n').map((line) => line.trim()); // prettier-ignore
+const urls = lines.filter((line) => line !== '' && !line.startsWith('#'));
+const wrong = urls.filter((url) => !URL.canParse(url));
+if (wrong.length > 0 || urls.length === 0) {
+  console.error(wrong.length > 0 ? `${file}: not an address: ${wrong.join(', ')}` : `${file} has no addresses.`);
+  process.exit(2);
+}
+const machine: Machine = {
+  chromiumPath: process.env.CHROMIUM_PATH,
+  path: process.env.PATH ?? '',
+  home: process.env.HOME,
+  root: process.getuid?.() === 0,
+};
+const scanner = await openScanner(machine);
+const browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: !machine.root });
+let equal = 0;
+try {
+  for (const url of urls) {
+    const isEqual = await showPage(new URL(url), scanner.pool, browser, restMs).catch((error: unknown) => {
+      console.log(`${url}\n  not compared: ${error instanceof Error ? error.message : String(error)}`);
+      return false;
+    });
+    if (isEqual) equal += 1;
+  }
+} finally {
+  await Promise.all([scanner.close(), browser.close()]);
+}
+console.log(`\n${equal} of ${urls.length} pages have equal findings`);
+process.exitCode = equal === urls.length ? 0 : 1;
