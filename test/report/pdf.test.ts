@@ -162,7 +162,7 @@ describe('PDF report', () => {
   it('names the area, the standards and the colours of each root cause', async () => {
     const { elements } = await rendered(smallReport());
     const said = of(elements, 'P').map(({ text }) => text);
-    expect(said).to.include('Area of the page: main content');
+    expect(said).to.include('Serious · color-contrast · 12 elements on 12 pages · Area of the page: main content');
     expect(said).to.include('Standards: WCAG 1.4.3 · EN 301 549 9.1.4.3 · ACT afw4f7, 09o5cg');
     expect(said).to.include('Contrast 2.84:1, required 4.5:1 · text #999999 · background #ffffff · 14 px');
     expect(said).to.include('Why it matters');
@@ -300,11 +300,15 @@ describe('PDF report', () => {
     emoji: '🎉 😀 🚀 👍',
   };
 
-  it('shows Hebrew, Arabic, Han, kana, Korean, symbols and emoji, and keeps their text', async () => {
+  const scriptsReport = (): Report => {
     const report = smallReport();
     const pages = report.pages.filter(({ tested }) => tested).slice(0, Object.keys(SCRIPTS).length);
     pages.forEach((page, index) => Object.assign(page, { title: Object.values(SCRIPTS)[index], language: null }));
-    const { elements, file } = await rendered(report);
+    return report;
+  };
+
+  it('shows Hebrew, Arabic, Han, kana, Korean, symbols and emoji, and keeps their text', async () => {
+    const { elements, file } = await rendered(scriptsReport());
     const titles = of(elements, 'Span').map(({ text }) => text);
     expect(titles).to.include.members(Object.values(SCRIPTS));
     expect(file.undefinedGlyphs).to.equal(0);
@@ -339,10 +343,16 @@ describe('PDF report', () => {
     const folder = await mkdtemp(join(tmpdir(), 'curbcut-pdf-'));
     try {
       const files: string[] = [];
-      const reports = { ...SAMPLES, ...Object.fromEntries(LOCALES.map((locale) => [locale, () => smallReport(undefined, locale)])) };
+      const scripts = { 'many scripts': scriptsReport };
+      const reports = {
+        ...SAMPLES,
+        ...scripts,
+        ...Object.fromEntries(LOCALES.map((locale) => [locale, () => smallReport(undefined, locale)])),
+      };
       for (const [name, make] of Object.entries(reports)) {
         const path = join(folder, `${name.replaceAll(' ', '-')}.pdf`);
-        await writeFile(path, await renderPdf(make()));
+        const report = make();
+        await writeFile(path, await renderPdf(report, { pictures: addPictures(report) }));
         files.push(path);
       }
       // Exits with 1 if a file does not comply.

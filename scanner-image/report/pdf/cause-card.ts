@@ -3,7 +3,7 @@ import { reviewText } from '../../../core/report/rule-texts/review-texts.ts';
 import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ReportGroup, ReportNode, ReportRule } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import { adviceOf } from './advice.ts';
+import { adviceOf, type Advice } from './advice.ts';
 import type { Flow } from './flow.ts';
 import type { I18n } from './i18n.ts';
 import { severityIcon } from './icons.ts';
@@ -13,6 +13,8 @@ import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-docume
 
 /** How many pages a root cause lists. */
 const PAGES_NAMED = 5;
+/** How many lines a list of advice has. axe-core names up to 8 ways to give an element a name. */
+const POINTS_MAX = 5;
 /** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
 const HELP_MAX = 300;
 /** A card is split if more than this share of a page would stay empty otherwise. */
@@ -97,6 +99,7 @@ function drawSummary(flow: Flow, section: Element, group: ReportGroup, i18n: I18
     texts.severities[group.impact],
     group.rule,
     `${count(texts.elements, group.elements)} ${count(texts.onPages, group.pages)}`,
+    ...(group.example.landmark === null ? [] : [`${texts.area}: ${texts.landmarks[group.example.landmark]}`]),
   ].join('  ·  ');
   flow.skip(2);
   flow.pdf.artifact(() => severityIcon(flow.pdf.doc, group.impact, PAGE.left + 4.5, flow.y + TYPE.soft.leading / 2, 4));
@@ -153,7 +156,6 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
     flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
   const standards = standardsText(group, rules.get(group.rule));
   if (standards !== '') fact(texts.standards, standards, 3);
-  if (example.landmark !== null) fact(texts.area, texts.landmarks[example.landmark]);
   if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
@@ -204,7 +206,7 @@ function drawColors(flow: Flow, section: Element, contrast: NonNullable<ReportNo
 function drawGuidance(flow: Flow, section: Element, card: Card, context: CauseContext): void {
   const { group, kind } = card;
   const draw = kind === 'violation' ? drawAdvice : drawReview;
-  flow.skip(8);
+  flow.skip(6);
   const advice: Column = { x: PAGE.left, width: CONTENT_WIDTH - PLACES_WIDTH - GAP };
   const places: Column = { x: PAGE.left + CONTENT_WIDTH - PLACES_WIDTH, width: PLACES_WIDTH };
   const height = flow.measure((dry) => draw(dry, section, group, context.i18n, advice));
@@ -229,51 +231,57 @@ function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n
   const known = ruleText(group.rule, locale);
   if (known !== null && known.why !== '') {
     flow.paragraph(section, texts.whyItMatters, TYPE.label, column);
-    flow.skip(2);
-    flow.paragraph(section, known.why, TYPE.body, column);
-    flow.skip(5);
+    flow.skip(1);
+    flow.paragraph(section, known.why, TYPE.text, column);
+    flow.skip(4);
   }
   flow.paragraph(section, texts.howToFix, TYPE.label, column);
-  flow.skip(2);
-  if (known !== null && known.fix !== '') flow.paragraph(section, known.fix, TYPE.body, column);
+  flow.skip(1);
+  if (known !== null && known.fix !== '') flow.paragraph(section, known.fix, TYPE.text, column);
   for (const { lead, lang, points } of adviceOf(group.example.failure_summary, locale).slice(0, 4)) {
-    flow.paragraph(section, lead, TYPE.body, { ...column, lang, maxLines: 3 });
-    flow.list(section, points.slice(0, 8), TYPE.body, { ...column, maxLines: 3 });
+    flow.paragraph(section, lead, TYPE.cell, { ...column, lang, maxLines: 3 });
+    drawPoints(flow, section, points, i18n, column);
   }
-  drawRuleLink(flow, section, group, i18n, column);
 }
 
 /** What a person should look at, and why the tests could not decide. */
 function drawReview(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
   const { texts, locale } = i18n;
   flow.paragraph(section, texts.whatToCheck, TYPE.label, column);
-  flow.skip(2);
-  flow.paragraph(section, reviewText(group.rule, locale), TYPE.body, column);
+  flow.skip(1);
+  flow.paragraph(section, reviewText(group.rule, locale), TYPE.text, column);
   // The lead says "Fix any of the following", which is not known yet.
   const reasons = adviceOf(group.example.failure_summary, locale).flatMap(({ points }) => points);
   if (reasons.length > 0) {
-    flow.skip(5);
+    flow.skip(4);
     flow.paragraph(section, texts.undecided, TYPE.label, column);
-    flow.skip(2);
-    flow.list(section, reasons.slice(0, 4), TYPE.body, { ...column, maxLines: 3 });
+    flow.skip(1);
+    drawPoints(flow, section, reasons, i18n, column);
   }
-  drawRuleLink(flow, section, group, i18n, column);
+}
+
+function drawPoints(flow: Flow, section: Element, points: Advice['points'], { texts, count }: I18n, column: Column): void {
+  const shown = points.length > POINTS_MAX ? points.slice(0, POINTS_MAX - 1) : points;
+  const more = points.length - shown.length;
+  const rest = more > 0 ? [{ text: count(texts.morePoints, more) }] : [];
+  flow.list(section, [...shown, ...rest], TYPE.cell, { ...column, maxLines: 3 });
 }
 
 function drawRuleLink(flow: Flow, section: Element, group: ReportGroup, i18n: I18n, column: Column): void {
   const url = linkable(group.help_url);
   if (url === null) return;
   const text = i18n.format(i18n.texts.aboutRule, { rule: group.rule });
-  const lines = flow.pdf.lines(text, TYPE.url, column.width, 1);
-  flow.need(TYPE.url.leading);
+  const lines = flow.pdf.lines(text, TYPE.url, column.width, 2);
+  flow.need(lines.length * TYPE.url.leading);
   const paragraph = flow.pdf.element(section, 'P');
   flow.y = flow.pdf.link(paragraph, lines, column.x, flow.y + 1, TYPE.url, { url }, text);
 }
 
+/** Where it occurs, and what axe-core's site says about the rule. */
 function drawPlaces(flow: Flow, section: Element, group: ReportGroup, { i18n, site }: CauseContext, column: Column): void {
   const { texts, count } = i18n;
   flow.paragraph(section, texts.where, TYPE.label, column);
-  flow.skip(2);
+  flow.skip(1);
   const named = group.page_urls.slice(0, PAGES_NAMED);
   flow.links(
     section,
@@ -289,4 +297,6 @@ function drawPlaces(flow: Flow, section: Element, group: ReportGroup, { i18n, si
       x: column.x + 11,
       width: column.width - 11,
     });
+  flow.skip(4);
+  drawRuleLink(flow, section, group, i18n, column);
 }

@@ -33,7 +33,7 @@ export function drawCauses(flow: Flow, report: Report, context: CauseContext, ou
   flow.skip(5);
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
   report.groups.slice(0, CAUSES_IN_FULL).forEach((group, index) => {
-    flow.skip(14);
+    flow.skip(11);
     const title = `${index + 1}. ${causeTitle(group, i18n.locale)}`;
     drawCause(flow, section, { kind: 'violation', group, title, place: placeOf(index) }, context, entry);
   });
@@ -55,7 +55,7 @@ export function drawReviews(flow: Flow, report: Report, context: CauseContext, o
   flow.skip(5);
   flow.paragraph(section, texts.reviewIntro, TYPE.soft);
   for (const group of groups.slice(0, REVIEWS_IN_FULL)) {
-    flow.skip(14);
+    flow.skip(11);
     drawCause(flow, section, { kind: 'review', group, title: causeTitle(group, i18n.locale) }, context, entry);
   }
   const further = groups.slice(REVIEWS_IN_FULL, REVIEWS_IN_FULL + CAUSES_IN_TABLE);

@@ -41,6 +41,7 @@ export const TYPE = {
   h3: style('semibold', 11, 15, INK),
   body: style('regular', 9.5, 14, INK),
   strong: style('semibold', 9.5, 14, INK),
+  text: style('regular', 9, 12.5, INK),
   soft: style('regular', 9, 13, SOFT),
   label: style('semibold', 8, 11, SOFT),
   cell: style('regular', 8.5, 12, INK),

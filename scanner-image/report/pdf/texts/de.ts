@@ -66,6 +66,7 @@ export const de: TextsOf<'de'> = {
   inFrame: 'Im Frame',
   inShadow: 'Im Shadow Root von',
   howToFix: 'So wird es behoben',
+  morePoints: { one: 'und {n} weiterer Punkt im JSON-Export', other: 'und {n} weitere Punkte im JSON-Export' },
   aboutRule: 'Mehr zur Regel {rule}',
   where: 'Wo es vorkommt',
   morePages: {

@@ -65,6 +65,7 @@ export const en: TextsOf<'en'> = {
   inFrame: 'In the frame',
   inShadow: 'In the shadow root of',
   howToFix: 'How to fix it',
+  morePoints: { one: 'and {n} more in the JSON export', other: 'and {n} more in the JSON export' },
   aboutRule: 'More about the rule {rule}',
   where: 'Where it occurs',
   morePages: {

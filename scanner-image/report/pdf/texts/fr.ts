@@ -66,6 +66,11 @@ export const fr: TextsOf<'fr'> = {
   inFrame: 'Dans le cadre',
   inShadow: 'Dans le shadow root de',
   howToFix: 'Comment corriger',
+  morePoints: {
+    one: 'et {n} autre point dans l’export JSON',
+    many: 'et {n} d’autres points dans l’export JSON',
+    other: 'et {n} autres points dans l’export JSON',
+  },
   aboutRule: 'En savoir plus sur la règle {rule}',
   where: 'Où cela se produit',
   morePages: {

@@ -66,6 +66,7 @@ export const nl: TextsOf<'nl'> = {
   inFrame: 'In het frame',
   inShadow: 'In de shadow root van',
   howToFix: 'Zo lost u het op',
+  morePoints: { one: 'en nog {n} punt in de JSON-export', other: 'en nog {n} punten in de JSON-export' },
   aboutRule: 'Meer over de regel {rule}',
   where: 'Waar het voorkomt',
   morePages: {

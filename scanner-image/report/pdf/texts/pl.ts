@@ -65,6 +65,12 @@ export const pl: TextsOf<'pl'> = {
   inFrame: 'W ramce',
   inShadow: 'W shadow root elementu',
   howToFix: 'Jak to naprawić',
+  morePoints: {
+    one: 'i jeszcze {n} punkt w eksporcie JSON',
+    few: 'i jeszcze {n} punkty w eksporcie JSON',
+    many: 'i jeszcze {n} punktów w eksporcie JSON',
+    other: 'i jeszcze {n} punktu w eksporcie JSON',
+  },
   aboutRule: 'Więcej o regule {rule}',
   where: 'Gdzie występuje',
   morePages: {

@@ -82,6 +82,7 @@ interface TextsWith<Forms> {
   inFrame: string;
   inShadow: string;
   howToFix: string;
+  morePoints: Forms;
   /** `{rule}` */
   aboutRule: string;
   where: string;
