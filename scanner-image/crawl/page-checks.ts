@@ -18,7 +18,7 @@ const BOT_PROTECTION: readonly { name: string; headers?: (headers: Answer['heade
   {
     name: 'Cloudflare',
     headers: (headers) => headers['cf-mitigated'] === 'challenge',
-    body: /<title>\s*(Just a moment\.\.\.|Attention Required! \| Cloudflare)|window\._cf_chl_opt|id="(?:challenge-form|cf-challenge-running)"/i,
+    body: /<title>\s*(Just a moment\.\.\.|Attention Required! \| Cloudflare)|used Cloudflare to restrict access|window\._cf_chl_opt|id="(?:challenge-form|cf-challenge-running)"/i,
   },
   {
     name: 'AWS WAF',
@@ -34,6 +34,15 @@ const BOT_PROTECTION: readonly { name: string; headers?: (headers: Answer['heade
   },
   { name: 'Sucuri', body: /Sucuri WebSite Firewall - (?:Access Denied|CloudProxy)/i },
   { name: 'Vercel', body: /<title>\s*Vercel Security Checkpoint/i },
+  { name: 'F5', body: /<title>\s*Request Rejected\s*<\/title>[\s\S]*support ID/i },
+  { name: 'Kasada', body: /window\.KPSDK\s*=/ },
+  { name: 'Wordfence', body: /Your access to this (?:site|service) has been (?:temporarily )?limited[\s\S]*Wordfence/i },
+  { name: 'DDoS-Guard', body: /<title>\s*DDoS-Guard\s*<\/title>/i },
+  { name: 'Fastly', body: /<title>\s*Client Challenge\s*<\/title>/i },
+  { name: 'Radware', body: /validate\.perfdrive\.com/ },
+  { name: 'SiteGround', body: /\/\.well-known\/sgcaptcha\// },
+  { name: 'Imunify360', body: /(?:denied|protected) by Imunify360/i },
+  { name: 'Azure WAF', body: /<title>\s*Azure WAF\s*<\/title>/i },
   { name: 'Anubis', body: /id="anubis_challenge"/ },
 ];
 
@@ -90,9 +99,13 @@ const MEANING: Readonly<Record<number, string>> = {
   503: 'the service is unavailable',
 };
 
+/** Statuses with which bot protection refuses a client, and the captchas of such responses. Forms on other pages have captchas too. */
+const REFUSED = new Set([403, 429, 503]);
+const CAPTCHA = /js\.hcaptcha\.com|(?:google\.com|recaptcha\.net)\/recaptcha\/|challenges\.cloudflare\.com\/turnstile/;
+
 /** Judges a response with an error status. `body` may be truncated. */
 export function judgeError({ status, headers }: Answer, body: string): WrongPage {
-  const product = botProtection(headers, body);
+  const product = botProtection(headers, body) ?? (REFUSED.has(status) && CAPTCHA.test(body) ? 'a captcha' : null);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product, status) };
   const meaning = MEANING[status] ?? (status >= 500 ? 'the server failed' : 'the response is not a page');
   return { reason: 'http_error', message: `The server responded with status ${status}: ${meaning}.` };

@@ -17,6 +17,8 @@ describe('responses that are not the page', () => {
       'wall',
       'wall200',
       'soft-wall',
+      'wall429',
+      'wall-script',
       'members',
       'image',
       'type-lies',
@@ -38,6 +40,9 @@ describe('responses that are not the page', () => {
       '/wall': answer(403, { 'cf-mitigated': 'challenge', server: 'cloudflare' }),
       '/wall200': html('', { title: 'Just a moment...' }),
       '/soft-wall': answer(202, { 'x-amzn-waf-action': 'challenge' }),
+      // Not a rate limit: waiting does not help.
+      '/wall429': answer(429, { 'retry-after': '1' }, '<script>window.KPSDK={}</script>'),
+      '/wall-script': html('<script>document.title = "Just a moment..."; window._cf_chl_opt = {}</script>'),
       '/members': redirect('/account/login?return=%2Fmembers'),
       '/account/login': html('<form><label>Password <input type="password"></label></form>', { title: 'Sign in' }),
       '/login': html('<form><label>Password <input type="password"></label></form>', { title: 'Sign in here' }),
@@ -68,6 +73,8 @@ describe('responses that are not the page', () => {
       '/wall': 'bot_wall',
       '/wall200': 'bot_wall',
       '/soft-wall': 'bot_wall',
+      '/wall429': 'bot_wall',
+      '/wall-script': 'bot_wall',
       '/members': 'sign_in_page',
       '/image': 'not_html',
       '/type-lies': 'not_html',
@@ -87,6 +94,7 @@ describe('responses that are not the page', () => {
     expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/login', '/later']);
     expect(site.hits('/later')).to.equal(2);
     expect(site.hits('/429')).to.equal(1);
+    expect(site.hits('/wall429')).to.equal(1);
   });
 
   const ends: [path: string, reason: string, words: string][] = [

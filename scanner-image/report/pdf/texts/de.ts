@@ -152,7 +152,7 @@ export const de: TextsOf<'de'> = {
     not_quiet: 'Die Seite änderte sich ständig',
     requests_unanswered: 'Anfragen blieben unbeantwortet',
     not_scrolled: 'Wurde nicht bis zum Ende gescrollt',
-    redirect_blocked: 'Ein Skript wollte während der Prüfung eine andere Seite laden; geprüft wurde die bis dahin angezeigte Seite.',
+    redirect_blocked: 'Wollte eine andere Seite laden',
     wait_for_missing: 'Das erwartete Element erschien nicht',
     rules_failed: 'Regeln schlugen fehl',
     frames_limited: 'Nicht alle Frames wurden geprüft',

@@ -150,7 +150,7 @@ export const en: TextsOf<'en'> = {
     not_quiet: 'The page kept changing',
     requests_unanswered: 'Requests were not answered',
     not_scrolled: 'Was not scrolled to the end',
-    redirect_blocked: 'A script tried to load another page during the test; the page displayed until then was tested.',
+    redirect_blocked: 'Tried to load another page',
     wait_for_missing: 'The awaited element did not appear',
     rules_failed: 'Rules failed',
     frames_limited: 'Not all frames were tested',

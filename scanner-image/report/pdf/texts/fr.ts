@@ -163,7 +163,7 @@ export const fr: TextsOf<'fr'> = {
     not_quiet: 'La page changeait sans cesse',
     requests_unanswered: 'Des requêtes sont restées sans réponse',
     not_scrolled: 'N’a pas été défilée jusqu’à la fin',
-    redirect_blocked: 'Pendant le test, un script a tenté de charger une autre page ; c’est la page affichée jusque-là qui a été testée.',
+    redirect_blocked: 'A tenté de charger une autre page',
     wait_for_missing: 'L’élément attendu n’est pas apparu',
     rules_failed: 'Des règles ont échoué',
     frames_limited: 'Tous les cadres n’ont pas été testés',

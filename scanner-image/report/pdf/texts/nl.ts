@@ -150,7 +150,7 @@ export const nl: TextsOf<'nl'> = {
     not_quiet: 'De pagina bleef veranderen',
     requests_unanswered: 'Verzoeken bleven onbeantwoord',
     not_scrolled: 'Is niet tot het einde gescrold',
-    redirect_blocked: 'Een script probeerde tijdens de test een andere pagina te laden; de tot dan toe getoonde pagina is getest.',
+    redirect_blocked: 'Probeerde een andere pagina te laden',
     wait_for_missing: 'Het verwachte element verscheen niet',
     rules_failed: 'Regels mislukten',
     frames_limited: 'Niet alle frames zijn getest',

@@ -182,7 +182,7 @@ export const pl: TextsOf<'pl'> = {
     not_quiet: 'Strona wciąż się zmieniała',
     requests_unanswered: 'Żądania pozostały bez odpowiedzi',
     not_scrolled: 'Nie przewinięto jej do końca',
-    redirect_blocked: 'W trakcie badania skrypt próbował wczytać inną stronę; zbadano stronę wyświetlaną do tego momentu.',
+    redirect_blocked: 'Próbowała wczytać inną stronę',
     wait_for_missing: 'Oczekiwany element się nie pojawił',
     rules_failed: 'Reguły zawiodły',
     frames_limited: 'Nie zbadano wszystkich ramek',
