@@ -1,6 +1,9 @@
 import { expect } from 'chai';
 import { parseRobots } from './robots.ts';
-import { parseSitemap } from './sitemaps.ts';
+import fc from 'fast-check';
+import { createSitemapReader } from './sitemap-reader.ts';
+import { collectSitemaps } from './sitemaps.ts';
+import type { FetchOptions, GuardedFetch } from '../egress/fetch.ts';
 
 describe('robots.txt', () => {
   const location = new URL('https://example.org/robots.txt');
@@ -25,7 +28,17 @@ describe('robots.txt', () => {
     expect(parseRobots(location, '<!doctype html><p>hello').refusal(location)).to.equal(null));
 });
 
-describe('sitemap parser', () => {
+/** Reads a sitemap that arrives in chunks. */
+function read(...chunks: string[]): { pages: string[]; sitemaps: string[] } {
+  const pages: string[] = [];
+  const sitemaps: string[] = [];
+  const reader = createSitemapReader({ page: (url) => pages.push(url), sitemap: (url) => sitemaps.push(url) });
+  for (const chunk of chunks) reader.write(chunk);
+  reader.end();
+  return { pages, sitemaps };
+}
+
+describe('sitemap reader', () => {
   const cases: [string, string, string[], string[]][] = [
     [
       'one page',
@@ -50,13 +63,86 @@ describe('sitemap parser', () => {
     ['numeric references', '<urlset><url><loc>https://a.test/&#228;&#x26;</loc></url></urlset>', ['https://a.test/ä&'], []],
     ['an HTML page', '<!doctype html><p>x', [], []],
     ['no entities', '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>', [], []],
-    ['broken XML', '<urlset><url><loc>https://a.test/', [], []],
+    ['broken XML', '<urlset><url><loc>https://a.test/1</loc></url><url><lo', ['https://a.test/1'], []],
+    [
+      'pictures of a page',
+      '<urlset><url><loc>https://a.test/</loc><image:image><image:loc>https://a.test/x.png</image:loc></image:image></url></urlset>',
+      ['https://a.test/'],
+      [],
+    ],
     ['an empty file', '', [], []],
   ];
   for (const [name, text, pages, sitemaps] of cases)
     it(`reads ${name}`, () => {
-      const read = parseSitemap(text);
-      if (name !== 'broken XML') expect(read).to.deep.equal({ pages, sitemaps });
-      else expect(read.sitemaps).to.deep.equal([]);
+      expect(read(text)).to.deep.equal({ pages, sitemaps });
     });
+
+  it('reads the same however a file arrives', () => {
+    const whole = fc.constantFrom(...cases.map(([, text]) => text));
+    fc.assert(
+      fc.property(whole, fc.array(fc.nat({ max: 120 }), { maxLength: 8 }), (text, cuts) => {
+        const at = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length];
+        expect(read(...at.slice(1).map((end, index) => text.slice(at[index], end)))).to.deep.equal(read(text));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('sitemaps', () => {
+  const location = new URL('https://example.org/sitemap.xml');
+  const CHUNK = 200;
+  let chunksRead = 0;
+
+  /** A fetch of one file with `count` addresses, in chunks of 200. */
+  function fileOf(count: number): GuardedFetch {
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      const encoder = new TextEncoder();
+      yield encoder.encode('<urlset>');
+      for (let at = 0; at < count; at += CHUNK) {
+        chunksRead += 1;
+        yield encoder.encode(
+          Array.from({ length: CHUNK }, (_, index) => `<url><loc>https://example.org/page-${at + index}</loc></url>`).join(''),
+        );
+      }
+      yield encoder.encode('</urlset>');
+    }
+    return {
+      async get(url: URL, options: FetchOptions) {
+        await options.consume!(chunks());
+        return { url, status: 200, contentType: 'application/xml', body: new Uint8Array(), cut: false };
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+  beforeEach(() => (chunksRead = 0));
+
+  it('are read no further than necessary', async () => {
+    const pages = await collectSitemaps([location], fileOf(50_000), {
+      enough: 30,
+      take: (url) => new URL(url),
+      deadline: Number.POSITIVE_INFINITY,
+    });
+    expect(pages).to.have.length(30);
+    expect(chunksRead).to.equal(1);
+  });
+
+  it('let other work run between their parts', async () => {
+    let turns = 0;
+    let reading = true;
+    const count = (): void => {
+      turns += 1;
+      if (reading) setImmediate(count);
+    };
+    setImmediate(count);
+    let seen = 0;
+    await collectSitemaps([location], fileOf(50_000), {
+      enough: 30,
+      take: () => ((seen += 1), null),
+      deadline: Number.POSITIVE_INFINITY,
+    });
+    reading = false;
+    expect(seen).to.equal(50_000);
+    expect(turns).to.be.at.least(chunksRead);
+  });
 });

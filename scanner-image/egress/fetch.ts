@@ -40,6 +40,8 @@ export interface FetchOptions {
   larger?: 'refuse' | 'cut';
   /** Returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only. */
   headersFor?: (url: URL) => Record<string, string>;
+  /** Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. */
+  consume?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 }
 
 export interface GuardedFetch {
@@ -75,11 +77,15 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failu
     }
     const chunks: Uint8Array[] = [];
     let bytes = 0;
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-      bytes += chunk.length;
-      chunks.push(chunk);
-      if (bytes > options.maxBytes) break;
+    async function* received(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+        bytes += chunk.length;
+        yield chunk;
+        if (bytes > options.maxBytes) break;
+      }
     }
+    if (options.consume !== undefined && response.statusCode === 200) await options.consume(received());
+    else for await (const chunk of received()) chunks.push(chunk);
     if (bytes > options.maxBytes && options.larger !== 'cut')
       throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
     return {

@@ -175,6 +175,21 @@ describe('crawl', () => {
     expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/a', '/x?a=1&b=2', '/z']);
   });
 
+  it('reads large and broken sitemaps as far as it needs or can', async () => {
+    const map = (name: string, count: number): string =>
+      `<urlset>${Array.from({ length: count }, (_, at) => `<url><loc>${site.origin}/${name}/${at}</loc></url>`).join('')}</urlset>`;
+    await open({
+      '/robots.txt': (_request, response) => response.end(['large', 'broken', 'gone'].map((name) => `Sitemap: /${name}.xml.gz`).join('\n')),
+      '/large.xml.gz': (_request, response) => response.end(gzipSync(map('large', 50_000))),
+      '/broken.xml.gz': (_request, response) => response.end(gzipSync(map('broken', 2000)).subarray(0, -2000)),
+      '/': html(''),
+      ...Object.fromEntries([0, 1, 2, 3].flatMap((at) => ['large', 'broken'].map((name) => [`/${name}/${at}`, html('')]))),
+    });
+    const { pages, addressesLeft } = await scan(`${site.origin}/`, { maxPages: 5 });
+    expect(paths(pages)).to.deep.equal(['/', '/large/0', '/broken/0', '/large/1', '/broken/1']);
+    expect(addressesLeft).to.be.within(30, 60);
+  });
+
   it('obeys include and exclude, and reads only the links of a first page that is not included', async () => {
     await open({
       '/': links('/docs/a', '/docs/old/b', '/blog'),
