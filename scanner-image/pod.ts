@@ -9,7 +9,7 @@ import {
   type PodStored,
 } from '../core/protocol/pod-messages.ts';
 import { countPages } from '../core/report/coverage.ts';
-import type { Report, ReportPage } from '../core/report/schema.ts';
+import type { ReportPage } from '../core/report/schema.ts';
 import { countViolations } from '../core/report/score.ts';
 import type { Machine } from './browser/chromium.ts';
 import { ScanFailed } from './failure.ts';
@@ -18,7 +18,7 @@ import { buildReport } from './report/build.ts';
 import { fitReport } from './report/fit.ts';
 import { runScan, type Traced } from './scan.ts';
 import type { SignIn } from './sign-in.ts';
-import { storeResults, tooLarge } from './store-results.ts';
+import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
 
 export interface PodDeps {
   identity: PodIdentity;
@@ -28,7 +28,7 @@ export interface PodDeps {
   log: Logger;
   /** Runs a step in a span of its name. */
   traced?: Traced;
-  renderPdf: (report: Report) => Promise<Uint8Array>;
+  renderPdf: StoreDeps['renderPdf'];
   /** Aborts the work immediately; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
 }
@@ -51,7 +51,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
-    const { pages, addressesLeft, tools, startedAt, finishedAt } = await traced('crawl', () =>
+    const { pages, pictures, addressesLeft, tools, startedAt, finishedAt } = await traced('crawl', () =>
       runScan(input, {
         machine: deps.machine,
         log,
@@ -69,7 +69,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     messages.progress('aggregating', known);
     const fitted = fitReport(
       (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, addressesLeft }),
-      pages,
+      { pages, pictures },
       input.exportMaxBytes,
     );
     if (fitted === null) throw tooLarge('export', input.exportMaxBytes, known);

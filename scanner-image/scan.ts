@@ -22,6 +22,7 @@ import type { EgressLimits } from './egress/limits.ts';
 import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './failure.ts';
+import { createPictureBook, type BookedPicture, type PictureBook, type PictureLimits } from './pictures/book.ts';
 import { cookiesOf, signInHeaders, type SignIn } from './sign-in.ts';
 
 /** Curbcut's version. */
@@ -52,6 +53,7 @@ export interface ScanDeps {
   /** Default: `createResolver` of the platform. */
   resolver?: Resolver;
   egressLimits?: Partial<EgressLimits>;
+  pictureLimits?: Partial<PictureLimits>;
 }
 
 export interface ScanResult {
@@ -59,6 +61,8 @@ export interface ScanResult {
   pages: ReportPage[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft: number;
+  /** By fingerprint; empty if the scan takes none. */
+  pictures: ReadonlyMap<string, BookedPicture>;
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
@@ -91,6 +95,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
   const watch = await watchSource();
   const { waitFor, settleMs } = options.crawl;
   const settling = { waitFor, settleMs, patience: createPatience(), hosts: createSilentHosts() };
+  const pictures = options.pictures ? createPictureBook(deps.pictureLimits) : null;
   const pool = createPool({
     machine: deps.machine,
     proxy: egress.url,
@@ -104,6 +109,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
       htmlTotal: htmlTotal(options.maxPages),
       identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),
       egressFailureOf: (url) => egress.failureOf(url),
+      pictures,
       ...(signIn?.basic !== undefined ? { basic: { origin: start.origin, ...signIn.basic } } : {}),
       ...(signIn?.cookie !== undefined ? { cookies: cookiesOf(signIn.cookie, start.origin) } : {}),
     }),
@@ -114,10 +120,11 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     browser.catch(() => undefined); // the first page reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
-    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool });
+    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool, pictures });
     return {
       pages,
       addressesLeft,
+      pictures: pictures?.all() ?? new Map<string, BookedPicture>(),
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser}` },
       startedAt,
       finishedAt: new Date(),
@@ -137,9 +144,9 @@ async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void>
 async function walk(
   input: ScanInput,
   deps: ScanDeps,
-  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool },
+  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBook | null },
 ): Promise<Walked> {
-  const { start, startedAt, files, pool } = scan;
+  const { start, startedAt, files, pool, pictures } = scan;
   const { crawl, maxPages } = input.options;
   const { signIn = null, traced = (_step, work) => work() } = deps;
   const deadline = new Date(input.deadline).getTime();
@@ -154,6 +161,10 @@ async function walk(
     maxPages,
     workers: input.workers,
     pageBudgetMs: input.pageBudgetMs,
+    onOutcome(candidate, visit, outcome) {
+      if (visit.loaded && outcome === 'tested') pictures?.keep(candidate.url.href, visit.pictures);
+      else if (visit.loaded) pictures?.release(visit.pictures);
+    },
     budget: createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages),
     signedIn,
     softDeadline,

@@ -7,9 +7,14 @@ import { PDF_MAX_BYTES } from '../core/protocol/pod-messages.ts';
 import { ScanFailed } from './failure.ts';
 import { UploadFailed } from './upload.ts';
 
-const fitted = { report: {} as Report, text: new TextEncoder().encode('{}') };
+const fitted = { report: {} as Report, text: new TextEncoder().encode('{}'), pictures: { places: [], object: new Uint8Array() } };
 const about = { scanId: 'one', attempt: 0, shard: 0, pages: { scanned: 1, failed: 0, total: 1 } };
-const uploads = { export: 'https://store/export', pdf: 'https://store/pdf', result: 'https://store/result' };
+const uploads = {
+  export: 'https://store/export',
+  pdf: 'https://store/pdf',
+  pictures: 'https://store/pictures',
+  result: 'https://store/result',
+};
 
 describe('storing the results', () => {
   /** Stores with a clock whose heartbeats the test triggers. @param put called for each object */
@@ -60,7 +65,7 @@ describe('storing the results', () => {
   });
 
   it('keeps reporting that it works while the object store is down, and stops afterwards', async () => {
-    for (const slow of Object.values(uploads)) {
+    for (const slow of [uploads.export, uploads.pdf, uploads.result]) {
       const outage = Promise.withResolvers<void>();
       const waiting = Promise.withResolvers<void>();
       const { message, beats, sent } = start(async (url) => {

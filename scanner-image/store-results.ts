@@ -1,6 +1,7 @@
 /** Stores the results of a scan: the export, the PDF, and last the statement that both are complete. */
 import type { Logger } from '../platform/logger.ts';
-import { PDF_MAX_BYTES, type PodInput, type PodStored } from '../core/protocol/pod-messages.ts';
+import { PDF_MAX_BYTES, PICTURES_TYPE, type PodInput, type PodStored } from '../core/protocol/pod-messages.ts';
+import { picturesOf, type Pictures } from '../core/report/pictures.ts';
 import type { Report } from '../core/report/schema.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 import { ScanFailed } from './failure.ts';
@@ -9,8 +10,8 @@ import type { Traced } from './scan.ts';
 import { upload, type UploadOptions } from './upload.ts';
 
 export interface StoreDeps {
-  uploads: Pick<PodInput['uploads'][number], 'export' | 'pdf' | 'result'>;
-  renderPdf: (report: Report) => Promise<Uint8Array>;
+  uploads: Pick<PodInput['uploads'][number], 'export' | 'pdf' | 'pictures' | 'result'>;
+  renderPdf: (report: Report, options: { pictures: Pictures }) => Promise<Uint8Array>;
   traced: Traced;
   log: Logger;
   /** Ends the retries: at the upload deadline, or because the process must end. */
@@ -33,8 +34,8 @@ const everyInterval: StoreDeps['every'] = (ms, run) => {
 
 /** @returns the pod's last message. @throws ScanFailed if the PDF is too large */
 export async function storeResults(
-  { report, text }: FittedReport,
-  about: Omit<PodStored, 'kind' | 'export' | 'pdf'>,
+  { report, text, pictures }: FittedReport,
+  about: Omit<PodStored, 'kind' | 'export' | 'pdf' | 'pictures'>,
   deps: StoreDeps,
 ): Promise<PodStored> {
   const { uploads, renderPdf, traced, log, signal, terminated, onGenerating, every = everyInterval!, put = upload } = deps;
@@ -45,19 +46,24 @@ export async function storeResults(
   });
 
   const exporting = traced('upload export', () => put(uploads.export, text, 'application/json', options('export')));
-  exporting.catch(() => undefined); // awaited below; the PDF may fail first
+  const picturing =
+    pictures.places.length === 0
+      ? undefined
+      : traced('upload pictures', () => put(uploads.pictures, pictures.object, PICTURES_TYPE, options('pictures')));
+  for (const started of [exporting, picturing]) started?.catch(() => undefined); // awaited below; the PDF may fail first
   onGenerating();
-  const pdf = new Uint8Array(await traced('report', () => renderPdf(report)));
+  const pdf = new Uint8Array(await traced('report', () => renderPdf(report, { pictures: picturesOf(pictures) })));
   if (pdf.byteLength > PDF_MAX_BYTES) throw tooLarge('PDF', PDF_MAX_BYTES, about.pages);
 
   // Only now: a heartbeat would hide a report that is never rendered.
   const stopHeartbeat = every(HEARTBEAT_MS, onGenerating);
   try {
-    const [exported, rendered] = await Promise.all([
+    const [exported, pictured, rendered] = await Promise.all([
       exporting,
+      picturing,
       traced('upload PDF', () => put(uploads.pdf, pdf, 'application/pdf', options('PDF'))),
     ]);
-    const message: PodStored = { kind: 'stored', ...about, export: exported, pdf: rendered };
+    const message: PodStored = { kind: 'stored', ...about, export: exported, pdf: rendered, ...(pictured && { pictures: pictured }) };
     // The results are stored and the message still goes to the bus and the kubelet, so a failure is only logged.
     await put(uploads.result, new TextEncoder().encode(JSON.stringify(message)), 'application/json', options('statement')).catch(
       (error: unknown) => {

@@ -23,8 +23,6 @@ export const EXPORT_NAME = 'report.json';
 export const PDF_NAME = 'report.pdf';
 /** The pictures of elements, one after the other. The export has their places. */
 export const PICTURES_NAME = 'pictures';
-/** Not an image type, because the object has many. */
-export const PICTURES_TYPE = 'application/octet-stream';
 /** What pages and mails show. Only the operator writes it. */
 export const VIEW_NAME = 'view.json';
 /** The pod's statement about the other objects, which it uploads last. */

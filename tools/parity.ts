@@ -77,6 +77,7 @@ async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Pro
       options: axeOptions('AA', '2.1'),
       htmlTotal: htmlTotal(1),
       identity: identityOf(version, CURBCUT_VERSION, 'en'),
+      pictures: null,
       egressFailureOf: (url) => egress.failureOf(url),
     }),
   });

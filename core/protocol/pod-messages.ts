@@ -18,6 +18,8 @@ export const EXPORT_MAX_BYTES = 256 * 1024 * 1024;
 export const PDF_MAX_BYTES = 64 * 1024 * 1024;
 /** The maximum size of all pictures of a scan, in bytes. */
 export const PICTURES_MAX_BYTES = 16 * 1024 * 1024;
+/** The content type of the object with all pictures. Not an image type, because the object has many. */
+export const PICTURES_TYPE = 'application/octet-stream';
 
 const WholeNumber = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const identity = { attempt: WholeNumber, shard: WholeNumber };

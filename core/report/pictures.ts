@@ -1,5 +1,5 @@
 /** The pictures of a scan: one object with JPEG files, one after the other, whose places are in the export. Pure. */
-import type { Report } from './schema.ts';
+import type { Report, ReportPicture } from './schema.ts';
 
 /** JPEG files by fingerprint of their root cause. */
 export type Pictures = ReadonlyMap<string, Uint8Array>;
@@ -25,6 +25,41 @@ export function jpegSize(bytes: Uint8Array): { width: number; height: number } |
     at += 2 + view.getUint16(at + 2);
   }
   return null;
+}
+
+/** The pictures of a report. */
+export interface PlacedPictures {
+  places: ReportPicture[];
+  /** The JPEG files, one after the other. */
+  object: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Places the pictures of a report's root causes, in its order, in one object.
+ * @param taken by fingerprint; those of other root causes are left out, and so are the last ones if they are more than `maxBytes`
+ */
+export function placePictures(
+  report: Pick<Report, 'groups' | 'review_groups'>,
+  taken: ReadonlyMap<string, { bytes: Uint8Array; width: number; height: number; pageUrl: string }>,
+  maxBytes: number,
+): PlacedPictures {
+  const places = new Map<string, ReportPicture>();
+  const files: Uint8Array[] = [];
+  let offset = 0;
+  for (const { fingerprint } of [...report.groups, ...report.review_groups]) {
+    const picture = taken.get(fingerprint);
+    if (picture === undefined || places.has(fingerprint) || offset + picture.bytes.byteLength > maxBytes) continue;
+    const { bytes, width, height, pageUrl } = picture;
+    places.set(fingerprint, { fingerprint, offset, bytes: bytes.byteLength, width, height, page_url: pageUrl });
+    files.push(bytes);
+    offset += bytes.byteLength;
+  }
+  return { places: [...places.values()], object: Buffer.concat(files) };
+}
+
+/** The pictures of an object by fingerprint. */
+export function picturesOf({ places, object }: PlacedPictures): Pictures {
+  return new Map(places.map(({ fingerprint, offset, bytes }) => [fingerprint, object.subarray(offset, offset + bytes)]));
 }
 
 /**

@@ -178,6 +178,8 @@
       outlines = new WeakMap();
       written = 0;
     },
+    /** Whether an element still has the HTML of a description. */
+    matches: (element, html) => htmlOf(element, true) === html || htmlOf(element, false) === html,
     /** Returns the start tag of an element that explains a finding. */
     outline(element) {
       if (!(element instanceof Element)) return undefined;

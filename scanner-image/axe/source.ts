@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 /** axe-core's version. */
 export const AXE_VERSION: string = (require('axe-core/package.json') as { version: string }).version;
 
-/** Limits of `describe.js` and `in-page.js`, in characters unless it says otherwise. */
+/** Limits of our scripts in the page, in characters unless it says otherwise. */
 const LIMITS = {
   html: NODE_HTML_MAX,
   /** Longer attribute values are shortened. */
@@ -39,6 +39,8 @@ const LIMITS = {
   related: RELATED_MAX,
   landmarks: LANDMARKS,
   landmarkElements: LANDMARK_ELEMENTS,
+  /** The part of a page that a picture shows, in CSS pixels. */
+  picture: { margin: 48, minWidth: 480, minHeight: 220, maxWidth: 900, maxHeight: 560 },
 };
 
 /** The HTML of all findings of a scan, in characters. A small part of the largest export that is accepted. */
@@ -56,7 +58,7 @@ export async function axeSource(locale: Locale): Promise<string> {
     read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
-    ...['describe.js', 'settle.js', 'scroll.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js'].map(read),
+    ...['describe.js', 'settle.js', 'scroll.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js', 'picture.js'].map(read),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
   return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');

@@ -94,7 +94,7 @@ export function createPool(deps: PoolDeps): Pool {
     const visit = await tab.visit(request);
     // The crash of a tab is reported shortly before the disconnection of its browser.
     const browserLost = !visit.loaded && visit.reason === 'crashed' && used !== undefined && (await isLost(used));
-    if (!visit.loaded && visit.broken) await retire(worker);
+    if (visit.broken) await retire(worker);
     return { visit, browserLost };
   }
 

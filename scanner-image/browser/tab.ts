@@ -3,10 +3,10 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
-import { toPageFindings } from '../axe/results.ts';
+import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
 import { testDocument, type AxeScript, type TestedDocument } from '../axe/test-document.ts';
-import { evaluate } from '../axe/world.ts';
+import { evaluate, type Place } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
@@ -17,6 +17,8 @@ import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
 import type { ArrivalDeps, SettleRules } from './settling.ts';
 import { watchTraffic } from './traffic.ts';
+import type { PictureBook } from '../pictures/book.ts';
+import { takePictures, type PicturesOfPage } from '../pictures/take.ts';
 import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Visit, type VisitClock, type VisitRequest } from './visit.ts';
 
 export interface TabDeps extends AxeScript {
@@ -27,6 +29,8 @@ export interface TabDeps extends AxeScript {
   basic?: BasicSignIn;
   /** Cookies of the sign-in, for one origin. Every page starts with them. */
   cookies?: { name: string; value: string; url: string }[];
+  /** Null: the scan takes no pictures. */
+  pictures: PictureBook | null;
 }
 
 export interface Tab {
@@ -169,17 +173,42 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
+  const findings = tested === null ? null : toPageFindings(tested.results);
+  const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...redirectCaveats(tab)];
+  const durationMs = clock.spent();
+  // Last, because scrolling may change the page.
+  const taken = await picturesOf(deps.pictures, place, findings, clock);
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),
     status: traffic.answer()?.status ?? 200,
     facts,
-    findings: tested === null ? null : toPageFindings(tested.results),
+    findings,
     framesUntested: tested?.framesUntested ?? [],
-    caveats: [...caveats, ...(tested?.caveats ?? []), ...redirectCaveats(tab)],
-    durationMs: clock.spent(),
+    caveats: allCaveats,
+    pictures: taken.pictures,
+    durationMs,
+    broken: taken.stopped !== null,
   };
 }
+
+/** Takes pictures of the root causes that have none yet. */
+async function picturesOf(
+  book: PictureBook | null,
+  place: Place,
+  findings: PageFindings | null,
+  clock: VisitClock,
+): Promise<PicturesOfPage> {
+  const { wanted, ms } = book === null || findings === null ? NOTHING_WANTED : book.want(findings, clock.spent());
+  if (book === null || wanted.length === 0) return NO_PICTURES;
+  const started = clock.spent();
+  const found = await takePictures(place, wanted, book.words, { allowedMs: ms, left: clock.left });
+  book.took(wanted, found, clock.spent() - started);
+  return found;
+}
+
+const NOTHING_WANTED = { wanted: [], ms: 0 };
+const NO_PICTURES: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
 
 /** Checks the facts of the displayed document: it may not be the requested page. */
 function judgeShown({ deps, frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {

@@ -1,6 +1,7 @@
 /** A visit to a page: its parameters and its result. */
 import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
+import type { TakenPicture } from '../pictures/take.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { SignInForm } from '../crawl/sign-in-pages.ts';
 
@@ -41,7 +42,11 @@ export type Visit =
       findings: PageFindings | null;
       framesUntested: UntestedFrame[];
       caveats: PageCaveat[];
+      /** Pictures of root causes. */
+      pictures: TakenPicture[];
       durationMs: number;
+      /** The tab must not be used again. */
+      broken: boolean;
     }
   | {
       loaded: false;

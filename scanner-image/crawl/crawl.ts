@@ -2,7 +2,7 @@
 import type { FindingsBudget } from '../../core/report/cap-nodes.ts';
 import type { ReportPage } from '../../core/report/schema.ts';
 import type { Visit } from '../browser/visit.ts';
-import type { Candidate } from './frontier.ts';
+import type { Candidate, Outcome } from './frontier.ts';
 import { createIntake, type IntakeDeps } from './intake.ts';
 
 export interface CrawlDeps extends IntakeDeps {
@@ -11,6 +11,8 @@ export interface CrawlDeps extends IntakeDeps {
   budget: FindingsBudget;
   /** Loads a page in the tab of a worker. */
   visit(worker: number, candidate: Candidate): Promise<Visit>;
+  /** Called with every processed visit, in the order of turns. */
+  onOutcome(candidate: Candidate, visit: Visit, outcome: Outcome): void;
   /** Called after every processed page. */
   onProgress(): void;
   /** Called before the first page is processed. An error that it throws ends the crawl. */
@@ -58,7 +60,9 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
     for (let next = arrived.get(turn); next !== undefined; next = arrived.get(turn)) {
       arrived.delete(turn);
       if (turn === 0) await deps.onFirst(next.visit);
-      frontier.settle(next.candidate, process(next.candidate, next.visit));
+      const outcome = process(next.candidate, next.visit);
+      frontier.settle(next.candidate, outcome);
+      deps.onOutcome(next.candidate, next.visit, outcome);
       if (turn === 0) await deps.afterFirst();
       turn += 1;
       deps.onProgress();

@@ -4,7 +4,7 @@ import type { ReportPage } from '../../core/report/schema.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Pool } from '../browser/pool.ts';
 import { ScanFailed, firstPageFailure } from '../failure.ts';
-import { crawl } from './crawl.ts';
+import { crawl, type CrawlDeps } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
 import { createPoliteVisits } from './politeness.ts';
@@ -18,6 +18,7 @@ export interface WalkDeps {
   workers: number;
   pageBudgetMs: number;
   budget: FindingsBudget;
+  onOutcome: CrawlDeps['onOutcome'];
   signedIn: boolean;
   /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
@@ -69,6 +70,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     },
     onPage: deps.onPage,
     budget: deps.budget,
+    onOutcome: deps.onOutcome,
     visit(worker, candidate) {
       const isFirst = candidate.turn === 0;
       // The other workers wait for the first page, so their tabs cost no time.

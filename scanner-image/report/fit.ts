@@ -1,7 +1,10 @@
 /** Builds a report that fits into the largest export that the operator accepts. */
+import { PICTURES_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { capPage } from '../../core/report/cap-nodes.ts';
 import { isParseable } from '../../core/report/json-shape.ts';
+import { placePictures, type PlacedPictures } from '../../core/report/pictures.ts';
 import type { Report, ReportPage } from '../../core/report/schema.ts';
+import type { ScanResult } from '../scan.ts';
 
 /** The caps that are tried in turn. The pages are within the findings' budget, so the first one is nearly always enough. */
 const CAPS = [Infinity, 100, 20, 5, 1];
@@ -10,19 +13,27 @@ export interface FittedReport {
   report: Report;
   /** The export: the report as JSON. */
   text: Uint8Array<ArrayBuffer>;
+  pictures: PlacedPictures;
 }
 
 /**
  * Builds the report. If its export is too large, it describes fewer elements.
  * @param build builds the report of these pages
+ * @param found.pictures by fingerprint, of root causes that the report may not have
  * @param maxBytes the largest export
  * @returns null if it is too large although each rule of each page has one element
  */
-export function fitReport(build: (pages: ReportPage[]) => Report, pages: readonly ReportPage[], maxBytes: number): FittedReport | null {
+export function fitReport(
+  build: (pages: ReportPage[]) => Report,
+  { pages, pictures }: Pick<ScanResult, 'pages' | 'pictures'>,
+  maxBytes: number,
+): FittedReport | null {
   for (const max of CAPS) {
-    const report = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
+    const derived = build(pages.map((page) => (page.tested ? capPage(page, max) : page)));
+    const placed = placePictures(derived, pictures, PICTURES_MAX_BYTES);
+    const report = { ...derived, pictures: placed.places };
     const text = exportOf(report);
-    if (text !== null && text.byteLength <= maxBytes && isParseable(text)) return { report, text };
+    if (text !== null && text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
   }
   return null;
 }

@@ -23,7 +23,7 @@ describe('a report that must fit', () => {
     kept.map((page) => (page.tested ? page.violations.reduce((sum, { nodes }) => sum + nodes.length, 0) : 0));
 
   it('is whole if there is room', () => {
-    const fitted = fitReport(build, pages, 10_000_000)!;
+    const fitted = fitReport(build, { pages, pictures: new Map() }, 10_000_000)!;
     expect(fitted.report).to.deep.equal(build(pages));
     expect(JSON.parse(new TextDecoder().decode(fitted.text))).to.deep.equal(JSON.parse(JSON.stringify(fitted.report)));
   });
@@ -32,7 +32,7 @@ describe('a report that must fit', () => {
     const whole = build(pages);
     const most = JSON.stringify(whole).length;
     for (const share of [0.6, 0.2, 0.1]) {
-      const { report, text } = fitReport(build, pages, most * share)!;
+      const { report, text } = fitReport(build, { pages, pictures: new Map() }, most * share)!;
       expect(text.byteLength).to.be.at.most(most * share);
       expect(isParseable(text)).to.equal(true);
       expect(report.counts).to.deep.equal(whole.counts);
@@ -43,6 +43,6 @@ describe('a report that must fit', () => {
   });
 
   it('is none if one element of each rule is too much', () => {
-    expect(fitReport(build, pages, 1000)).to.equal(null);
+    expect(fitReport(build, { pages, pictures: new Map() }, 1000)).to.equal(null);
   });
 });

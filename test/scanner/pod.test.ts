@@ -9,7 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { EXIT_PERMANENT, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
+import { EXIT_PERMANENT, PICTURES_TYPE, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
+import { picturesMismatch } from '../../core/report/pictures.ts';
 import { Report } from '../../core/report/schema.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
@@ -56,7 +57,7 @@ describe('scanner pod', () => {
     });
     await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
     site = await openSite({
-      '/': html('<img src="/x.png"><a href="/a">a</a><a href="/gone">gone</a>'),
+      '/': html('<img src="/x.png" width="90" height="60"><a href="/a">a</a><a href="/gone">gone</a>'),
       '/a': html('fine', { title: 'a' }),
       '/faults': html('<img src="/x.png">'.repeat(2000)),
       '/hangs': () => undefined,
@@ -95,7 +96,7 @@ describe('scanner pod', () => {
     environment: Record<string, string> = {},
   ): Promise<{ child: ChildProcess; ended: Promise<number | null>; log: () => string; terminationMessage: () => Promise<PodMessage> }> {
     const input: PodInput = {
-      ...inputOf(site.origin + path, { maxPages: 5, locale: 'de' }),
+      ...inputOf(site.origin + path, { maxPages: 5, locale: 'de', pictures: true }),
       scanId: 'scan-1',
       submittedAt: new Date().toISOString(),
       uploadDeadline: new Date(Date.now() + 180_000).toISOString(),
@@ -167,6 +168,7 @@ describe('scanner pod', () => {
     for (const [name, type, digest] of [
       ['/report.json', 'application/json', last.export],
       ['/report.pdf', 'application/pdf', last.pdf],
+      ['/pictures', PICTURES_TYPE, last.pictures],
     ] as const) {
       const object = stored.get(name);
       expect(object?.type).to.equal(type);
@@ -182,6 +184,9 @@ describe('scanner pod', () => {
     expect([...stored.keys()].at(-1)).to.equal('/result.json');
     const report: unknown = JSON.parse(stored.get('/report.json')?.body.toString() ?? '');
     expect([...Value.Errors(Report, report)]).to.deep.equal([]);
+    const { pictures: places, ...stated } = report as Report;
+    expect(places).to.have.length(1);
+    expect(picturesMismatch({ ...stated, pictures: places }, stored.get('/pictures')?.body ?? null)).to.equal(null);
     expect(stored.get('/report.pdf')?.body.subarray(0, 5).toString()).to.equal('%PDF-');
     const progress = said.filter((message) => message.kind === 'progress');
     expect(progress.map(({ sequence }) => sequence)).to.deep.equal(progress.map((_, at) => at));

@@ -2,7 +2,8 @@ import { expect } from 'chai';
 import { viewOf } from '../../core/report/view.ts';
 import { startObjects } from '../../local/objects/objects.ts';
 import { smallReport } from '../report/samples.ts';
-import { createReports, incomingKeys, incomingPrefix, PICTURES_TYPE, reportKeys, type Reports } from '../../stores/reports.ts';
+import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
+import { createReports, incomingKeys, incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 
 const failure = (promise: Promise<unknown>): Promise<unknown> => promise.then(() => null, (reason: unknown) => reason); // prettier-ignore
 const secrets = { accessKeyId: 'curbcut', secretAccessKey: 'a secret of the tests' };

@@ -7,10 +7,11 @@ import {
   EXPORT_MAX_BYTES,
   PDF_MAX_BYTES,
   PICTURES_MAX_BYTES,
+  PICTURES_TYPE,
   type PodIdentity,
   type PodStored,
 } from '../../../core/protocol/pod-messages.ts';
-import { incomingKeys, PICTURES_TYPE, reportKeys, type Reports } from '../../../stores/reports.ts';
+import { incomingKeys, reportKeys, type Reports } from '../../../stores/reports.ts';
 import type { Expectation } from './verify.ts';
 import type { Verifier } from './verifier.ts';
 import type { PageVisit } from './page-visits.ts';

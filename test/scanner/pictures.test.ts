@@ -1,0 +1,150 @@
+/** Pictures of elements: one for each root cause, outlined, small, and without secrets. */
+import { expect } from 'chai';
+import type { Browser } from 'playwright-core';
+import { jpegSize, picturesMismatch, placePictures } from '../../core/report/pictures.ts';
+import { groupViolations } from '../../core/report/root-causes.ts';
+import { PICTURE_MAX_BYTES, type ReportGroup } from '../../core/report/schema.ts';
+import { launchChromium } from '../../scanner-image/browser/chromium.ts';
+import type { BookedPicture, PictureLimits } from '../../scanner-image/pictures/book.ts';
+import type { ScanResult } from '../../scanner-image/scan.ts';
+import { silentLogger } from '../support/silent-logger.ts';
+import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
+
+/** The machine of a test may be slow. */
+const UNHURRIED: Partial<PictureLimits> = { baseMs: 120_000 };
+
+describe('pictures', () => {
+  let site: Site;
+  let browser: Browser;
+  before(async () => (browser = await launchChromium(machine, 'http://127.0.0.1:1', silentLogger, ['en'])));
+  after(() => browser.close());
+  afterEach(() => site.close());
+
+  async function picture(routes: Record<string, Route>, limits = UNHURRIED, workers = 1): Promise<ScanResult> {
+    site = await openSite(routes);
+    return scan(`${site.origin}/`, { pictures: true }, { workers, pageBudgetMs: 20_000 }, { pictureLimits: limits });
+  }
+  const groupsOf = ({ pages }: ScanResult, rule: string): ReportGroup[] => groupViolations(pages).filter((group) => group.rule === rule);
+  const picturesOf = (result: ScanResult, rule: string): (BookedPicture | undefined)[] =>
+    groupsOf(result, rule).map(({ fingerprint }) => result.pictures.get(fingerprint));
+
+  /** The number of pixels of a colour, which may differ a little in each channel. */
+  async function pixels({ bytes }: BookedPicture, [red, green, blue]: [number, number, number]): Promise<number> {
+    const page = await browser.newPage();
+    try {
+      return await page.evaluate<number>(`(async () => {
+        const data = Uint8Array.from(atob('${Buffer.from(bytes).toString('base64')}'), (char) => char.charCodeAt(0));
+        const image = await createImageBitmap(new Blob([data], { type: 'image/jpeg' }));
+        const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+        context.drawImage(image, 0, 0);
+        const all = context.getImageData(0, 0, image.width, image.height).data;
+        let count = 0;
+        for (let at = 0; at < all.length; at += 4)
+          if (${JSON.stringify([red, green, blue])}.every((value, channel) => Math.abs(all[at + channel] - value) < 24)) count += 1;
+        return count;
+      })()`);
+    } finally {
+      await page.close();
+    }
+  }
+  const OUTLINE: [number, number, number] = [0xd6, 0x00, 0x6c];
+  const button = '<button style="width:100px;height:30px"></button>';
+
+  it('show each root cause once, in frames and shadow roots too, with an outline', async () => {
+    const shadow = `<div id="host"></div><script>document.getElementById('host').attachShadow({ mode: 'open' }).innerHTML = '<input style="height:30px">'</script>`;
+    const result = await picture({
+      '/': html(
+        `<div style="height:2000px"></div><img src="/x.png" width="90" height="60">${shadow}<iframe title="f" src="/frame"></iframe><a href="/b">b</a>`,
+      ),
+      '/b': html(`<img src="/x.png" width="90" height="60"><select style="height:30px"></select>`),
+      '/frame': html(`<div style="height:900px"></div>${button}`),
+    });
+    const first = testedOf(result.pages)[0]!.url;
+    const second = testedOf(result.pages)[1]!.url;
+    for (const [rule, url] of [
+      ['image-alt', first],
+      ['label', first],
+      ['button-name', first],
+      ['select-name', second],
+    ] as const) {
+      const [taken, ...others] = picturesOf(result, rule);
+      expect(others, rule).to.deep.equal([]);
+      expect(taken?.pageUrl, rule).to.equal(url);
+      expect(taken!.bytes.byteLength).to.be.within(500, PICTURE_MAX_BYTES);
+      expect(jpegSize(taken!.bytes)).to.deep.equal({ width: taken!.width, height: taken!.height });
+      expect(await pixels(taken!, OUTLINE), rule).to.be.greaterThan(100);
+    }
+    const report = { pages: result.pages, groups: groupViolations(result.pages), review_groups: [] };
+    const { places, object } = placePictures(report, result.pictures, 1e6);
+    expect(places).to.have.length(4);
+    expect(picturesMismatch({ ...report, pictures: places }, object)).to.equal(null);
+  });
+
+  it('never show password fields, secrets in other fields, or frames of other sites', async () => {
+    const red = 'background:#ff0000;border:0;width:120px;height:40px';
+    const result = await picture({
+      '/': (request, response) =>
+        response.writeHead(200, { 'content-type': 'text/html' }).end(
+          html(`<form role="img"><button style="width:60px;height:40px"></button>
+            <input type="password" style="${red}"><input autocomplete="one-time-code" aria-label="code" style="${red}">
+            <iframe title="pay" src="http://${request.headers.host!.replace('127.0.0.1', 'localhost')}/red" width="120" height="40"></iframe></form>`),
+        ),
+      '/red': html('<style>html{background:#ff0000}</style>'),
+    });
+    const [taken] = picturesOf(result, 'button-name');
+    expect(await pixels(taken!, OUTLINE)).to.be.greaterThan(100);
+    expect(await pixels(taken!, [0xff, 0, 0])).to.equal(0);
+    expect(await pixels(taken!, [0x76, 0x76, 0x76])).to.be.greaterThan(10_000);
+    expect(groupsOf(result, 'label'), 'the password field has no label').to.have.length(1);
+    expect(picturesOf(result, 'label')).to.deep.equal([undefined]);
+    const [form] = picturesOf(result, 'role-img-alt');
+    expect(await pixels(form!, [0xff, 0, 0])).to.equal(0);
+  });
+
+  it('are small, also of a noisy page', async () => {
+    const noise = `<canvas role="img" id="noise" width="1200" height="700"></canvas><script>
+      const context = document.getElementById('noise').getContext('2d');
+      const image = context.createImageData(1200, 700);
+      for (let at = 0, seed = 1; at < image.data.length; at++) { seed = (seed * 1103515245 + 12345) % 2147483648; image.data[at] = at % 4 === 3 ? 255 : (seed >> 8) & 255; }
+      context.putImageData(image, 0, 0);</script>`;
+    const [taken] = picturesOf(await picture({ '/': html(noise) }), 'role-img-alt');
+    expect(taken?.bytes.byteLength ?? 0).to.be.at.most(PICTURE_MAX_BYTES);
+    if (taken !== undefined) expect(taken.width).to.be.lessThan(900);
+  });
+
+  it('are only taken of what can be seen, and of the element that was tested', async () => {
+    const result = await picture({
+      '/': html(`<button style="position:absolute;left:-5000px;width:50px;height:20px"></button><a href="/b" style="opacity:0"><svg width="9" height="9"></svg></a>
+        <img src="/x.png" width="90" height="60"><select style="height:30px"></select><script>
+          const select = document.querySelector('select');
+          setInterval(() => (select.dataset.time = performance.now()), 1);
+        </script>`),
+    });
+    for (const rule of ['button-name', 'link-name', 'select-name']) {
+      expect(groupsOf(result, rule), rule).to.have.length(1);
+      expect(picturesOf(result, rule), rule).to.deep.equal([undefined]);
+    }
+    expect(picturesOf(result, 'image-alt')[0]).not.to.equal(undefined);
+  });
+
+  it('do not fail a page that hangs while its picture is taken, nor the next one', async () => {
+    const hang = `new MutationObserver((all) => {
+      while (all.some(({ addedNodes }) => [...addedNodes].some((node) => node.popover === 'manual')));
+    }).observe(document.documentElement, { childList: true })`;
+    const result = await picture({
+      '/': html(`<div style="height:3000px"></div>${button}<a href="/b">b</a><script>${hang}</script>`),
+      '/b': html('<img src="/x.png" width="90" height="60">'),
+    });
+    expect(result.pages.map((page) => page.tested)).to.deep.equal([true, true]);
+    expect(picturesOf(result, 'button-name')).to.deep.equal([undefined]);
+    expect(picturesOf(result, 'image-alt')[0]).not.to.equal(undefined);
+  }).timeout(120_000);
+
+  it('are not taken without the option, nor beyond their limits', async () => {
+    const faults = html(`<img src="/x.png" width="90" height="60">${button}<select style="height:30px"></select>`);
+    expect((await picture({ '/': faults }, { ...UNHURRIED, perScan: 2 })).pictures.size).to.equal(2);
+    await site.close();
+    expect((await picture({ '/': faults }, { baseMs: 0, share: 0 })).pictures.size).to.equal(0);
+    expect((await scan(`${site.origin}/`, { pictures: false })).pictures.size).to.equal(0);
+  });
+});
