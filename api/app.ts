@@ -13,6 +13,7 @@ import { ruleText } from '../core/report/rule-texts/rule-texts.ts';
 import type { Logger } from '../platform/logger.ts';
 import { NO_TRACER } from '../platform/tracing.ts';
 import { dashboardRoutes } from './dashboard/dashboard.ts';
+import { createReportFormats } from '../stores/formats/report-formats.ts';
 import { openComparisons } from '../stores/comparisons/open-comparisons.ts';
 import type { ScanPageDeps } from './dashboard/routes/deps.ts';
 import type { ApiStores, AppDeps, AppOptions } from './dependencies.ts';
@@ -169,7 +170,7 @@ async function authenticatedRoutes(
   await scope.register(scanListRoutes, { scans: stores.scans });
   await scope.register(cancelRoutes, { scans: stores.scans, scanResources: stores.scanResources, metrics });
   await scope.register(scanEventRoutes, { streams });
-  await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports });
+  await scope.register(reportRoutes, { scans: stores.scans, reports: stores.reports, formats: createReportFormats(stores.reports) });
   await scope.register(billingRoutes, { credits: stores.credits });
   await scope.register(ledgerRoutes);
   await scope.register(keyRoutes, { clock, logger });

@@ -58,7 +58,7 @@ export interface ApiStores {
   idempotency: Idempotency;
   rateLimits: RateLimits;
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
-  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture'>;
+  reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
   publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;

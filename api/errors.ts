@@ -57,6 +57,11 @@ export const ERRORS = {
   scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
   report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
+  report_format_unavailable: {
+    status: 404,
+    message:
+      'The JSON export of this scan is too large to be converted here; convert it with `curbcut report`, which has options for each format.',
+  },
   key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
   too_many_keys: {
     status: 409,

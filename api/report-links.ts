@@ -1,5 +1,7 @@
 /** Download links of a scan's reports, for the API and for the dashboard. */
 import { isTerminal } from '../core/scan/phases.ts';
+import { REPORT_FORMATS, type ReportFormat } from '../core/report/formats/names.ts';
+import type { ReportFormats, StoredFormat } from '../stores/formats/report-formats.ts';
 import type { Reports } from '../stores/reports.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
@@ -29,6 +31,30 @@ export async function reportLink(row: ScanRow | null, kind: ReportKind, reports:
   if ((await reports.size(key)) === null) throw new ApiError(MISSING[kind]);
   return reports.downloadLink(key, fileNameOf(row, EXTENSIONS[kind]), LINK_SECONDS);
 }
+
+/**
+ * Returns a link to a format of a scan's export, which is valid for `LINK_SECONDS`.
+ * @param row null if the caller has no such scan
+ * @throws ApiError if there is no such report
+ */
+export async function formatLink(
+  row: ScanRow | null,
+  format: ReportFormat,
+  { reports, formats }: { reports: Pick<Reports, 'downloadLink'>; formats: ReportFormats },
+): Promise<string> {
+  if (row === null) throw new ApiError('report_not_found');
+  if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
+  if (row.reports === null) throw new ApiError('report_not_found');
+  const stored = await formats.ensure(row.id, format);
+  if (!stored.ok) throw new ApiError(NO_FORMAT[stored.reason]);
+  return reports.downloadLink(stored.key, fileNameOf(row, REPORT_FORMATS[format].extension), LINK_SECONDS);
+}
+
+const NO_FORMAT: Readonly<Record<Extract<StoredFormat, { ok: false }>['reason'], ErrorCode>> = {
+  not_found: 'json_export_unavailable',
+  too_large: 'report_format_unavailable',
+  busy: 'service_unavailable',
+};
 
 /** A file name from the site's host and the scan ID, in characters that every file system accepts. */
 export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {

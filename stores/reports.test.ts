@@ -54,6 +54,9 @@ describe('report objects', () => {
       pdf: 'scans/one/report.pdf',
       pictures: 'scans/one/pictures',
       view: 'scans/one/view.json',
+      sarif: 'scans/one/report.sarif',
+      junit: 'scans/one/report.junit.xml',
+      earl: 'scans/one/report.earl.jsonld',
     });
   });
 

@@ -15,6 +15,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { create as contentDisposition } from 'content-disposition';
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../core/report/formats/names.ts';
 import { VIEW_MAX_BYTES, type ReportView } from '../core/report/view.ts';
 import { parseView } from './report-view.ts';
 import { isMissing, readRange, statusOf, type ByteRange } from './s3-ranges.ts';
@@ -35,10 +36,14 @@ export interface ReportKeys {
   pictures: string;
 }
 
-/** The final keys of a scan's reports and of their view. Only the operator writes them, after verification. */
-export function reportKeys(scanId: string): ReportKeys & { view: string } {
+/**
+ * The final keys of a scan's reports, of their view, and of the formats that are made from the export on request. Only the operator
+ * writes the reports and the view, after verification.
+ */
+export function reportKeys(scanId: string): ReportKeys & Record<'view' | ReportFormat, string> {
   const folder = `scans/${scanId}/`;
-  return { ...keysIn(folder), view: folder + VIEW_NAME };
+  const formats = REPORT_FORMAT_NAMES.map((format) => [format, `${folder}report.${REPORT_FORMATS[format].extension}`]);
+  return { ...keysIn(folder), view: folder + VIEW_NAME, ...(Object.fromEntries(formats) as Record<ReportFormat, string>) };
 }
 
 /** The keys to which the pod of one attempt and shard uploads its reports, and the statement that they are complete. */
@@ -88,6 +93,8 @@ export interface Reports {
   readView(scanId: string, signal?: AbortSignal): Promise<ReportView | null>;
   /** Stores the view of a scan's report. Idempotent. @param bytes a `ReportView` as JSON */
   writeView(scanId: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
+  /** Stores a format that was made from a scan's export. Idempotent. */
+  writeFormat(scanId: string, format: ReportFormat, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Reads one picture of a scan. @returns null if the scan has no such picture (any more) */
   readPicture(scanId: string, place: ByteRange, signal?: AbortSignal): Promise<Uint8Array | null>;
   /** Deletes objects. Idempotent. */
@@ -142,6 +149,10 @@ export function createReports(configuration: ReportsConfiguration): Reports {
   async function remove(keys: readonly string[]): Promise<void> {
     // One request per object, because DeleteObjects needs a checksum that not every store accepts.
     await Promise.all(keys.map((key) => store.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }))));
+  }
+
+  async function write(key: string, bytes: Uint8Array, contentType: string, signal?: AbortSignal): Promise<void> {
+    await store.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }), { abortSignal: signal });
   }
 
   async function* list(prefix: string, signal?: AbortSignal): AsyncGenerator<_Object[]> {
@@ -221,15 +232,9 @@ export function createReports(configuration: ReportsConfiguration): Reports {
       return read.ok ? parseView(read.bytes) : null;
     },
 
-    async writeView(scanId, bytes, signal) {
-      const command = new PutObjectCommand({
-        Bucket: bucket,
-        Key: reportKeys(scanId).view,
-        Body: bytes,
-        ContentType: 'application/json',
-      });
-      await store.send(command, { abortSignal: signal });
-    },
+    writeView: (scanId, bytes, signal) => write(reportKeys(scanId).view, bytes, 'application/json', signal),
+
+    writeFormat: (scanId, format, bytes, signal) => write(reportKeys(scanId)[format], bytes, REPORT_FORMATS[format].contentType, signal),
 
     readPicture: (scanId, place, signal) => readRange(store, { Bucket: bucket, Key: reportKeys(scanId).pictures }, place, signal),
 

@@ -1,12 +1,16 @@
-/** Routes that return download links for the PDF report and the JSON export of a scan. */
+/** Routes that return download links for the PDF report and the JSON export of a scan, and for the formats made from it. */
 import { Type } from 'typebox';
+import type { FastifyRequest } from 'fastify';
+import { REPORT_FORMAT_NAMES } from '../../core/report/formats/names.ts';
+import { oneOf } from '../../core/schemas.ts';
+import type { ReportFormats } from '../../stores/formats/report-formats.ts';
 import type { Scans } from '../../stores/scans/scans.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { ErrorCode } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
-import { LINK_SECONDS, MISSING, reportLink, type ReportKind, type ReportObjects } from '../report-links.ts';
+import { formatLink, LINK_SECONDS, reportLink, type ReportObjects } from '../report-links.ts';
 import { answer, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
@@ -21,55 +25,62 @@ export const ReportLink = Type.Object(
 export interface ReportRouteDeps {
   scans: Pick<Scans, 'find'>;
   reports: ReportObjects;
+  formats: ReportFormats;
 }
 
-interface Kind {
-  path: string;
-  operationId: string;
-  summary: string;
-  object: ReportKind;
-}
+/** The formats of `format`. */
+const FORMATS = ['json', ...REPORT_FORMAT_NAMES] as const;
 
-const KINDS: readonly Kind[] = [
-  {
-    path: '/v1/scans/:scan_id/report',
-    operationId: 'getReport',
-    summary: 'Get a link to the PDF report',
-    object: 'pdf',
-  },
-  {
-    path: '/v1/scans/:scan_id/report/json',
-    operationId: 'getReportJson',
-    summary: 'Get a link to the JSON export',
-    object: 'export',
-  },
-];
+const ReportFormatQuery = Type.Object({
+  format: oneOf(FORMATS, {
+    default: 'json',
+    description:
+      'The format of the results. The first request for another format than `json` makes it from the export, which takes some ' +
+      'seconds; it is kept as long as the export.',
+  }),
+});
 
-export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports }) => {
-  for (const kind of KINDS) {
-    const codes = [...new Set<ErrorCode>([...KEYED, 'report_not_found', MISSING[kind.object], 'scan_not_complete'])];
-    scope.get(
-      kind.path,
-      {
-        config: { session: true, permission: 'scans:read', limit: 'reports' },
-        schema: {
-          operationId: kind.operationId,
-          tags: ['Reports'],
-          summary: kind.summary,
-          security: keyOrSession('scans:read'),
-          params: ScanPath,
-          response: {
-            200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
-            ...refusals(codes, { limited: true, validated: true }),
-          },
-        },
-      },
-      async (request) => {
-        const { scan_id } = request.params;
-        annotate(request, { scan: scan_id });
-        const row = await scans.find(scan_id.toLowerCase(), callerOf(request).organisation.id);
-        return { url: await reportLink(row, kind.object, reports), expires_in: LINK_SECONDS };
-      },
-    );
-  }
+const routeOf = (operationId: string, summary: string, description: string | undefined, codes: readonly ErrorCode[]) => ({
+  operationId,
+  tags: ['Reports'],
+  summary,
+  ...(description !== undefined && { description }),
+  security: keyOrSession('scans:read'),
+  params: ScanPath,
+  response: {
+    200: answer('A link that is valid for one hour.', reference(ReportLink), LIMITED, { link: EXAMPLES.reportLink }),
+    ...refusals([...new Set<ErrorCode>([...KEYED, 'report_not_found', ...codes, 'scan_not_complete'])], { limited: true, validated: true }),
+  },
+});
+
+const GET_REPORT = routeOf('getReport', 'Get a link to the PDF report', undefined, []);
+const GET_JSON = {
+  ...routeOf(
+    'getReportJson',
+    'Get a link to the JSON export, SARIF, JUnit XML or EARL',
+    'The JSON export has everything; the other formats are made from it. They are documented in docs/reports.md, and the JSON Schema of the export is at `/schemas/report-v1.json`.',
+    ['json_export_unavailable', 'report_format_unavailable'],
+  ),
+  querystring: ReportFormatQuery,
+};
+
+const config = { session: true, permission: 'scans:read', limit: 'reports' } as const;
+
+export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports, formats }) => {
+  const rowOf = async (request: FastifyRequest, scanId: string) => {
+    annotate(request, { scan: scanId });
+    return scans.find(scanId.toLowerCase(), callerOf(request).organisation.id);
+  };
+
+  scope.get('/v1/scans/:scan_id/report', { config, schema: GET_REPORT }, async (request) => {
+    const row = await rowOf(request, request.params.scan_id);
+    return { url: await reportLink(row, 'pdf', reports), expires_in: LINK_SECONDS };
+  });
+
+  scope.get('/v1/scans/:scan_id/report/json', { config, schema: GET_JSON }, async (request) => {
+    const row = await rowOf(request, request.params.scan_id);
+    const { format } = request.query;
+    const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, { reports, formats });
+    return { url, expires_in: LINK_SECONDS };
+  });
 };

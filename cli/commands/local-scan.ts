@@ -1,7 +1,7 @@
 /** `curbcut scan --local URL`: the scanner's program on this machine, without a service, Kubernetes or credits. */
 import { randomUUID } from 'node:crypto';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
-import type { ReportFormat } from '../../core/report/formats/formats.ts';
+import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
@@ -75,8 +75,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
 
 /** @throws CliError if a file cannot be written */
 async function save({ pdf, export: exported, ...formats }: Files, results: ScannerResults, report: Report): Promise<void> {
-  const { REPORT_FORMATS } = await import('../../core/report/formats/formats.ts');
-  const made = Object.entries(formats).map(([name, file]) => [file, REPORT_FORMATS[name as ReportFormat].text(report)] as const);
+  const { formatReport } = await import('../../core/report/formats/formats.ts');
+  const made = Object.entries(formats).map(([name, file]) => [file, formatReport(name as ReportFormat, report)] as const);
   for (const [file, content] of [[pdf, results.pdf] as const, [exported, results.export] as const, ...made]) {
     if (file === undefined) continue;
     try {

@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { access, constants, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { ReportFormat } from '../../core/report/formats/formats.ts';
+import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { causeOf } from './answers.ts';
 import { createWatchdog, type Watchdog } from './budget.ts';
@@ -69,11 +69,11 @@ async function saveFormats(
 ): Promise<void> {
   const report = (await readExport(client, scanId)) as Report;
   // Loaded only here, because the command must start fast.
-  const { REPORT_FORMATS } = await import('../../core/report/formats/formats.ts');
+  const { formatReport } = await import('../../core/report/formats/formats.ts');
   for (const [format, file] of Object.entries(files) as [ReportFormat, string][]) {
     let text;
     try {
-      text = REPORT_FORMATS[format].text(report);
+      text = formatReport(format, report);
     } catch {
       throw refuse('this command does not understand the JSON export. Check that it is not older than the service');
     }

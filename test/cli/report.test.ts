@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { REPORT_FORMATS, REPORT_FORMAT_NAMES } from '../../core/report/formats/formats.ts';
+import { formatReport } from '../../core/report/formats/formats.ts';
+import { REPORT_FORMAT_NAMES } from '../../core/report/formats/names.ts';
 import { smallReport } from '../report/samples.ts';
 import { SCAN_ID, replies, serviceForTests, type Answering } from './service.ts';
 
@@ -42,7 +43,7 @@ describe('curbcut report', () => {
       'GET /a.json': [replies(200, report)],
     });
     expect(ran).to.deep.include({ code: 0, stdout: `Saved ${files.map(({ file }) => file).join(', ')}\n` });
-    for (const { format, file } of files) expect(await readFile(file, 'utf8')).to.equal(REPORT_FORMATS[format].text(report));
+    for (const { format, file } of files) expect(await readFile(file, 'utf8')).to.equal(formatReport(format, report));
     expect(service().of('GET', '/a.json')).to.have.length(1);
   });
 

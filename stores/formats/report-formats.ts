@@ -1,0 +1,90 @@
+/**
+ * The formats for other tools as objects beside the export. Each is made when it is first asked for, in a worker thread with
+ * limited memory, and then kept as long as the export.
+ */
+import { Worker } from 'node:worker_threads';
+import type { ReportFormat } from '../../core/report/formats/names.ts';
+import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import { createPlace } from '../../platform/place.ts';
+import { reportKeys, type Reports } from '../reports.ts';
+import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
+
+/**
+ * `not_found`: the scan has no stored export (any more). `too_large`: the export needs more memory than this process has, or is
+ * of an unknown version. `busy`: too many conversions wait; a retry may succeed.
+ */
+export type StoredFormat = { ok: true; key: string } | { ok: false; reason: 'not_found' | 'too_large' | 'busy' };
+
+export interface ReportFormats {
+  /** Makes a format of a scan's export, unless it is stored already. @throws if the object store is unavailable */
+  ensure(scanId: string, format: ReportFormat): Promise<StoredFormat>;
+}
+
+const TIMEOUT_MS = 30_000;
+/** Conversions of this replica that run or wait. More would let callers wait for too long. */
+const PENDING_MAX = 8;
+
+const no = (reason: Extract<StoredFormat, { ok: false }>['reason']): StoredFormat => ({ ok: false, reason });
+
+/** Converts exports that are not large: larger ones would need more memory than a process has that serves requests. */
+export function createReportFormats(reports: Pick<Reports, 'read' | 'size' | 'writeFormat' | 'remove'>): ReportFormats {
+  /** By key, so that several requests for one format share its conversion. */
+  const pending = new Map<string, Promise<StoredFormat>>();
+  /** One at a time: each needs a thread and its memory. */
+  const turns = createPlace();
+
+  async function convert(scanId: string, format: ReportFormat, key: string): Promise<StoredFormat> {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    await turns.enter(signal);
+    try {
+      const from = reportKeys(scanId).export;
+      const read = await reports.read(from, LARGE_EXPORT_BYTES, signal);
+      if (!read.ok) return no(read.reason === 'missing' ? 'not_found' : 'too_large');
+      const bytes = await inThread({ export: read.bytes, format }, signal);
+      if (bytes === null) return no('too_large');
+      await reports.writeFormat(scanId, format, bytes, signal);
+      if ((await reports.size(from)) !== null) return { ok: true, key };
+      // Retention removed the report in the meantime, and does not look again.
+      await reports.remove([key]);
+      return no('not_found');
+    } finally {
+      turns.leave();
+    }
+  }
+
+  return {
+    async ensure(scanId, format) {
+      const key = reportKeys(scanId)[format];
+      if ((await reports.size(key)) !== null) return { ok: true, key };
+      let converting = pending.get(key);
+      if (converting === undefined) {
+        if (pending.size >= PENDING_MAX) return no('busy');
+        converting = convert(scanId, format, key).finally(() => pending.delete(key));
+        pending.set(key, converting);
+      }
+      return converting;
+    },
+  };
+}
+
+/** @returns null if the export cannot be converted within the limits @throws the signal's reason if it aborts */
+async function inThread(input: ConvertInput, signal: AbortSignal): Promise<ConvertMessage> {
+  const thread = new Worker(new URL('./convert-worker.ts', import.meta.url), {
+    resourceLimits: { maxOldGenerationSizeMb: exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024) },
+    env: {},
+    workerData: input,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<ConvertMessage>();
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  thread.on('message', resolve);
+  // An export that exhausts the memory does so again.
+  thread.on('error', (error: Error & { code?: string }) => (error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(null) : reject(error)));
+  thread.on('exit', () => reject(new Error('the conversion thread exited without a result')));
+  try {
+    return await promise;
+  } finally {
+    signal.removeEventListener('abort', abort);
+    await thread.terminate();
+  }
+}

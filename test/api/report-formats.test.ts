@@ -1,0 +1,88 @@
+/** SARIF, JUnit XML and EARL over HTTP: made from the stored export when they are first asked for. */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { formatReport } from '../../core/report/formats/formats.ts';
+import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../core/report/formats/names.ts';
+import { LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
+import { reportKeys } from '../../stores/reports.ts';
+import { smallReport } from '../report/samples.ts';
+import { startContext, type ApiContext } from './context.ts';
+
+describe('GET /v1/scans/{scan_id}/report/json with a format', function () {
+  this.timeout(60_000);
+  let context: ApiContext;
+  before(async () => (context = await startContext()));
+  after(() => context?.close());
+
+  const report = smallReport();
+
+  /** Stores a scan that is done, with this export. */
+  async function scanWith(content: string | null) {
+    const { id: organisation, key } = await context.organisation();
+    const id = randomUUID();
+    const reports = await context.storeReports(id, content === null ? ['pdf'] : ['pdf', 'export']);
+    if (content !== null) {
+      const link = await context.stores.reports.uploadLink(reportKeys(id).export, 'application/json', 60);
+      const put = await fetch(link, { method: 'PUT', body: content, headers: { 'content-type': 'application/json' } });
+      expect(put.status).to.equal(200);
+    }
+    await context.scan(organisation, { id, phase: 'done', reports });
+    return { id, get: (format: string) => context.request('GET', `/v1/scans/${id}/report/json?format=${format}`, { key }) };
+  }
+
+  for (const format of REPORT_FORMAT_NAMES)
+    it(`returns a link to ${format}, with its type and a file name`, async () => {
+      const { id, get } = await scanWith(JSON.stringify(report));
+      const { status, body } = await get(format);
+      expect(status).to.equal(200);
+      expect(body.expires_in).to.equal(3600);
+      const response = await fetch(body.url);
+      const { contentType, extension } = REPORT_FORMATS[format];
+      expect(response.headers.get('content-type')).to.equal(contentType);
+      expect(response.headers.get('content-disposition')).to.include(`-${id.slice(0, 8)}.${extension}`);
+      expect(await response.text()).to.equal(formatReport(format, report));
+    });
+
+  it('makes each format once, also for requests at the same time, and keeps it', async () => {
+    const { get } = await scanWith(JSON.stringify(report));
+    context.calls.length = 0;
+    const all = [...(await Promise.all([get('sarif'), get('sarif'), get('sarif')])), await get('sarif')];
+    expect(all.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200]);
+    expect(context.calls.filter((call) => call === 'reports.writeFormat')).to.have.length(1);
+    expect(context.calls.filter((call) => call === 'reports.read')).to.have.length(1);
+  });
+
+  it('returns the JSON export for json, and refuses other formats', async () => {
+    const { id, get } = await scanWith(JSON.stringify(report));
+    const { body } = await get('json');
+    expect(new URL(body.url).pathname).to.match(new RegExp(`/scans/${id}/report\\.json$`));
+    const refused = await get('pdf');
+    expect(refused.status).to.equal(422);
+    expect(refused.body.detail[0].loc).to.deep.equal(['query', 'format']);
+  });
+
+  it('says that there is no export, or that it cannot be converted here', async () => {
+    const none = await (await scanWith(null)).get('junit');
+    expect([none.status, none.body.detail]).to.deep.equal([404, 'json_export_unavailable']);
+    for (const content of [`{"pages":"${'x'.repeat(LARGE_EXPORT_BYTES)}"}`, '{"schema_version":2}', 'no JSON']) {
+      const large = await (await scanWith(content)).get('junit');
+      expect([large.status, large.body.detail]).to.deep.equal([404, 'report_format_unavailable']);
+      expect(large.body.message).to.include('curbcut report');
+    }
+  });
+
+  it('finds nothing, and stores nothing, after retention removed the export', async () => {
+    const { id, get } = await scanWith(JSON.stringify(report));
+    await context.stores.reports.remove([reportKeys(id).export]);
+    const gone = await get('earl');
+    expect([gone.status, gone.body.detail]).to.deep.equal([404, 'json_export_unavailable']);
+    expect(await context.stores.reports.size(reportKeys(id).earl)).to.equal(null);
+  });
+
+  it('is removed with the other reports of its scan', async () => {
+    const { id, get } = await scanWith(JSON.stringify(report));
+    expect((await get('sarif')).status).to.equal(200);
+    await context.stores.reports.remove(Object.values(reportKeys(id)));
+    expect(await context.stores.reports.size(reportKeys(id).sarif)).to.equal(null);
+  });
+});
