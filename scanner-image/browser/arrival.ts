@@ -11,6 +11,8 @@ const PARTS_MS = 5000;
 const KEPT_MS = 1000;
 /** The time to wait for the next document after a script of ours failed. */
 const REPLACED_MS = 500;
+/** A request that was sent only now is not reported as unanswered. */
+const UNANSWERED_MS = 500;
 /** The share of the budget that loading may take. */
 const LOAD_SHARE = 0.6;
 const MAX_HOPS = 8;
@@ -29,7 +31,7 @@ export async function arrive(deps: ArrivalDeps, clock: VisitClock): Promise<Arri
       const { place, caveats } = await settle(deps, clock);
       if (isLeaving()) continue;
       traffic.hold();
-      const open = traffic.requests.openData().map(({ url }) => url);
+      const open = traffic.requests.openData(UNANSWERED_MS).map(({ url }) => url);
       for (const url of open) deps.rules.hosts.leftOpen(url);
       return { place, caveats: [...requestCaveats([...unanswered, ...open], traffic.requests.blocked()), ...caveats] };
     } catch (error) {
@@ -51,13 +53,18 @@ async function waitForLoad(deps: ArrivalDeps, clock: VisitClock): Promise<string
   const { shown } = frame;
   const limitMs = Math.max(0, clock.left() * LOAD_SHARE);
   const loaded = (): boolean => isOver(deps) || (shown.loaded && !traffic.leaving()) || traffic.keptAt() !== null;
-  const began = Date.now();
-  const isReady = (): boolean => loaded() || shown.parsed;
-  await changes.waitFor(isReady, limitMs);
-  const left = (): number => Math.max(0, limitMs - (Date.now() - began));
-  await changes.waitFor(loaded, Math.min(PARTS_MS, left()));
-  // Scripts and data of the page may take longer than its pictures.
-  await changes.waitFor(() => loaded() || (shown.parsed && traffic.requests.openData().length === 0 && !traffic.leaving()), left());
+  const until = Date.now() + limitMs;
+  const wait = (holds: () => boolean, ms = limitMs): Promise<boolean> =>
+    changes.waitFor(() => loaded() || holds(), Math.max(0, Math.min(ms, until - Date.now())));
+  for (let replaced = true; replaced && !loaded() && Date.now() < until;) {
+    await wait(() => shown.parsed && !traffic.leaving());
+    const { documents } = shown;
+    const isReplaced = (): boolean => shown.documents !== documents || traffic.leaving();
+    await wait(isReplaced, PARTS_MS);
+    // What scripts wait for may take longer than pictures.
+    if (!isReplaced()) await wait(() => isReplaced() || traffic.requests.openData(0).length === 0, PARTS_MS);
+    replaced = isReplaced();
+  }
   if (traffic.keptAt() !== null && !isOver(deps)) {
     await changes.waitFor(() => isOver(deps) || shown.loaded, KEPT_MS);
     shown.parsed = true;

@@ -11,8 +11,8 @@ export interface OpenRequest {
 export interface Requests {
   /** The number of scripts and data requests with an incomplete response, except those older than `maxAgeMs`, and long polls. */
   pending(maxAgeMs: number): number;
-  /** Scripts and data requests with an incomplete response. */
-  openData(): OpenRequest[];
+  /** Scripts and data requests with an incomplete response, sent at least `minAgeMs` ago, and long polls. */
+  openData(minAgeMs: number): OpenRequest[];
   /** All requests with an incomplete response. */
   open(): OpenRequest[];
   /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
@@ -87,7 +87,10 @@ export function watchRequests({ cdp, changes, hosts, now }: RequestsDeps): Reque
       for (const request of open.values()) if (isData(request) && request.since > since && !hosts.staysOpen(request.url)) count += 1;
       return count;
     },
-    openData: () => [...open.values()].filter(isData),
+    openData(minAgeMs) {
+      const until = now() - minAgeMs;
+      return [...open.values()].filter((request) => isData(request) && (request.since <= until || hosts.staysOpen(request.url)));
+    },
     open: () => [...open.values()],
     blocked: () => [...blocked],
     messages: () => ({ awaited: mute.size, received }),

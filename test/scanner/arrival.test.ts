@@ -80,6 +80,25 @@ describe('settling', () => {
     expect([site.hits('/never.png'), site.hits('/other.png')]).to.deep.equal([1, 1]);
   });
 
+  it('names data that never arrives, and follows a redirect that a page starts while it waits for an image', async () => {
+    await open({
+      '/': html(`${FAULT}${script('fetch("/_poll")')}<a href="/moves">m</a>`),
+      '/_poll': () => undefined,
+      '/moves': html(`<img alt="" src="/_never.png">${script('setTimeout(() => location.replace("/_moved"), 1500)')}`, { title: 'moves' }),
+      '/_never.png': () => undefined,
+      // Its parser waits for the script.
+      '/_moved': html('<script src="/_slow.js"></script><img src="/none.png" id="moved">', { title: 'moved' }),
+      '/_slow.js': (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/javascript' }).end(), 4500),
+    });
+    const pages = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 30_000 })).pages);
+    expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #moved']]);
+    expect(pages.map(({ caveats }) => caveats.map(({ message }) => message))).to.deep.equal([
+      [`No complete response arrived in time from ${site.origin}/_poll. The page was tested without what they show.`],
+      [],
+    ]);
+  });
+
   it('waits for the element of crawl.waitFor, also in shadow roots, and reports a page without it', async () => {
     const later = (show: string): string => html(`<div id="host"></div>${script(`setTimeout(() => { ${show} }, 4000)`)}`);
     await open({
