@@ -45,6 +45,8 @@ export interface FrameRun {
   take(): boolean;
   sideBySide<T>(work: () => Promise<T>): Promise<T>;
   skip(frame: UntestedFrame): void;
+  /** Names of form fields because of which the content of a form was not tested. */
+  hidden: Set<string>;
   untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
 }
 
@@ -61,6 +63,7 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, msLeft: () 
     limitMs: () => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
     take: () => ++taken <= FRAMES_MAX,
     sideBySide: createSlots(SIDE_BY_SIDE),
+    hidden: new Set(),
     skip(frame) {
       total += 1;
       if (skipped.length < FRAMES_LISTED_MAX) skipped.push(frame);
@@ -104,12 +107,15 @@ export async function collectPartials(run: FrameRun, top: Place): Promise<string
 interface Partial {
   /** Partial results of axe-core as JSON. */
   partial: string;
+  hidden: string[];
   frames: FrameElement[];
 }
 
-async function testPartially({ script, options }: FrameRun, place: Place, context: unknown): Promise<Partial> {
+async function testPartially({ script, options, hidden }: FrameRun, place: Place, context: unknown): Promise<Partial> {
   const expression = `curbcut.partial(${JSON.stringify(context)}, ${options}, ${script.htmlTotal})`;
-  return JSON.parse(await evaluate<string>(place, expression)) as Partial;
+  const tested = JSON.parse(await evaluate<string>(place, expression)) as Partial;
+  for (const name of tested.hidden) hidden.add(name);
+  return tested;
 }
 
 async function collectFrames(run: FrameRun, parent: Place, frames: FrameElement[], path: string[]): Promise<string[]> {

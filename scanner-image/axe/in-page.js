@@ -80,6 +80,7 @@
     JSON.stringify({
       violations: results.violations.map((rule) => slimRule(rule, describe)),
       incomplete: results.incomplete.map((rule) => slimRule({ ...rule, nodes: rule.nodes.filter((node) => !isError(node)) }, describe)),
+      hidden: hiddenBy(SILENT_NAMES),
       failed: results.incomplete.filter(({ nodes }) => nodes.some(isError)).map(({ id }) => id),
       passes: results.passes.map((rule) => ({ id: rule.id, impact: impactOf(rule) })),
     });
@@ -90,6 +91,20 @@
       ({ readyState, error, networkState, NETWORK_NO_SOURCE }) => readyState === 0 && error === null && networkState !== NETWORK_NO_SOURCE,
     );
     return waits ? options : { ...options, preload: false };
+  }
+
+  /** Names of form fields that axe-core fails on, because they hide properties of the form: with an error or without an end. */
+  const FATAL_NAMES = ['nodeName', 'parentNode', 'getAttribute', 'hasAttributes', 'classList'];
+  /** With these names axe-core passes over the content of the form. */
+  const SILENT_NAMES = ['nodeType', 'childNodes'];
+
+  /** The names of fields that hide properties of their form. A hidden property is an own one of the form. */
+  const hiddenBy = (names) => names.filter((name) => [...document.forms].some((form) => Object.hasOwn(form, name)));
+
+  function refuseHidden() {
+    const names = hiddenBy(FATAL_NAMES);
+    if (names.length > 0)
+      throw new Error(`A form has a field with the name ${names.join(', ')}, which axe-core cannot handle. Rename the field.`);
   }
 
   const { begin, describe, outline } = globalThis.curbcutDescribe;
@@ -176,6 +191,7 @@
     /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
     run: async (options, htmlTotal) => {
       begin();
+      refuseHidden();
       selectors = new WeakMap();
       const results = await axe.run(document, { ...optionsFor(options), elementRef: true });
       return slim(results, { node: ({ element }) => describe(element, htmlTotal), related: ({ element }) => outline(element) });
@@ -183,6 +199,7 @@
     /** Tests one of several documents. `context` comes from the parent of this frame; null for the page itself. */
     partial: async (context, options, htmlTotal) => {
       begin();
+      refuseHidden();
       elements = new Map();
       selectors = new WeakMap();
       try {
@@ -191,6 +208,7 @@
         frames = partial.frames.map((spec) => elements.get(spec));
         return JSON.stringify({
           partial: JSON.stringify(partial),
+          hidden: hiddenBy(SILENT_NAMES),
           frames: describeFrames(partial.frames, context ?? { focusable: true, page: true }),
         });
       } finally {

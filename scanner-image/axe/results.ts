@@ -29,6 +29,8 @@ export interface AxeResults {
   incomplete: AxeRule[];
   /** Rules with at least one passing element; some of its elements may fail. */
   passes: { id: string; impact: Impact | null }[];
+  /** Names of form fields because of which the content of the form was not tested. */
+  hidden: string[];
   /** Rules that failed inside axe-core. */
   failed: string[];
 }
@@ -66,7 +68,7 @@ export function cut(text: string, length: number): string {
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
  * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
  */
-export function toPageFindings(results: Omit<AxeResults, 'failed'>): PageFindings {
+export function toPageFindings(results: Omit<AxeResults, 'failed' | 'hidden'>): PageFindings {
   const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));
   const rules = emptyTally();
   for (const impact of failed.values()) if (impact !== null) rules[impact].failed += 1;

@@ -34,7 +34,7 @@ export async function testDocument(page: Page, top: Place, script: AxeScript, ms
   const options = JSON.stringify(script.options);
   if (page.frames().length === 1) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
-    return { results, framesUntested: [], caveats: failedRules(results) };
+    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed) };
   }
   const index = createFrameIndex(page);
   const run = createFrameRun(script, index, msLeft);
@@ -42,15 +42,27 @@ export async function testDocument(page: Page, top: Place, script: AxeScript, ms
     const partials = await collectPartials(run, top);
     const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
     const { framesUntested, caveats } = run.untested();
-    return { results, framesUntested, caveats: [...caveats, ...failedRules(results)] };
+    return { results, framesUntested, caveats: [...caveats, ...failuresInside([...run.hidden], results.failed)] };
   } finally {
     index.close();
   }
 }
 
-/** axe-core skips a rule that fails inside. */
-function failedRules({ failed }: AxeResults): PageCaveat[] {
-  if (failed.length === 0) return [];
-  const message = `axe-core could not finish ${failed.length === 1 ? 'the rule' : 'the rules'} ${failed.join(', ')} on this page. Check the page for them by hand.`;
-  return [{ kind: 'rules_failed', message }];
+/**
+ * What axe-core could not test, without saying so.
+ * @param hidden names of form fields
+ * @param failed rules
+ */
+function failuresInside(hidden: string[], failed: string[]): PageCaveat[] {
+  const messages = [
+    ...(hidden.length === 0
+      ? []
+      : [`A form has a field with the name ${hidden.join(', ')}, so axe-core did not test the content of the form. Rename the field.`]),
+    ...(failed.length === 0
+      ? []
+      : [
+          `axe-core could not finish the ${failed.length === 1 ? 'rule' : 'rules'} ${failed.join(', ')}. Check the page for ${failed.length === 1 ? 'it' : 'them'} by hand.`,
+        ]),
+  ];
+  return messages.map((message) => ({ kind: 'rules_failed', message }));
 }

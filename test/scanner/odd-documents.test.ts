@@ -1,0 +1,185 @@
+/** Documents that scanners stumble over: each is tested, or has the right reason. */
+import { expect } from 'chai';
+import { file, found, html, openSite, paths, scan, testedOf, untested, type Route, type Site } from './site.ts';
+
+const FAULT = '<img src="/missing.png" id="fault">';
+const pageOf = (body: string, head = ''): string =>
+  `<!doctype html><html lang="en"><head><title>t</title>${head}</head><body>${body}</body></html>`;
+
+describe('unusual documents', () => {
+  let site: Site;
+  const open = async (routes: Record<string, Route>): Promise<void> => {
+    const linked = Object.keys(routes).filter((path) => !path.startsWith('/_'));
+    site = await openSite({ '/': html(linked.map((path) => `<p><a href="${path}">${path}</a></p>`).join('')), ...routes });
+  };
+  afterEach(() => site.close());
+
+  it('are tested whatever their syntax, character set, direction and base address', async () => {
+    const xhtml = `<?xml version="1.0" encoding="utf-8"?><html xmlns="http://www.w3.org/1999/xhtml" xml:lang="en" lang="en"><head><title>x</title></head><body><p>x</p>${FAULT.replace('>', '/>')}</body></html>`;
+    await open({
+      '/xhtml': file('application/xhtml+xml', xhtml),
+      '/quirks': file('text/html', `<title>q</title>${FAULT}`),
+      '/utf-16': file('text/html; charset=utf-16le', Buffer.from(html(FAULT, { title: 'Ünïcode' }), 'utf16le')),
+      '/latin': file('text/html; charset=iso-8859-1', Buffer.from(html(`${FAULT}<p>Latin</p>`, { title: 'Größe in Latin-1' }), 'latin1')),
+      '/contradicts': file('text/html; charset=utf-8', html(FAULT, { title: 'Größe in UTF-8', head: '<meta charset="shift_jis">' })),
+      '/not-utf-8': file('text/html; charset=utf-8', Buffer.concat([Buffer.from('<title>\xff\xfe</title>', 'latin1'), Buffer.from(FAULT)])),
+      '/no-type': (_request, response) => response.end(html(FAULT, { title: 'no type' })),
+      '/base': html(`${FAULT}<a href="linked">relative</a>`, { title: 'base', head: '<base href="/_folder/">' }),
+      '/_folder/linked': html('', { title: 'below the base' }),
+      '/hebrew': file(
+        'text/html; charset=utf-8',
+        `<!doctype html><html lang="he" dir="rtl"><title>שלום</title><main><h1>שלום עולם</h1><p style="color:#999;background:#fff" id="pale">טקסט חיוור</p></main></html>`,
+      ),
+      '/frames': pageOf('').replace(/<body>.*<\/body>/, '<frameset cols="*"><frame src="/_framed" title="f"></frameset>'),
+      '/_framed': html(FAULT),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    const results = Object.fromEntries(
+      testedOf(pages)
+        .slice(1)
+        .map((page) => [new URL(page.url).pathname, `${page.title}: ${found(page).join()}`]),
+    );
+    expect(results).to.deep.equal({
+      '/xhtml': 'x: image-alt #fault',
+      '/quirks': 'q: html-has-lang html,image-alt #fault',
+      '/utf-16': 'Ünïcode: image-alt #fault',
+      '/latin': 'Größe in Latin-1: image-alt #fault',
+      '/contradicts': 'Größe in UTF-8: image-alt #fault',
+      '/not-utf-8': '\ufffd\ufffd: html-has-lang html,image-alt #fault',
+      '/no-type': 'no type: image-alt #fault',
+      '/base': 'base: image-alt #fault',
+      '/hebrew': 'שלום: color-contrast #pale',
+      '/frames': 't: image-alt frame | #fault',
+      '/_folder/linked': 'below the base: ',
+    });
+  });
+
+  const form = (...names: string[]): string =>
+    html(
+      `${FAULT}<form action="/x">${names.map((name) => `<input name="${name}" aria-label="x">`).join('')}<img src="/missing.png" id="inside"></form>`,
+      {
+        title: names.join(),
+      },
+    );
+
+  it('are tested if elements have the names of properties', async () => {
+    const common = [
+      'id',
+      'name',
+      'action',
+      'method',
+      'children',
+      'attributes',
+      'tagName',
+      'matches',
+      'querySelectorAll',
+      'ownerDocument',
+      'style',
+    ];
+    const onDocument = [...common, 'body', 'title', 'documentElement', 'fonts', 'querySelector', 'forms', 'getAnimations'];
+    const onWindow = ['axe', 'curbcut', 'curbcutDescribe', 'document', 'JSON', 'Set', 'performance', 'setTimeout'];
+    await open({
+      '/form': form(...common),
+      '/document': html(`${FAULT}${onDocument.map((name) => `<img alt="" src="/missing.png" name="${name}" id="${name}">`).join('')}`, {
+        title: 'document',
+      }),
+      '/window': html(
+        `${FAULT}${onWindow.map((name) => `<a id="${name}"></a><iframe name="${name}" title="${name}" srcdoc="<html lang=en><title>x</title>"></iframe>`).join('')}`,
+        { title: 'window' },
+      ),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(
+      testedOf(pages)
+        .slice(1)
+        .map((page) => [page.title, found(page).join(), page.caveats, page.frames_untested]),
+    ).to.deep.equal([
+      [common.join(), 'image-alt #fault,image-alt #inside', [], []],
+      ['document', 'image-alt #fault', [], []],
+      ['window', 'image-alt #fault', [], []],
+    ]);
+  });
+
+  it('have a caveat or a reason if axe-core fails on them', async () => {
+    const framed = (path: string): string =>
+      html(`${FAULT}<iframe id="frame" title="f" src="${path}"></iframe>`, { title: `with ${path}` });
+    await open({
+      '/rule': form('getClientRects'),
+      '/silent': form('nodeType'),
+      '/error': form('nodeName'),
+      '/endless': form('parentNode'),
+      '/frame-silent': framed('/_silent'),
+      '/frame-error': framed('/_error'),
+      '/_silent': form('childNodes'),
+      '/_error': form('nodeName'),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    const caveats = (path: string): [string, unknown][] =>
+      testedOf(pages)
+        .find(({ url }) => new URL(url).pathname === path)
+        ?.caveats.map(({ kind, message }) => [kind, message]) ?? [];
+    expect(caveats('/rule')).to.deep.equal([
+      ['rules_failed', 'axe-core could not finish the rule color-contrast. Check the page for it by hand.'],
+    ]);
+    const passedOver = (name: string): [string, string] => [
+      'rules_failed',
+      `A form has a field with the name ${name}, so axe-core did not test the content of the form. Rename the field.`,
+    ];
+    expect(caveats('/silent')).to.deep.equal([passedOver('nodeType')]);
+    expect(caveats('/frame-silent')).to.deep.equal([passedOver('childNodes')]);
+    for (const [path, name] of [
+      ['/error', 'nodeName'],
+      ['/endless', 'parentNode'],
+    ] as const) {
+      expect(untested(pages, path).reason).to.equal('test_failed');
+      expect(untested(pages, path).message).to.include(`A form has a field with the name ${name}, which axe-core cannot handle.`);
+    }
+    const framedError = testedOf(pages).find(({ url }) => url.endsWith('/frame-error'));
+    expect(found(framedError)).to.deep.equal(['image-alt #fault']);
+    expect(framedError?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
+  });
+
+  it('are not web pages: SVG, PDF, pictures, feeds and data', async () => {
+    await open({
+      '/svg': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"><text>x</text></a></svg>'),
+      '/pdf': file('application/pdf', '%PDF-1.4\n%%EOF'),
+      '/picture': file(
+        'image/png',
+        Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64'),
+      ),
+      '/feed': file('application/rss+xml', '<rss/>'),
+      '/data': file('application/json', '{}'),
+      '/text': file('text/plain', 'text'),
+      '/sniffed': (_request, response) => response.end('%PDF-1.4\n%%EOF'),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    expect(Object.fromEntries(pages.flatMap((page) => (page.tested ? [] : [[new URL(page.url).pathname, page.reason]])))).to.deep.equal({
+      '/svg': 'not_html',
+      '/pdf': 'not_html',
+      '/picture': 'not_html',
+      '/feed': 'not_html',
+      '/data': 'not_html',
+      '/text': 'not_html',
+      '/sniffed': 'download',
+    });
+    expect(paths(testedOf(pages))).to.deep.equal(['/']);
+  });
+
+  it('are tested if they have 50,000 elements, or the nesting of 5,000', async () => {
+    await open({
+      '/large': html(`${FAULT}${'<p><b>x</b></p>'.repeat(25_000)}<img src="/missing.png" id="last">`, { title: 'large' }),
+      '/deep': html(`${FAULT}${'<div>'.repeat(5_000)}<img src="/missing.png" id="deep">`, { title: 'deep' }),
+      '/last': html(FAULT, { title: 'last' }),
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 120_000, deadline: new Date(Date.now() + 280_000).toISOString() });
+    expect(
+      testedOf(pages)
+        .slice(1)
+        .map((page) => [page.title, found(page).join()]),
+    ).to.deep.equal([
+      ['large', 'image-alt #fault,image-alt #last'],
+      ['deep', 'image-alt #deep,image-alt #fault'],
+      ['last', 'image-alt #fault'],
+    ]);
+  }).timeout(300_000);
+});
