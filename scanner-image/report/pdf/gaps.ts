@@ -1,5 +1,6 @@
 /** What was not tested, or not completely: pages, frames, parts of pages, and addresses. Nothing is left out silently. */
 import { isAttempted } from '../../../core/report/coverage.ts';
+import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import type { I18n } from './i18n.ts';
@@ -92,6 +93,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
   const said = (text: string, message: string): Cell => ({
     text,
     style: TYPE.cellStrong,
+    maxLines: 4,
     below: message === '' ? undefined : { text: message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 4 },
   });
   const first = 190;
@@ -137,7 +139,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
       rows: frames.map(({ page, frame }) => [
         urlCell(page.url, site),
         { ...urlCell(frame.url, site, { text: frame.path.join(' › '), style: TYPE.cellSoft, maxLines: 2 }), rowHeader: false },
-        said(texts.frameReasons[frame.reason], frame.message),
+        said(GAP_TEXTS[locale].frames[frame.reason], frame.message),
       ]),
     },
     {
@@ -147,7 +149,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
         { heading: texts.page, width: first },
         { heading: texts.caveat, width: rest },
       ],
-      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(texts.caveats[caveat.kind], caveat.message)]),
+      rows: caveats.map(({ page, caveat }) => [urlCell(page.url, site), said(GAP_TEXTS[locale].caveats[caveat.kind], caveat.message)]),
     },
   ];
 }

@@ -2,7 +2,7 @@
 import type { Plural, PluralOf } from '../../../../core/i18n.ts';
 import type { Locale } from '../../../../core/scan/locales.ts';
 import type { Landmark } from '../../../../core/report/landmarks.ts';
-import type { FrameFailureReason, PageCaveatKind, PageFailureReason } from '../../../../core/report/schema.ts';
+import type { PageFailureReason } from '../../../../core/report/schema.ts';
 import type { Impact } from '../../../../core/scan/impacts.ts';
 
 /** The texts of any language. */
@@ -121,11 +121,9 @@ interface TextsWith<Forms> {
   framesHeading: string;
   framesIntro: string;
   frame: string;
-  frameReasons: Record<FrameFailureReason, string>;
   caveatsHeading: string;
   caveatsIntro: string;
   caveat: string;
-  caveats: Record<PageCaveatKind, string>;
   addressesLeftHeading: string;
   addressesLeftIntro: string;
   leftOutRows: Forms;
