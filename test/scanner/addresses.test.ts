@@ -210,4 +210,49 @@ describe('addresses of a scan', () => {
     expect(pages.filter((page) => !page.tested && page.reason === 'excluded')).to.have.length(100);
     expect(addressesLeft).to.equal(30);
   });
+
+  it('are read from a page with 10,000 links, and counted if they are not tested', async () => {
+    const many = Array.from({ length: 10_000 }, (_, at) => `/list/${at}`);
+    await open({
+      '/': html(`<div hidden>${many.map((href) => `<a href="${href}">${href}</a>`).join(' ')}</div>${anchors('/last')}`),
+      ...Object.fromEntries(['/list/0', '/list/1', '/last'].map((path) => [path, html('')])),
+    });
+    const { pages, addressesLeft } = await scan(`${site.origin}/`, { maxPages: 3 }, { pageBudgetMs: 60_000 });
+    // The last link is the only one of its template.
+    expect(paths(pages)).to.deep.equal(['/', '/list/0', '/last']);
+    expect(addressesLeft).to.equal(9999);
+  }).timeout(120_000);
+
+  it('show all templates of a site that leads on without end', async () => {
+    // A calendar whose months link to the next one, and relative links that make every path longer.
+    const routes: Record<string, Route> = {
+      '/': html(anchors('/calendar/2026-1', '/deeper/x/', '/about', '/products/1', '/products/2')),
+      '/about': html('about'),
+      '/products/1': html('one'),
+      '/products/2': html('two'),
+    };
+    for (let at = 1; at < 40; at++) routes[`/calendar/2026-${at}`] = html(anchors(`/calendar/2026-${at + 1}`));
+    for (let depth = 1, path = '/deeper/x/'; depth < 8; depth++, path += 'deeper/x/') routes[path] = html(anchors('deeper/x/'));
+    await open(routes);
+    const { pages } = await scan(`${site.origin}/`, { maxPages: 12 });
+    expect(paths(testedOf(pages))).to.include.members(['/', '/about', '/products/1', '/products/2']);
+    expect(paths(testedOf(pages)).filter((path) => path.startsWith('/deeper'))).to.deep.equal(['/deeper/x/', '/deeper/x/deeper/x/']);
+    expect(untested(pages, '/deeper/x/deeper/x/deeper/x/')).to.include({ reason: 'excluded' });
+    expect(untested(pages, '/deeper/x/deeper/x/deeper/x/').message).to.include('without end');
+  });
+
+  it('come from all templates if there are more than the scan may test, with any number of workers', async () => {
+    const routes: Record<string, Route> = {};
+    const add = (path: string, ...links: string[]): Route => (routes[path] = html(anchors(...links)));
+    const news = Array.from({ length: 30 }, (_, at) => `/news/${at}`);
+    add('/', ...news, '/shop', '/imprint');
+    add('/shop', '/shop/items/1', '/shop/items/2', '/shop/cart/now');
+    for (const path of [...news, '/imprint', '/shop/items/1', '/shop/items/2', '/shop/cart/now']) add(path, '/');
+    await open(routes);
+    const [one, four] = [await scan(`${site.origin}/`, { maxPages: 18 }), await scan(`${site.origin}/`, { maxPages: 18 }, { workers: 4 })];
+    expect(paths(four.pages)).to.deep.equal(paths(one.pages));
+    expect(four.addressesLeft).to.equal(one.addressesLeft);
+    expect(paths(one.pages)).to.include.members(['/shop', '/imprint', '/shop/items/1', '/shop/cart/now']);
+    expect(one.pages.length + one.addressesLeft).to.equal(36);
+  });
 });
