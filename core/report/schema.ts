@@ -294,7 +294,7 @@ export const Report = Type.Object(
     /** The rules of all violations and needs-review findings, by ID. */
     rules: Type.Array(ReportRule),
     pictures: Type.Array(ReportPicture),
-    /** The number of addresses that were found and not taken up, because enough pages were tested or the time was up. */
+    /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, or too many are excluded. */
     addresses_left: Count,
   },
   closed,

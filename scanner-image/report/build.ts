@@ -17,7 +17,7 @@ export function buildReport(found: {
   startedAt: Date;
   finishedAt: Date;
   pictures?: ReportPicture[];
-  /** The number of addresses that were found and not taken up. */
+  /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
 }): Report {
   const { input, pages, tools, pictures = [], addressesLeft = 0 } = found;
