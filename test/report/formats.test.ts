@@ -27,6 +27,7 @@ const fileOf = (name: string, path: string): string =>
 /** The small report, with everything that a report can say about what was not tested. */
 function reportWithGaps(): Report {
   const report = smallReport();
+  report.pages = report.pages.filter((page) => page.tested || page.reason === 'sign_in_page' || page.reason === 'http_error');
   for (const page of report.pages) if (page.tested) Object.assign(page, { frames_untested: [], caveats: [] });
   const page = report.pages[1] as TestedPage;
   page.frames_untested = [
