@@ -158,6 +158,9 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const { deps, page, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
   const { place, caveats } = await arrive(tab, clock);
+  // The displayed document redirected to one that may not be displayed.
+  const stopped = stoppedVisit(tab, clock);
+  if (stopped !== null) return stopped;
   progress.stage = 'was not tested';
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(

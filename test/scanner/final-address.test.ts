@@ -71,6 +71,28 @@ describe('a page that displays another one', () => {
     expect(paths(testedOf(pages))).to.deep.equal(['/', '/library', '/register', '/unlock', '/hidden']);
   });
 
+  it('is not loaded from another site, whoever redirects there', async () => {
+    const other = await openSite({ '/': html('') });
+    const away = `${other.origin.replace('127.0.0.1', 'localhost')}/`;
+    try {
+      await open({
+        '/status': redirect(away),
+        '/meta': html('', { head: `<meta http-equiv="refresh" content="0; url=${away}">` }),
+        '/header': file('text/html', html(''), { refresh: `0; url=${away}` }),
+        '/script': html(script(`location.replace("${away}")`)),
+        '/form': html(`<form action="${away}"></form>${script('document.forms[0].submit()')}`),
+      });
+      const { pages } = await scan(`${site.origin}/`);
+      for (const path of ['/status', '/meta', '/header', '/script', '/form']) {
+        expect(untested(pages, path).reason, path).to.equal('redirected_away');
+        expect(untested(pages, path).message, path).to.include(new URL(away).origin);
+      }
+      expect(other.requests).to.deep.equal([]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('is no sign-in page because of its path', async () => {
     await open({
       '/cas/': html('Benvinguts', { title: 'Castilian' }),
