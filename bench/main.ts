@@ -14,6 +14,7 @@ import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
 import { measureSubmissions } from './submissions.ts';
 import { installPeers } from './tools.ts';
+import { measureReport } from './report.ts';
 import { measureVerdicts } from './verdict.ts';
 
 const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
@@ -21,6 +22,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only pages|submissions|polls   one part only (default: all three)
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
+  --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
   --only html                server time of every HTML page with many scans stored, beside a static route; sizes
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
@@ -150,6 +152,16 @@ async function polls(): Promise<void> {
   results.polls = rates;
 }
 
+async function report(): Promise<void> {
+  const cost = await measureReport(Number(values.pages), 40);
+  const mb = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`;
+  console.log(`\nThe report of ${values.pages} pages with ${cost.violations} violations and ${cost.causes} root causes\n`);
+  console.log(`aggregation and export: ${cost.exportSeconds.toFixed(1)} s, ${mb(cost.exportBytes)}`);
+  console.log(`PDF: ${cost.pdfSeconds.toFixed(1)} s, ${mb(cost.pdfBytes)}`);
+  console.log(`CPU: ${cost.cpuSeconds.toFixed(1)} s; memory ${mb(cost.beforeBytes)} before, ${mb(cost.peakBytes)} at most`);
+  results.report = cost;
+}
+
 async function memory(): Promise<void> {
   const held = await measureMemory(Number(values.live));
   const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
@@ -233,6 +245,7 @@ if (values.only === undefined || values.only === 'submissions') await submission
 if (values.only === undefined || values.only === 'polls') await polls();
 if (values.only === 'memory') await memory();
 if (values.only === 'long-scan') await longScan();
+if (values.only === 'report') await report();
 if (values.only === 'html') await html();
 if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();

@@ -33,17 +33,24 @@ export function fitReport(
     const placed = placePictures(derived, pictures, PICTURES_MAX_BYTES);
     const report = { ...derived, pictures: placed.places };
     const text = exportOf(report);
-    if (text !== null && text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
+    if (text.byteLength <= maxBytes && isParseable(text)) return { report, text, pictures: placed };
   }
   return null;
 }
 
-function exportOf(report: Report): Uint8Array<ArrayBuffer> | null {
-  try {
-    return new TextEncoder().encode(JSON.stringify(report));
-  } catch (error) {
-    // The text is longer than the longest string of V8.
-    if (error instanceof RangeError) return null;
-    throw error;
+/** Returns the JSON of a report. Its lists are encoded element by element, because one string of everything needs twice the memory. */
+export function exportOf(report: Report): Uint8Array<ArrayBuffer> {
+  const parts: Buffer[] = [];
+  const add = (text: string): unknown => parts.push(Buffer.from(text));
+  for (const [at, [name, value]] of Object.entries(report).entries()) {
+    add(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    if (!Array.isArray(value)) {
+      add(JSON.stringify(value));
+      continue;
+    }
+    for (const [index, element] of value.entries()) add(`${index === 0 ? '[' : ','}${JSON.stringify(element)}`);
+    add(value.length === 0 ? '[]' : ']');
   }
+  add('}');
+  return Buffer.concat(parts);
 }

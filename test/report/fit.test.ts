@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { isParseable } from '../../core/report/json-shape.ts';
 import type { Report, ReportPage } from '../../core/report/schema.ts';
 import { buildReport } from '../../scanner-image/report/build.ts';
-import { fitReport } from '../../scanner-image/report/fit.ts';
-import { sampleInput, sampleNode, samplePage, sampleViolation } from './samples.ts';
+import { exportOf, fitReport } from '../../scanner-image/report/fit.ts';
+import { cleanReport, hostileReport, sampleInput, sampleNode, samplePage, sampleViolation, smallReport } from './samples.ts';
 
 describe('a report that must fit', () => {
   const pages = Array.from({ length: 10 }, (_, page) =>
@@ -40,6 +40,11 @@ describe('a report that must fit', () => {
       expect(Math.max(...described(report))).to.be.lessThan(200);
       expect(Math.min(...described(report))).to.be.greaterThan(0);
     }
+  });
+
+  it('is the same JSON as that of the whole report', () => {
+    for (const report of [build(pages), smallReport(), hostileReport(), cleanReport()])
+      expect(new TextDecoder().decode(exportOf(report))).to.equal(JSON.stringify(report));
   });
 
   it('is none if one element of each rule is too much', () => {
