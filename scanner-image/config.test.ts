@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readPodInput } from './config.ts';
-import { cookiesOf, readSignIn, signInHeaders } from './sign-in.ts';
 
 describe('scanner input', () => {
   let folder: string;
@@ -68,30 +67,5 @@ describe('scanner input', () => {
     );
     expect(await mistake(readPodInput(await write({ ...input, deadline: 'soon' })))).to.include('/deadline');
     expect(await mistake(readPodInput(await write({ ...input, uploadDeadline: 'soon' })))).to.include('/uploadDeadline');
-  });
-
-  it('may include credentials', async () => {
-    expect(await readSignIn(join(folder, 'none'))).to.equal(null);
-    expect(await readSignIn(folder)).to.equal(null);
-    await writeFile(join(folder, 'username'), 'ann\n');
-    expect(await mistake(readSignIn(folder))).to.include('a username but no password');
-    await writeFile(join(folder, 'password'), 'p:w\r\n');
-    await writeFile(join(folder, 'cookie'), 'a=1; b=x=y');
-    expect(await readSignIn(folder)).to.deep.equal({ basic: { username: 'ann', password: 'p:w' }, cookie: 'a=1; b=x=y' });
-  });
-});
-
-describe('sign-in', () => {
-  it('is sent only to its origin', () => {
-    const headers = signInHeaders({ basic: { username: 'a', password: 'b' }, cookie: 'c=1' }, 'https://example.org');
-    expect(headers(new URL('https://example.org/x'))).to.deep.equal({ authorization: 'Basic YTpi', cookie: 'c=1' });
-    for (const other of ['http://example.org/', 'https://www.example.org/', 'https://example.org:8443/'])
-      expect(headers(new URL(other))).to.deep.equal({});
-  });
-  it('is split into cookies', () => {
-    expect(cookiesOf('a=1; b=x=y;; nonsense; =z', 'https://example.org')).to.deep.equal([
-      { name: 'a', value: '1', url: 'https://example.org/' },
-      { name: 'b', value: 'x=y', url: 'https://example.org/' },
-    ]);
   });
 });

@@ -8,7 +8,7 @@ export const ScannerConfiguration = Type.Object({
   SCAN_INPUT: Type.String({ default: POD_INPUT_PATH, description: 'the file with the scan to run' }),
   SCAN_AUTH: Type.String({
     default: POD_AUTH_PATH,
-    description: 'the folder with the files username and password, or cookie; optional',
+    description: "the folder with the keys of the sign-in's Secret, one file per key; optional",
   }),
   JOB_COMPLETION_INDEX: Type.Integer({ default: 0, minimum: 0, description: "this pod's shard, a whole number from 0" }),
   JOB_INDEX_FAILURE_COUNT: Type.Integer({ default: 0, minimum: 0, description: 'the earlier attempts that failed, a whole number from 0' }),

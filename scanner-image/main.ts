@@ -25,7 +25,6 @@ async function main(): Promise<number> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => terminated.abort(new Error(`received ${signal}`)));
 
   const input = await readPodInput(configuration.SCAN_INPUT);
-  const signIn = await readSignIn(configuration.SCAN_AUTH);
   const identity = podIdentity(configuration);
   const scanLog = log.child({ scan: input.scanId, request: input.requestId, ...identity });
   const tracer = await openTracer({
@@ -49,7 +48,7 @@ async function main(): Promise<number> {
         root: process.getuid?.() === 0,
       },
       messages,
-      signIn,
+      readSignIn: () => readSignIn(configuration.SCAN_AUTH, input.signIn, new URL(input.options.url)),
       log: scanLog,
       traced: (name, work) => inSpan(tracer, name, { parent: span.traceparent }, work),
       renderPdf,

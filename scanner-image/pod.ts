@@ -17,14 +17,15 @@ import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
 import { fitReport } from './report/fit.ts';
 import { runScan, type Traced } from './scan.ts';
-import type { SignIn } from './sign-in.ts';
+import type { ReadSignIn } from './sign-in.ts';
 import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
 
 export interface PodDeps {
   identity: PodIdentity;
   machine: Machine;
   messages: Messages;
-  signIn: SignIn | null;
+  /** Reads the sign-in from the scan's Secret; null if the scan does not sign in. */
+  readSignIn: () => Promise<ReadSignIn | null>;
   log: Logger;
   /** Runs a step in a span of its name. */
   traced?: Traced;
@@ -51,12 +52,14 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
+    const signIn = await deps.readSignIn();
+    if (signIn !== null && !signIn.ok) throw new ScanFailed('sign_in_failed', signIn.reason);
     const { pages, pictures, addressesLeft, tools, startedAt, finishedAt } = await traced('crawl', () =>
       runScan(input, {
         machine: deps.machine,
         log,
         traced,
-        signIn: deps.signIn,
+        signIn: signIn?.signIn ?? null,
         signal: AbortSignal.any([deps.signal, deadline]),
         onProgress(phase, counts) {
           known = counts;

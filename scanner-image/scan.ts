@@ -23,7 +23,9 @@ import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './failure.ts';
 import { createPictureBook, type BookedPicture, type PictureBook, type PictureLimits } from './pictures/book.ts';
-import { cookiesOf, signInHeaders, type SignIn } from './sign-in.ts';
+import { createSession } from './browser/session.ts';
+import { createRedactor, redactingLogger, type Redactor } from './redact.ts';
+import type { SignIn } from './sign-in.ts';
 
 /** Curbcut's version. */
 export const CURBCUT_VERSION: string = (
@@ -42,6 +44,8 @@ export interface ScanDeps {
   machine: Machine;
   log: Logger;
   signIn?: SignIn | null;
+  /** The time limit of one step of the sign-in, in milliseconds. */
+  stepMs?: number;
   /** Called after every change. The phase never moves backwards. */
   onProgress?: (phase: 'crawling' | 'scanning', pages: PageProgress) => void;
   /** Called with each page in the scan's order. */
@@ -75,10 +79,21 @@ const RESERVE_MS = 60_000;
 const FINDINGS_SHARE = 1 / 2;
 
 /**
- * Runs a scan.
+ * Runs a scan. Secrets of its sign-in are masked in pages, errors and log lines.
  * @throws ScanFailed if it can never succeed; any other error may be transient
  */
 export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanResult> {
+  const { signIn = null, log } = deps;
+  if (signIn === null) return scanWith(input, deps, createRedactor());
+  const redactor = createRedactor(signIn.secrets);
+  try {
+    return await scanWith(input, { ...deps, log: redactingLogger(log, redactor) }, redactor);
+  } catch (error) {
+    throw error instanceof ScanFailed ? new ScanFailed(error.reason, redactor.text(error.message), error.pages) : redactor.deep(error);
+  }
+}
+
+async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): Promise<ScanResult> {
   const { options } = input;
   const { log, signIn = null } = deps;
   const startedAt = new Date();
@@ -91,11 +106,11 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     limits: deps.egressLimits,
   });
   const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl));
-  const source = await axeSource(options.locale);
+  const source = await axeSource(options.locale, { signedIn: signIn !== null });
   const watch = await watchSource();
   const { waitFor, settleMs } = options.crawl;
   const settling = { waitFor, settleMs, patience: createPatience(), hosts: createSilentHosts() };
-  const pictures = options.pictures ? createPictureBook(deps.pictureLimits) : null;
+  const pictures = options.pictures ? createPictureBook(deps.pictureLimits, redactor.values) : null;
   const pool = createPool({
     machine: deps.machine,
     proxy: egress.url,
@@ -110,8 +125,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
       identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),
       egressFailureOf: (url) => egress.failureOf(url),
       pictures,
-      ...(signIn?.basic !== undefined ? { basic: { origin: start.origin, ...signIn.basic } } : {}),
-      ...(signIn?.cookie !== undefined ? { cookies: cookiesOf(signIn.cookie, start.origin) } : {}),
+      ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
     }),
   });
   try {
@@ -120,7 +134,7 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
     browser.catch(() => undefined); // the first page reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
-    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool, pictures });
+    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool, pictures, redactor });
     return {
       pages,
       addressesLeft,
@@ -135,6 +149,18 @@ export async function runScan(input: ScanInput, deps: ScanDeps): Promise<ScanRes
   }
 }
 
+/** Waits for a promise, or throws the signal's reason. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  promise.catch(() => undefined);
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+  });
+  return Promise.race([promise, aborted]);
+}
+
 async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void> {
   const judged = await egress.judge(target);
   if (judged.ok) return;
@@ -144,20 +170,23 @@ async function refuseForbiddenTarget(egress: Egress, target: URL): Promise<void>
 async function walk(
   input: ScanInput,
   deps: ScanDeps,
-  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBook | null },
+  scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBook | null; redactor: Redactor },
 ): Promise<Walked> {
-  const { start, startedAt, files, pool, pictures } = scan;
+  const { start, startedAt, files, pool, pictures, redactor } = scan;
   const { crawl, maxPages } = input.options;
   const { signIn = null, traced = (_step, work) => work() } = deps;
   const deadline = new Date(input.deadline).getTime();
   const softDeadline = deadline - Math.min(RESERVE_MS, (deadline - startedAt.getTime()) / 10);
   const signedIn = signIn !== null;
-  const headersFor = signInHeaders(signIn, start.origin);
+  const session =
+    signIn === null ? null : createSession(pool, { signIn, start, redactor, log: deps.log, stepMs: deps.stepMs, softDeadline });
+  if (session !== null) await untilAborted(session.open(), deps.signal);
+  const headersFor = (url: URL): Record<string, string> => session?.headersFor(url) ?? {};
   const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, files, softDeadline });
-  return walkSite({
+  const walked = await walkSite({
     start,
     site,
-    pool,
+    pool: session === null ? pool : { ...pool, visit: session.visit },
     maxPages,
     workers: input.workers,
     pageBudgetMs: input.pageBudgetMs,
@@ -170,7 +199,8 @@ async function walk(
     softDeadline,
     signal: deps.signal,
     onProgress: (phase, pages) => deps.onProgress?.(phase, pages),
-    onPage: (page) => deps.onPage?.(page),
+    onPage: (page) => deps.onPage?.(redactor.deep(page)),
     traced,
   });
+  return { ...walked, pages: walked.pages.map(redactor.deep) };
 }

@@ -1,9 +1,10 @@
 /**
- * Generates parts of the custom resource definitions, between marker comments: the options and phases of AccessibilityScan,
- * and the scan in the template of ScanSchedule. The rest of these files is written by hand.
+ * Generates parts of the custom resource definitions, between marker comments: the options, the sign-in and the phases of
+ * AccessibilityScan, and the scan in the template of ScanSchedule. The rest of these files is written by hand.
  */
 import { Document, isScalar, parse, visit } from 'yaml';
 import { ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { SignInSpec, SignInStep } from '../core/scan/sign-in.ts';
 import { PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { THRESHOLD_NAMES } from '../core/scan/thresholds.ts';
 
@@ -33,8 +34,11 @@ const OVERLAYS: Partial<Record<OptionName, object>> = {
   },
 };
 
+const RULES = 'x-kubernetes-validations';
+
 interface Schema {
   type: string;
+  required?: string[];
   maximum?: number;
   properties?: Record<string, Schema>;
   items?: Schema;
@@ -62,6 +66,38 @@ const structuralAll = (properties: Record<string, Schema>): Record<string, Schem
 export function optionSchemas(): Record<string, Schema> {
   const all = structuralAll(JSON.parse(JSON.stringify(ScanOptions.properties)) as Record<string, Schema>);
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, { ...schema, ...OVERLAYS[name as OptionName] }]));
+}
+
+const STEP_KINDS = Object.keys(SignInStep.properties);
+const SELECTOR_OR_TEXT = 'has(self.selector) != has(self.text)';
+
+/** `spec.auth`. Fields without a default are required, other than in `structural`, because options have their own overlays. */
+export function signInSchema(): Schema {
+  const schema = withRequired(JSON.parse(JSON.stringify(SignInSpec)) as Schema);
+  const { marker, steps } = schema.properties!;
+  const step = steps!.items!;
+  step[RULES] = [
+    {
+      rule: `[${STEP_KINDS.map((kind) => `has(self.${kind})`).join(', ')}].filter(given, given).size() == 1`,
+      message: `a step must have exactly one of ${STEP_KINDS.join(', ')}`,
+    },
+  ];
+  step.properties!['assert']![RULES] = [{ rule: SELECTOR_OR_TEXT, message: 'assert must have either selector or text' }];
+  marker![RULES] = [{ rule: SELECTOR_OR_TEXT, message: 'marker must have either selector or text' }];
+  return schema;
+}
+
+/** A structural schema whose fields without a default are required unless they are optional. */
+function withRequired(schema: Schema): Schema {
+  const { type, required = [], properties, items, ...rest } = schema;
+  const needed = required.filter((name) => properties?.[name]?.['default'] === undefined);
+  return {
+    type,
+    ...(needed.length > 0 && { required: needed }),
+    ...rest,
+    ...(items && { items: withRequired(items) }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, withRequired(inner)])) }),
+  };
 }
 
 /** One CEL rule per option: a scan cannot be changed after it was submitted. */
@@ -106,6 +142,7 @@ export function withOptions(definition: string): string {
   const blocks = {
     'immutable options': immutabilityRules(),
     'scan options': optionSchemas(),
+    'sign-in': { auth: signInSchema() },
     'final phases': [finalPhaseRule()],
     phases: { enum: PHASES },
   };
@@ -118,8 +155,6 @@ interface Definition {
 
 /** Fields of an AccessibilityScan that a template cannot set: its scans would end as soon as they are created. */
 const NOT_IN_TEMPLATE: readonly string[] = ['cancel'];
-
-const RULES = 'x-kubernetes-validations';
 
 /** Removes the rules that compare an object with its former state: a template may be changed, its scans may not. */
 function withoutTransitionRules(value: unknown): unknown {

@@ -2,6 +2,7 @@
 import { readTraceparent } from './traceparent.ts';
 import type { GivenOptions } from '../scan/options.ts';
 import type { OutcomeStatus } from '../scan/outcome.ts';
+import type { SignInSpec } from '../scan/sign-in.ts';
 import type { Phase } from '../scan/phases.ts';
 
 export const GROUP = 'curbcut.dev';
@@ -80,8 +81,8 @@ export interface AccessibilityScanSpec extends GivenOptions {
   queue?: string;
   /** The order among the waiting scans of one organisation: higher first, then the oldest. Immutable. Default: `DEFAULT_PRIORITY`. */
   priority?: number;
-  /** A Secret in the scan's namespace with the site's credentials. The pod mounts it; the operator never reads it. */
-  auth?: { secretRef: { name: string } };
+  /** The sign-in to the site, with the name of a Secret. The pod mounts the Secret; the operator never reads it. Immutable. */
+  auth?: SignInSpec;
   cancel?: boolean;
   /** The time for which the resource is kept after the scan has ended. Absent: until somebody deletes it. */
   ttlSecondsAfterFinished?: number;

@@ -5,11 +5,12 @@
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
 import { ScanOptions } from '../scan/options.ts';
+import { SignInPlan } from '../scan/sign-in.ts';
 import { POD_PHASES } from '../scan/phases.ts';
 
 /** The path of the pod's input, mounted from the scan's Secret (key `scan.json`). */
 export const POD_INPUT_PATH = '/run/curbcut/scan.json';
-/** The folder of the site's credentials, if the scan has any: files `username` and `password` (HTTP basic), `cookie` (a Cookie header's value). */
+/** The folder of the scan's Secret with the site's credentials, if it has any: one file per key. */
 export const POD_AUTH_PATH = '/run/curbcut-auth';
 /** The maximum size of a pod's message, in bytes. Kubernetes truncates termination messages at 4,096. */
 export const POD_MESSAGE_MAX_BYTES = 4096;
@@ -71,6 +72,8 @@ export const PodInput = Type.Object({
   submittedAt: Type.String(),
   /** `maxPages` is the number of pages that credits were reserved for. */
   options: ScanOptions,
+  /** How the pod signs in, with names of keys of the mounted Secret. Absent: with its well-known keys, if there is a Secret. */
+  signIn: Type.Optional(SignInPlan),
   /** Pages that the caller requested: more than `options.maxPages` if there were not enough credits. */
   pagesRequested: Type.Integer({ minimum: 1 }),
   /** One slot per expected attempt, ordered by attempt. */

@@ -51,14 +51,18 @@ const DOCUMENT_HTML_MAX = 400_000;
 /** Returns how much HTML a document's findings may have before they are described by their start tags only. */
 export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MAX, Math.floor(SCAN_HTML_MAX / maxPages));
 
-/** Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core. */
-export async function axeSource(locale: Locale): Promise<string> {
+/**
+ * Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core.
+ * @param signedIn whether the pages are tested as a signed-in user
+ */
+export async function axeSource(locale: Locale, { signedIn = false } = {}): Promise<string> {
   const read = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), 'utf8');
   const [before, axe, messages, ...ours] = await Promise.all([
     read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
     ...['describe.js', 'settle.js', 'scroll.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js', 'picture.js'].map(read),
+    ...(signedIn ? [read('signed-in.js')] : []),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
   return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');

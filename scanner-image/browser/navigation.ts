@@ -28,7 +28,7 @@ export interface PausedRequest {
   requestId: string;
   /** The ID of the request in the events of the network domain. */
   networkId?: string;
-  request: { url: string };
+  request: { url: string; headers?: Record<string, string> };
   frameId: string;
   resourceType: string;
   responseStatusCode?: number;
@@ -62,8 +62,12 @@ export interface NavigationControl extends Navigation {
   onShown(): void;
 }
 
+/** Returns the headers with which a request is sent; undefined if they stay as they are. */
+export type AddHeaders = (event: PausedRequest) => { name: string; value: string }[] | undefined;
+
 export interface NavigationDeps {
   cdp: CDPSession;
+  addHeaders?: AddHeaders;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
   now: () => number;
   /** Called if the transfer of a document fails. */
@@ -102,7 +106,7 @@ const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   wanted: null,
 });
 
-export function createNavigation({ cdp, egressFailureOf, now, changed }: NavigationDeps): NavigationControl {
+export function createNavigation({ cdp, egressFailureOf, addHeaders, now, changed }: NavigationDeps): NavigationControl {
   let state: VisitState = { ...newVisit(() => null), held: true };
 
   function stop(event: PausedRequest, wrong: WrongPage, status: number | null, waitMs: number | null = null): void {
@@ -157,7 +161,7 @@ export function createNavigation({ cdp, egressFailureOf, now, changed }: Navigat
       const wrong = state.mayGoTo(new URL(event.request.url));
       if (wrong !== null) return stop(event, wrong, null);
       state.leaving = true;
-      continueRequest(cdp, event);
+      continueRequest(cdp, event, addHeaders);
     },
     async onAnswer(event) {
       const previous = state.answer;
@@ -243,8 +247,9 @@ async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<
 // The tab may be closed before the command is sent. The main frame reports that to the visit.
 const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => undefined);
 
-export function continueRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
-  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId }));
+export function continueRequest(cdp: CDPSession, event: PausedRequest, addHeaders?: AddHeaders): void {
+  const headers = addHeaders?.(event);
+  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId: event.requestId, ...(headers && { headers }) }));
 }
 
 /** Aborts a request. `Aborted` keeps the displayed document; any other reason would replace it by an error page. */

@@ -2,6 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { launchChromium, type Machine } from './chromium.ts';
+import type { SignedIn, SignInRequest } from './sign-in-steps.ts';
 import { openTab, type Tab, type TabDeps } from './tab.ts';
 import type { Visit, VisitRequest } from './visit.ts';
 
@@ -10,6 +11,8 @@ export interface Pool {
   prepare(worker: number): void;
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
+  /** Signs in by the steps of the scan, in the tab of a worker. */
+  signIn(worker: number, request: SignInRequest): Promise<SignedIn>;
   /** Returns the version of the browser. Starts the browser if necessary. */
   version(): Promise<string>;
   /** Closes tabs and browser. Visits in progress fail. */
@@ -129,6 +132,7 @@ export function createPool(deps: PoolDeps): Pool {
       const left = request.budgetMs - (performance.now() - started);
       return left < MIN_RETRY_MS ? first.visit : (await attempt(worker, { ...request, budgetMs: left })).visit;
     },
+    signIn: async (worker, request) => (await tabOf(worker)).signIn(request),
     version: async () => (await running()).version(),
     async close() {
       closed = true;

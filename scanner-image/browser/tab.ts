@@ -10,12 +10,16 @@ import { evaluate, type Place } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
+import type { OriginValue } from '../sign-in.ts';
 import { arrive } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import { introduce, type Identity } from './identity.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
+import { clearState, readCookies, restoreState } from './session-state.ts';
+import { runSteps, type SignedIn, type SignInRequest } from './sign-in-steps.ts';
 import type { ArrivalDeps, SettleRules } from './settling.ts';
+import { missingMarker } from './marker.ts';
 import { watchTraffic } from './traffic.ts';
 import type { PictureBook } from '../pictures/book.ts';
 import { takePictures, type PicturesOfPage } from '../pictures/take.ts';
@@ -27,19 +31,25 @@ export interface TabDeps extends AxeScript {
   watch: string;
   settling: SettleRules;
   basic?: BasicSignIn;
-  /** Cookies of the sign-in, for one origin. Every page starts with them. */
-  cookies?: { name: string; value: string; url: string }[];
+  /** Headers of the sign-in, each for its origin only. */
+  headers?: readonly OriginValue[];
+  /** Masks secrets in findings. */
+  redact?: <T>(findings: T) => T;
   /** Null: the scan takes no pictures. */
   pictures: PictureBook | null;
 }
 
 export interface Tab {
   visit(request: VisitRequest): Promise<Visit>;
+  /** Signs in by the steps of the scan. */
+  signIn(request: SignInRequest): Promise<SignedIn>;
   /** Closes the tab, even if its page is busy. @throws TimeLimitExceeded if the browser does not close it */
   close(): Promise<void>;
 }
 
 const CLOSE_MS = 5000;
+/** The limit for reading the cookies after a visit, in milliseconds. */
+const COOKIES_MS = 5000;
 
 /** The parts of an open tab that the functions below use. */
 interface OpenTab extends ArrivalDeps {
@@ -56,12 +66,15 @@ export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
     if (other !== page) void other.close().catch(() => undefined);
   });
   const frame = await watchMainFrame(page, cdp, changes);
-  const { egressFailureOf, basic: signIn, settling: rules } = deps;
-  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: rules.hosts, signIn });
+  const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
+  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: rules.hosts, signIn, headers });
   await prepare(cdp, deps);
-  if (deps.cookies !== undefined) await context.addCookies(deps.cookies);
   const tab: OpenTab = { deps, page, cdp, changes, frame, traffic, rules };
-  return { visit: (request) => visit(tab, request), close: () => withTimeLimit(context.close(), CLOSE_MS, 'closing a tab') };
+  return {
+    visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
+    signIn: (request) => runSteps(tab, request),
+    close: () => withTimeLimit(context.close(), CLOSE_MS, 'closing a tab'),
+  };
 }
 
 function newContext(browser: Browser, deps: TabDeps): Promise<BrowserContext> {
@@ -89,6 +102,14 @@ async function prepare(cdp: CDPSession, deps: TabDeps): Promise<void> {
   ]);
 }
 
+/** Visits a page and reads the cookies that it leads to. */
+async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visit> {
+  const result = await visit(tab, request);
+  if (!result.loaded && result.broken) return result;
+  const reading = tab.frame.whileAlive(readCookies(tab.cdp), COOKIES_MS, 'reading cookies');
+  return { ...result, cookies: await reading.catch(() => undefined) };
+}
+
 async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   const { frame, traffic } = tab;
   const clock = startVisitClock(request.budgetMs);
@@ -112,19 +133,23 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   }
 }
 
-/** What the pages before left behind. `*` stands for all origins; the storage of the tab's session is cleared with that of its origin. */
-const STORAGE = ['cookies', 'local_storage', 'indexeddb', 'cache_storage', 'service_workers', 'file_systems'].join();
-
-/** Makes the next page a first visit, whatever the pages before have stored, and however their visits ended. */
-const forget = (cdp: CDPSession): Promise<unknown> => cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE });
-
 async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
-  const { deps, cdp, frame, traffic, changes } = tab;
+  const { cdp, frame } = tab;
   if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
     throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
-  if (deps.cookies === undefined) await frame.whileAlive(forget(cdp), clock.left(), 'clearing storage');
-  await frame.whileAlive(traffic.blockSilentHosts(request.url), clock.left(), 'blocking hosts');
-  if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
+  await frame.whileAlive(clearState(cdp), clock.left(), 'clearing storage');
+  await frame.whileAlive(tab.traffic.blockSilentHosts(request.url), clock.left(), 'blocking hosts');
+  const restoring = request.session === undefined ? null : restoreState(cdp, request.session, WORLD);
+  const displayed = restoring === null ? null : await frame.whileAlive(restoring, clock.left(), 'restoring the session');
+  try {
+    if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
+    await open(tab, request, clock);
+  } finally {
+    displayed?.();
+  }
+}
+
+async function open({ deps, cdp, frame, traffic, changes }: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
   traffic.begin(request.mayGoTo);
   const before = frame.shown.documents;
   const sent = await frame.whileAlive(cdp.send('Page.navigate', { url: request.url.href }), clock.left(), 'navigating');
@@ -170,9 +195,12 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const finalUrl = frame.shown.url;
   const wrong = judgeShown(tab, request, facts);
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
+  const lost = await missingMarker(frame, { place, marker: request.marker }, clock);
+  if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
   let tested: TestedDocument | null = null;
   if (request.test) {
-    tested = await frame.whileAlive(testDocument(page, place, deps, clock.left), clock.left(), 'testing');
+    const found = await frame.whileAlive(testDocument(page, place, deps, clock.left), clock.left(), 'testing');
+    tested = deps.redact?.(found) ?? found;
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
@@ -214,13 +242,13 @@ const NOTHING_WANTED = { wanted: [], ms: 0 };
 const NO_PICTURES: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
 
 /** Checks the facts of the displayed document: it may not be the requested page. */
-function judgeShown({ deps, frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
+function judgeShown({ frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const url = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
   if (EMPTY_DOCUMENT.test(facts.markup)) return { reason: 'not_html', message: 'The server sent an empty document.' };
   const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };
-  if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: deps.cookies !== undefined }))
+  if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: request.session !== undefined }))
     return {
       reason: 'sign_in_page',
       message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. ${SIGN_IN_ADVICE}`,

@@ -2,7 +2,8 @@
 import type { CDPSession } from 'playwright-core';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import type { ConditionVariable } from './condition-variable.ts';
-import { continueRequest, createNavigation, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
+import type { OriginValue } from '../sign-in.ts';
+import { continueRequest, createNavigation, type AddHeaders, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
 import { watchRequests, type Requests } from './requests.ts';
 import type { SilentHosts } from './silent-hosts.ts';
 
@@ -17,19 +18,22 @@ export interface TrafficDeps {
   egressFailureOf: (url: URL) => EgressFailure | undefined;
   hosts: SilentHosts;
   signIn?: BasicSignIn;
+  /** Headers of the sign-in, each for its origin only. */
+  headers?: readonly OriginValue[];
   now?: () => number;
 }
 
 export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
-  const { changes, egressFailureOf, hosts, signIn, now = Date.now } = deps;
-  const navigation = createNavigation({ cdp, egressFailureOf, now, changed: () => changes.notify() });
+  const { changes, egressFailureOf, hosts, signIn, headers = [], now = Date.now } = deps;
+  const addHeaders = headersFor(headers);
+  const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
   const requests = watchRequests({ cdp, changes, hosts, now });
   let blocked = '';
 
   cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
-    if (event.resourceType !== 'Document' || event.frameId !== mainFrame) continueRequest(cdp, event);
+    if (event.resourceType !== 'Document' || event.frameId !== mainFrame) continueRequest(cdp, event, answered ? undefined : addHeaders);
     else if (answered) void navigation.onAnswer(event).finally(() => changes.notify());
     else navigation.onRequest(event);
     changes.notify();
@@ -38,11 +42,12 @@ export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: Tra
     if (frame.id === mainFrame) navigation.onShown();
     changes.notify();
   });
+  const origins = new Set([...(signIn === undefined ? [] : [signIn.origin]), ...headers.map(({ origin }) => origin)]);
   await cdp.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
   await cdp.send('Fetch.enable', {
     patterns: [
       ...(['Request', 'Response'] as const).map((requestStage) => ({ resourceType: 'Document' as const, requestStage })),
-      ...(signIn === undefined ? [] : [{ urlPattern: `${signIn.origin}/*`, requestStage: 'Request' as const }]),
+      ...[...origins].map((origin) => ({ urlPattern: `${origin}/*`, requestStage: 'Request' as const })),
     ],
     handleAuthRequests: signIn !== undefined,
   });
@@ -61,6 +66,19 @@ export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: Tra
       blocked = urls.join(' ');
       await cdp.send('Network.setBlockedURLs', { urls });
     },
+  };
+}
+
+/** Returns a function that adds the headers of the sign-in to those of a request. They do not go along with a redirect to another origin. */
+function headersFor(headers: readonly OriginValue[]): AddHeaders | undefined {
+  if (headers.length === 0) return undefined;
+  return ({ request }) => {
+    const { origin } = new URL(request.url);
+    const ours = headers.filter((header) => header.origin === origin);
+    if (ours.length === 0) return undefined;
+    const names = new Set(ours.map(({ name }) => name.toLowerCase()));
+    const own = Object.entries(request.headers ?? {}).filter(([name]) => !names.has(name.toLowerCase()));
+    return [...own.map(([name, value]) => ({ name, value })), ...ours.map(({ name, value }) => ({ name, value }))];
   };
 }
 

@@ -2,8 +2,10 @@
 import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../core/report/schema.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { TakenPicture } from '../pictures/take.ts';
+import type { Marker } from '../../core/scan/sign-in.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { SignInForm } from '../crawl/sign-in-pages.ts';
+import type { SessionCookie, SessionState } from './session-state.ts';
 
 /** Facts that the script in the page reports. */
 export interface PageFacts {
@@ -31,9 +33,13 @@ export interface VisitRequest {
   mayGoTo: (url: URL) => WrongPage | null;
   /** The time limit of the whole visit, in milliseconds. */
   budgetMs: number;
+  /** The state that the page starts with, if the scan signs in and its pages could change the state. */
+  session?: SessionState;
+  /** What the page must show to be signed in. */
+  marker?: Marker;
 }
 
-export type Visit =
+export type Visit = (
   | {
       loaded: true;
       finalUrl: URL;
@@ -58,7 +64,11 @@ export type Visit =
       durationMs: number;
       /** The tab must not be used again. */
       broken: boolean;
-    };
+    }
+) & {
+  /** The cookies after the visit, if it started with the state of a session. */
+  cookies?: SessionCookie[];
+};
 
 export type FailedVisit = Extract<Visit, { loaded: false }>;
 

@@ -1,6 +1,7 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import { compileGlob, matchesGlob } from './glob.ts';
+import { signsOut } from './sign-out.ts';
 
 /** Query parameters that track visitors and do not change the page. */
 const TRACKING =
@@ -24,9 +25,6 @@ const NOT_A_PAGE =
 const PAGE_ABOUT_FILE = /(?:^|\/)[^/:]+:[^/]+$/;
 /** File extensions that pages have too, such as `/wiki/Node.js` and `README.md`. The content type decides. */
 const PERHAPS_A_FILE = /\.(?:js|json|xml|txt|md)$/i;
-
-/** Links that sign out. A signed-in crawl must not follow them. */
-const SIGN_OUT = /(?:^|[/_-])(?:log|sign)[-_]?(?:out|off)(?:$|[/._-])/i;
 
 /** A fragment that is not a hash route (`#/…`, `#!…`) names a place on the page. `#!` alone is a link without a target. */
 const ANCHOR = /#(?![/!]).*$|#!?$/s;
@@ -127,11 +125,6 @@ export function pageOfSite(link: string, site: URL, signedIn = false): URL | nul
   if (page.protocol !== site.protocol) page.protocol = site.protocol;
   if (page.host !== site.host) page.host = site.host;
   return page;
-}
-
-/** Whether a link signs out. */
-export function signsOut(url: URL): boolean {
-  return SIGN_OUT.test(url.pathname) || SIGN_OUT.test(url.hash);
 }
 
 /** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */

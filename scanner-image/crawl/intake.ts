@@ -4,12 +4,13 @@ import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { looksLikeFile, pageKey, pageOfSite, repeatsItself, signsOut } from './address.ts';
+import { looksLikeFile, pageKey, pageOfSite, repeatsItself } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import type { WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
+import { signsOut } from './sign-out.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 

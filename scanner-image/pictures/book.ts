@@ -43,7 +43,7 @@ export interface PictureBook {
   all(): ReadonlyMap<string, BookedPicture>;
 }
 
-export function createPictureBook(given: Partial<PictureLimits> = {}, words: readonly string[] = []): PictureBook {
+export function createPictureBook(given: Partial<PictureLimits> = {}, words: () => readonly string[] = () => []): PictureBook {
   const limits = { ...PICTURE_LIMITS, ...given };
   const reserved = new Set<string>();
   const unseen = new Map<string, number>();
@@ -64,7 +64,9 @@ export function createPictureBook(given: Partial<PictureLimits> = {}, words: rea
   }
 
   return {
-    words,
+    get words() {
+      return words();
+    },
     want(findings, visitMs) {
       allowedMs += visitMs * limits.share;
       const free = Math.min(limits.perPage, limits.perScan - reserved.size);

@@ -14,6 +14,9 @@ const URL_HOST = 'url must name a host and must not contain white space';
 const NO_THRESHOLD = `thresholds must set at least one of ${THRESHOLD_NAMES.join(', ')}; remove it to scan without a verdict`;
 const fixed = (name: string): string => `${name} cannot be changed; apply another AccessibilityScan`;
 
+const SIGN_IN = { secretRef: { name: 'login' } };
+const ONE_OF_STEPS = 'a step must have exactly one of goto, fill, click, waitFor, assert';
+
 /** Specs that are refused. A string is the message of a rule. */
 const REFUSED: readonly [string, object, string | RegExp][] = [
   ['no URL', {}, /spec\.url: Required value/],
@@ -46,6 +49,30 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ['a priority above the maximum', { priority: 1001 }, /spec\.priority.* less than or equal to 1000/],
   ['a negative TTL', { ttlSecondsAfterFinished: -1 }, /spec\.ttlSecondsAfterFinished.* greater than or equal to 0/],
   ['a sign-in without a Secret', { auth: {} }, /spec\.auth\.secretRef: Required value/],
+  ['a step of a sign-in that does nothing', { auth: { ...SIGN_IN, steps: [{}] } }, ONE_OF_STEPS],
+  ['a step of a sign-in that does two things', { auth: { ...SIGN_IN, steps: [{ goto: '/', click: '#in' }] } }, ONE_OF_STEPS],
+  ['a misspelt step', { auth: { ...SIGN_IN, steps: [{ press: '#in' }] } }, /unknown field "spec\.auth\.steps\[0\]\.press"/],
+  [
+    'a step that fills without a key',
+    { auth: { ...SIGN_IN, steps: [{ fill: { selector: '#name' } }] } },
+    /fill\.secretKey: Required value/,
+  ],
+  [
+    'a step that fills from a path',
+    { auth: { ...SIGN_IN, steps: [{ fill: { selector: '#name', secretKey: '../scan.json' } }] } },
+    /spec\.auth\.steps\[0\]\.fill\.secretKey/,
+  ],
+  ['an assertion of nothing', { auth: { ...SIGN_IN, steps: [{ assert: {} }] } }, 'assert must have either selector or text'],
+  [
+    'a marker that is a selector and a text',
+    { auth: { ...SIGN_IN, marker: { selector: '#me', text: 'Sign out' } } },
+    'marker must have either selector or text',
+  ],
+  [
+    'a header for a page instead of an origin',
+    { auth: { ...SIGN_IN, headers: [{ name: 'X-Token', secretKey: 'token', origin: 'https://example.com/api' }] } },
+    /spec\.auth\.headers\[0\]\.origin/,
+  ],
   ['resources that are not quantities', { podTemplate: { resources: { limits: { memory: 1 } } } }, /must be of type string/],
 ];
 
@@ -69,10 +96,12 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['thresholds to none', { thresholds: null }, fixed('thresholds')],
   ['crawl', { crawl: { respectRobots: false } }, fixed('crawl')],
   ['locale', { locale: 'de' }, fixed('locale')],
+  ['pictures', { pictures: false }, fixed('pictures')],
   ['class', { class: 'other' }, fixed('class')],
   ['queue', { queue: 'other' }, fixed('queue')],
   ['priority', { priority: 1 }, fixed('priority')],
   ['auth', { auth: { secretRef: { name: 'other' } } }, fixed('auth')],
+  ['a step of auth', { auth: { steps: [{ goto: '/login' }] } }, fixed('auth')],
   ['auth to none', { auth: null }, fixed('auth')],
   ['podTemplate', { podTemplate: { resources: { limits: { memory: '2Gi' } } } }, fixed('podTemplate')],
   ['podTemplate to none', { podTemplate: null }, fixed('podTemplate')],
@@ -151,6 +180,7 @@ describe('operator: an AccessibilityScan at the API server', function () {
       wcagVersion: '2.1',
       crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
       locale: 'en',
+      pictures: true,
       class: 'curbcut',
       queue: 'default',
       priority: 0,
@@ -161,6 +191,24 @@ describe('operator: an AccessibilityScan at the API server', function () {
   it('is accepted with decimal thresholds', async () => {
     const { spec } = await create({ url: 'https://example.com/', thresholds: { minScore: 89.95, minCoverage: 0.5 } });
     expect(spec.thresholds).to.deep.equal({ minScore: 89.95, minCoverage: 0.5 });
+  });
+
+  it('is accepted with every part of a sign-in', async () => {
+    const auth = {
+      ...SIGN_IN,
+      headers: [{ name: 'Authorization', secretKey: 'token', prefix: 'Bearer ', origin: 'https://api.example.com' }],
+      cookies: [{ name: 'beta', secretKey: 'beta.flag' }],
+      basic: { usernameKey: 'gate-name', passwordKey: 'gate-password' },
+      steps: [
+        { goto: '/login' },
+        { fill: { selector: '#name', secretKey: 'username' } },
+        { click: 'button[type=submit]' },
+        { waitFor: '.account' },
+        { assert: { text: 'Sign out' } },
+      ],
+      marker: { selector: '.account' },
+    };
+    expect((await create({ url: 'https://example.com/', auth })).spec.auth).to.deep.equal(auth);
   });
 
   for (const [what, change, message] of UNCHANGEABLE)

@@ -1,7 +1,7 @@
 /** A page is judged and recognised by the address that it ends at, also after redirects by scripts. */
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
-import { file, found, html, openSite, paths, redirect, scan, testedOf, untested, type Route, type Site } from './site.ts';
+import { file, found, html, openSite, paths, redirect, scan, signInOf, testedOf, untested, type Route, type Site } from './site.ts';
 
 const LOGIN_FORM =
   '<form><label>User <input autocomplete="username"></label><label>Password <input type="password"></label><button>Sign in</button></form>';
@@ -114,7 +114,7 @@ describe('a page that displays another one', () => {
     await open({ '/app': shell(`history.replaceState(null, "", "/login?next=/app"); ${show}`, 'app') });
     const error: unknown = await scan(`${site.origin}/app`).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'no_page_tested' });
-    const signedIn: unknown = await scan(`${site.origin}/app`, {}, {}, { signIn: { cookie: 'session=old' } }).catch(
+    const signedIn: unknown = await scan(`${site.origin}/app`, {}, {}, { signIn: signInOf(site.origin, { cookie: 'session=old' }) }).catch(
       (thrown: unknown) => thrown,
     );
     expect(signedIn).to.be.instanceOf(ScanFailed).and.include({ reason: 'sign_in_failed' });

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
+import type { SignInPlan } from '../../core/scan/sign-in.ts';
+import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { runScan, type ScanInput, type ScanDeps, type ScanResult } from '../../scanner-image/scan.ts';
 
@@ -103,6 +105,13 @@ export function inputOf(url: string, options: Partial<ScanOptions> = {}, more: P
     exportMaxBytes: 64_000_000,
     ...more,
   };
+}
+
+/** The sign-in of a scan with the values of a Secret. @throws if they do not fit */
+export function signInOf(url: string, values: Record<string, string>, plan: SignInPlan = {}): SignIn {
+  const read = resolveSignIn(plan, new Map(Object.entries(values)), new URL(url));
+  if (!read.ok) throw new Error(read.reason);
+  return read.signIn;
 }
 
 export function scan(

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
-import { answer, file, html, openSite, redirect, scan, testedOf, untested, type Site } from './site.ts';
+import { answer, file, html, openSite, redirect, scan, signInOf, testedOf, untested, type Site } from './site.ts';
 
 describe('responses that are not the page', () => {
   let site: Site;
@@ -118,9 +118,12 @@ describe('responses that are not the page', () => {
   }
 
   it('fail the scan with sign_in_failed if the site rejects the sign-in', async () => {
-    const error: unknown = await scan(`${site.origin}/401`, {}, {}, { signIn: { basic: { username: 'a', password: 'b' } } }).catch(
-      (thrown: unknown) => thrown,
-    );
+    const error: unknown = await scan(
+      `${site.origin}/401`,
+      {},
+      {},
+      { signIn: signInOf(site.origin, { username: 'a', password: 'b' }) },
+    ).catch((thrown: unknown) => thrown);
     expect((error as ScanFailed).reason).to.equal('sign_in_failed');
   });
 
@@ -181,13 +184,13 @@ describe('sign-in of a scan', () => {
   });
   after(() => Promise.all([site.close(), other.close()]));
 
-  for (const [name, signIn] of [
-    ['HTTP basic', { basic: { username: 'ann', password: 's:cret' } }],
+  for (const [name, secret] of [
+    ['HTTP basic', { username: 'ann', password: 's:cret' }],
     ['a cookie', { cookie: 'session=abc; theme=dark' }],
   ] as const) {
     it(`sends ${name} to the origin of the site only, and never signs out`, async () => {
       received.length = 0;
-      const { pages } = await scan(`${site.origin}/`, {}, {}, { signIn });
+      const { pages } = await scan(`${site.origin}/`, {}, {}, { signIn: signInOf(site.origin, secret) });
       expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/', '/in']);
       expect(received.length).to.be.greaterThan(0);
       expect(new Set(received)).to.deep.equal(new Set(['other - -']));

@@ -2,6 +2,7 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import { requestOf } from '../../../core/protocol/custom-resources.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
+import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
 import { ownedMeta, type Launch } from './job.ts';
@@ -47,6 +48,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
     ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),
     submittedAt: scan.metadata.creationTimestamp!,
     options: { ...options, maxPages: reservedPages(scan) },
+    ...(scan.spec.auth !== undefined && { signIn: planOf(scan.spec.auth) }),
     pagesRequested: scan.status?.pages?.requested ?? options.maxPages,
     uploads: grants.uploads,
     ...(grants.messages && { messages: grants.messages }),

@@ -78,7 +78,7 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
   target_not_html: { reason: 'TargetNotHtml', message: 'The URL does not lead to a web page.' },
   no_page_tested: { reason: 'NoPageTested', message: 'No page of the site could be tested.' },
   deadline_exceeded: { reason: 'DeadlineExceeded', message: 'The scan took too long; try fewer pages.' },
-  sign_in_failed: { reason: 'SignInFailed', message: 'The site did not accept the sign-in; check the Secret that auth.secretRef names.' },
+  sign_in_failed: { reason: 'SignInFailed', message: 'The site did not accept the sign-in; check auth and the Secret that it names.' },
   robots_disallowed: {
     reason: 'RobotsDisallowed',
     message: "The site's robots.txt forbids the first page; set crawl.respectRobots to false if the site is yours.",

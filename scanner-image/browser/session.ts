@@ -1,0 +1,184 @@
+/**
+ * The session of a scan that signs in. Each visit starts with the same state in every tab; a page that is not signed in is
+ * visited again, after another sign-in if necessary.
+ */
+import type { Logger } from '../../platform/logger.ts';
+import { describeMarker } from '../../core/scan/sign-in.ts';
+import { ScanFailed } from '../failure.ts';
+import type { Redactor } from '../redact.ts';
+import { signInHeaders, type SignIn } from '../sign-in.ts';
+import type { Pool } from './pool.ts';
+import { STEP_MS } from './sign-in-steps.ts';
+import { cookieHeader, cookieOf, tokensOf, withRotated, type SessionState } from './session-state.ts';
+import type { Visit, VisitRequest } from './visit.ts';
+
+/** How often a scan signs in again. */
+export const SIGN_INS_AGAIN_MAX = 10;
+/** How often a page is visited that is not signed in. */
+const VISITS_MAX = 3;
+/** The time limit of a sign-in, in milliseconds. */
+const SIGN_IN_MS = 90_000;
+
+export interface SessionDeps {
+  signIn: SignIn;
+  /** The URL of the scan. */
+  start: URL;
+  redactor: Redactor;
+  log: Logger;
+  /** The time limit of one step, in milliseconds. Default: `STEP_MS`. */
+  stepMs?: number;
+  /** The time after which nothing is started, in milliseconds since the epoch. */
+  softDeadline: number;
+}
+
+export interface Session extends Pick<Pool, 'visit'> {
+  /** Signs in for the first time, in the tab of the first worker. @throws ScanFailed if a step fails */
+  open(): Promise<void>;
+  /** The headers with the credentials for a file of the site, such as its sitemap. */
+  headersFor(url: URL): Record<string, string>;
+}
+
+/** A state and the sign-in that led to it: the first one is 1. */
+interface Current {
+  state: SessionState;
+  signIn: number;
+}
+
+type Renewed = { ok: true } | { ok: false; message: string };
+
+/** Wraps the pool of a scan, so that each visit is signed in. */
+export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: SessionDeps): Session {
+  const { signIn, start, redactor, log } = deps;
+  const configured: SessionState = { cookies: signIn.cookies.map(cookieOf), storage: [] };
+  /** Only headers and HTTP basic authentication: nothing that a page could change. */
+  const stateless = signIn.steps.length === 0 && signIn.cookies.length === 0;
+  let current: Current = { state: configured, signIn: 1 };
+  let renewing: Promise<Renewed> | null = null;
+  let again = 0;
+  let givenUp: string | null = null;
+  const turns = createTurns();
+  const pages = pagesOf(signIn, start);
+
+  function isSignedOut(visit: Visit, requested: URL): boolean {
+    if (!visit.loaded && (visit.reason === 'sign_in_lost' || visit.reason === 'sign_in_page')) return true;
+    if (!visit.loaded && visit.reason === 'http_error') return visit.status === 401;
+    if (visit.finalUrl === null || !URL.canParse(String(visit.finalUrl))) return false;
+    const final = new URL(visit.finalUrl);
+    if (!visit.loaded && visit.reason === 'redirected_away') return signIn.steps.length > 0 && signIn.origins.includes(final.origin);
+    return pages.includes(addressOf(final)) && addressOf(final) !== addressOf(requested);
+  }
+
+  async function runSteps(worker: number): Promise<Renewed> {
+    const budgetMs = Math.min(SIGN_IN_MS, deps.softDeadline - Date.now());
+    const signedIn = await pool.signIn(worker, { signIn, base: start, state: configured, budgetMs, stepMs: deps.stepMs ?? STEP_MS });
+    if (!signedIn.ok) return { ok: false, message: redactor.text(signedIn.message) };
+    redactor.learn(tokensOf(signedIn.state));
+    current = { state: signedIn.state, signIn: current.signIn + 1 };
+    return { ok: true };
+  }
+
+  async function signInAgain(worker: number): Promise<Renewed> {
+    if (givenUp !== null) return { ok: false, message: givenUp };
+    if (signIn.steps.length === 0) {
+      if (current.state === configured) return { ok: false, message: 'The site does not accept the values of the Secret.' };
+      current = { state: configured, signIn: current.signIn + 1 };
+      return { ok: true };
+    }
+    if (again >= SIGN_INS_AGAIN_MAX) return { ok: false, message: `The scan signed in again ${again} times already, which is its limit.` };
+    again += 1;
+    log.info({ again }, 'a page is not signed in; signing in again');
+    const renewed = await runSteps(worker);
+    // More attempts with credentials that the site does not accept any more could lock the account.
+    if (!renewed.ok) givenUp = `The scan could not sign in again. ${renewed.message}`;
+    return renewed.ok ? renewed : { ok: false, message: givenUp ?? '' };
+  }
+
+  function renew(worker: number): Promise<Renewed> {
+    renewing ??= signInAgain(worker).finally(() => (renewing = null));
+    return renewing;
+  }
+
+  async function visitOnce(worker: number, request: VisitRequest): Promise<{ visit: Visit; used: Current }> {
+    const used = current;
+    const visit = await pool.visit(worker, {
+      ...request,
+      ...(!stateless && { session: used.state }),
+      ...(signIn.marker !== null && { marker: signIn.marker }),
+    });
+    if (visit.cookies !== undefined && !isSignedOut(visit, request.url) && used.signIn === current.signIn) {
+      const state = withRotated(current.state, used.state, visit.cookies);
+      if (state !== current.state) {
+        redactor.learn(tokensOf(state));
+        current = { ...current, state };
+      }
+    }
+    return { visit, used };
+  }
+
+  return {
+    headersFor: (url) => {
+      const cookie = cookieHeader(current.state.cookies, url);
+      return { ...signInHeaders(signIn, url), ...(cookie !== '' && { cookie }) };
+    },
+    async open() {
+      if (signIn.steps.length === 0) return;
+      const opened = await runSteps(0);
+      if (!opened.ok) throw new ScanFailed('sign_in_failed', opened.message);
+    },
+    async visit(worker, request) {
+      let why = '';
+      for (let visits = 1; ; visits++) {
+        const { visit, used } = await turns.run(() => visitOnce(worker, request));
+        if ((stateless && signIn.marker === null) || !isSignedOut(visit, request.url)) return visit;
+        if (pages.includes(addressOf(request.url))) return lost(visit, 'It is a page of the sign-in itself.', signIn);
+        if (visits === VISITS_MAX) return lost(visit, why, signIn);
+        if (used !== current) {
+          // Another visit changed the session ID: the site allows one visit at a time.
+          if (used.signIn === current.signIn) turns.serialise();
+          continue;
+        }
+        const renewed = await renew(worker);
+        if (!renewed.ok) return lost(visit, renewed.message, signIn);
+        why = 'Another sign-in did not help.';
+      }
+    },
+  };
+}
+
+const addressOf = ({ origin, pathname }: URL): string => origin + pathname;
+
+/** The pages that steps open, except those that also have content of the site. */
+function pagesOf({ steps }: SignIn, start: URL): string[] {
+  const opened = steps.flatMap(({ step }) => (step.goto === undefined ? [] : [new URL(step.goto, start)]));
+  return opened.filter((url) => url.pathname !== '/' && addressOf(url) !== addressOf(start)).map(addressOf);
+}
+
+/** The visit as one of a page that is not signed in. */
+function lost(visit: Visit, why: string, { marker }: SignIn): Visit {
+  const { cookies: _, durationMs, status } = visit;
+  const reason = visit.loaded ? null : visit.reason;
+  const seen =
+    reason === 'sign_in_lost' && marker !== null
+      ? `it does not show ${describeMarker(marker)}.`
+      : reason === 'http_error'
+        ? 'the server responded with status 401.'
+        : 'the site displays its sign-in page instead.';
+  const finalUrl = visit.loaded ? visit.finalUrl.href : visit.finalUrl;
+  const message = `The page is not signed in: ${seen} ${why}`.trim();
+  return { loaded: false, reason: 'sign_in_lost', message, finalUrl, status, retryAfterMs: null, durationMs, broken: false };
+}
+
+/** Runs work side by side, or one after the other once `serialise` was called. */
+function createTurns(): { run<T>(work: () => Promise<T>): Promise<T>; serialise(): void } {
+  let serial = false;
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    serialise: () => void (serial = true),
+    run<T>(work: () => Promise<T>): Promise<T> {
+      if (!serial) return work();
+      const running = last.then(work);
+      last = running.catch(() => undefined);
+      return running;
+    },
+  };
+}

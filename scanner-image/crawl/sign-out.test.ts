@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { signsOut } from './sign-out.ts';
+
+describe('a link', () => {
+  const isSignOut = (path: string): boolean => signsOut(new URL(path, 'https://example.org'));
+
+  it('signs out if its path or a parameter says so', () => {
+    for (const path of [
+      ...['/logout', '/users/sign_out', '/account/log-off/', '/Logout.aspx', '/wp-login.php?action=logout&nonce=1', '/?logout=1'],
+      ...['/abmelden', '/konto/ausloggen', '/d%C3%A9connexion', '/deconnexion/x', '/uitloggen'],
+      ...['/wyloguj', '/oidc/end_session', '/%E0/logout', '/#/account/logout'],
+    ])
+      expect(isSignOut(path), path).to.equal(true);
+  });
+
+  it('does not sign out because a word of its path contains one for it', () => {
+    for (const path of [
+      '/',
+      '/blogouts',
+      '/catalogout',
+      '/login',
+      '/signal/offers',
+      '/search?q=how+to+logout',
+      '/escitalopram',
+      '/log/outages',
+    ])
+      expect(isSignOut(path), path).to.equal(false);
+  });
+});
