@@ -104,11 +104,10 @@ function progressOf(frontier: Frontier): PageProgress {
 }
 
 function nothingTested(site: URL, pages: readonly ReportPage[], progress: PageProgress): ScanFailed {
-  const first = pages.find((page) => !page.tested);
-  const why =
-    first === undefined
-      ? 'No page of the site matches the include and exclude rules.'
-      : `${first.url}: ${first.tested ? '' : first.message}`;
+  const untested = pages.filter((page) => !page.tested);
+  // A page that was tried says more than one that is not part of the scan.
+  const first = untested.find(({ reason }) => reason !== 'excluded');
+  const why = first === undefined ? 'No page of the site matches the include and exclude rules.' : `${first.url}: ${first.message}`;
   return new ScanFailed('no_page_tested', `No page of ${site.origin} could be tested. ${why}`, progress);
 }
 

@@ -207,6 +207,15 @@ describe('crawl', () => {
     expect(countPages(pages)).to.deep.equal({ scanned: 2, failed: 0, total: 2 });
   });
 
+  it('fails if no page matches include and exclude, and says so', async () => {
+    await open({ '/': links('/a'), '/a': html('') });
+    const crawl = { include: ['/docs/**'], exclude: [], sitemap: false, respectRobots: true, waitFor: '', settleMs: 0 };
+    const error = await failure(scan(`${site.origin}/`, { crawl }));
+    expect(error.reason).to.equal('no_page_tested');
+    expect(error.message).to.include('No page of the site matches the include and exclude rules.');
+    expect(site.hits('/a')).to.equal(0);
+  });
+
   it('counts only tested pages towards maxPages, and lists failed pages', async () => {
     await open({ '/': links('/gone', '/a', '/b', '/c'), '/a': html('', { title: 'a' }), '/b': html('', { title: 'b' }), '/c': html('') });
     const progress: string[] = [];
