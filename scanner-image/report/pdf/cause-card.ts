@@ -239,6 +239,7 @@ function drawAdvice(flow: Flow, section: Element, group: ReportGroup, i18n: I18n
   flow.skip(1);
   if (known !== null && known.fix !== '') flow.paragraph(section, known.fix, TYPE.text, column);
   for (const { lead, lang, points } of adviceOf(group.example.failure_summary, locale).slice(0, 4)) {
+    flow.skip(2);
     flow.paragraph(section, lead, TYPE.cell, { ...column, lang, maxLines: 3 });
     drawPoints(flow, section, points, i18n, column);
   }
