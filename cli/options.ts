@@ -3,7 +3,7 @@ import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
 import { CrawlRules, ScanOptions } from '../core/scan/options.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
-import { numberOf } from './commands/output.ts';
+import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';
 
 /** An option in --help and docs/cli.md. */

@@ -7,7 +7,8 @@ import { tableOf, type Column } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { print } from './format.ts';
 import { LIST_HELP } from './help.ts';
-import { COMMON_OPTIONS, noMoreArguments, numberOf, outputOf, parse, type CliContext } from './output.ts';
+import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from './output.ts';
+import { numberOf } from '../number-of.ts';
 import { connect } from './service.ts';
 
 const { quiet: _quiet, ...common } = COMMON_OPTIONS;

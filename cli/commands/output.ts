@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util';
 import { FORMAT_OPTIONS, formatOf, isData, print, type Format } from './format.ts';
 import { CliError, errorMessage, UsageError } from '../errors.ts';
+import { numberOf } from '../number-of.ts';
 import type { ScanResult } from '../service/messages.ts';
 import { noProgress, showProgress, type ProgressView } from '../progress.ts';
 import { givenFiles, type Files } from '../service/files.ts';
@@ -83,15 +84,6 @@ export function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['op
   } catch (error) {
     throw new UsageError(errorMessage(error).split('. ')[0]!, command);
   }
-}
-
-/** Parses the number of an option. @throws UsageError */
-export function numberOf(command: string, option: string, text: string | undefined, whole: boolean): number | undefined {
-  if (text === undefined) return undefined;
-  const number = Number(text);
-  if (text.trim() === '' || !Number.isFinite(number) || number < 0 || (whole && !Number.isSafeInteger(number)))
-    throw new UsageError(`--${option} ${text} is not a ${whole ? 'whole ' : ''}number of at least 0.`, command);
-  return number;
 }
 
 /** The only argument of a command. @throws UsageError */

@@ -1,7 +1,8 @@
 /** `kubectl curbcut list`: the scans of a namespace, newest first. */
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { print } from '../../commands/format.ts';
-import { COMMON_OPTIONS, noMoreArguments, numberOf, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { COMMON_OPTIONS, noMoreArguments, outputOf, parse, type CliContext } from '../../commands/output.ts';
+import { numberOf } from '../../number-of.ts';
 import { SCAN_COLUMNS } from '../../scan-columns.ts';
 import { tableOf, type Column } from '../../table.ts';
 import { connectKubectl } from '../connect.ts';
