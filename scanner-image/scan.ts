@@ -191,7 +191,7 @@ async function walk(
     workers: input.workers,
     pageBudgetMs: input.pageBudgetMs,
     onOutcome(candidate, visit, outcome) {
-      if (visit.loaded && outcome === 'tested') pictures?.keep(candidate.url.href, visit.pictures);
+      if (visit.loaded && outcome === 'tested') pictures?.keep(redactor.url(candidate.url.href), visit.pictures);
       else if (visit.loaded) pictures?.release(visit.pictures);
     },
     budget: createFindingsBudget(input.exportMaxBytes * FINDINGS_SHARE, maxPages),

@@ -52,6 +52,17 @@ describe('a scan that signs in with steps', function () {
       expect(everything).to.not.include(secret);
   });
 
+  it('shows no secret in addresses, nor in the list of pictures', async () => {
+    const site = await opened({ pages: [`/of/${USERNAME}`] });
+    const signIn = signInOf(site.origin, CREDENTIALS, PLAN);
+    const { pages, pictures } = await scan(`${site.origin}/`, { pictures: true }, {}, { signIn, stepMs: STEP_MS });
+    expect(testedPaths(pages)).to.include('/of/***');
+    const shown = [...pictures.values()].map(({ pageUrl }) => pageUrl);
+    expect(shown).to.not.deep.equal([]);
+    expect(pages.map(({ url }) => url)).to.include.members(shown);
+    expect(JSON.stringify([pages, shown])).to.not.include(USERNAME);
+  });
+
   for (const workers of [1, 2])
     it(`keeps a session whose ID every page replaces, with ${workers} ${workers === 1 ? 'worker' : 'workers'}`, async () => {
       const site = await opened({ rotates: true, pages: ['/one', '/two', '/three', '/four', '/five', '/six'] });
