@@ -101,6 +101,19 @@ describe('pictures', () => {
     expect(await pixels(form!, [0xff, 0, 0])).to.equal(0);
   });
 
+  it('do not show the values of a sign-in', async () => {
+    const red = 'background:#ff0000;color:#ff0000';
+    site = await openSite({
+      '/': html(`<p><button style="width:60px;height:40px"></button> <span style="${red}">ann.of.example</span>
+        <input aria-label="token" value="token-1234" style="${red};border:0;height:40px"> <b style="background:#00f">public</b></p>`),
+    });
+    const signIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: ['ann.of.example', 'token-1234'] };
+    const result = await scan(`${site.origin}/`, { pictures: true }, {}, { signIn, pictureLimits: UNHURRIED });
+    const [taken] = picturesOf(result, 'button-name');
+    expect(await pixels(taken!, [0, 0, 0xff])).to.be.greaterThan(100);
+    expect(await pixels(taken!, [0xff, 0, 0])).to.equal(0);
+  });
+
   it('are small, also of a noisy page', async () => {
     const noise = `<canvas role="img" id="noise" width="1200" height="700"></canvas><script>
       const context = document.getElementById('noise').getContext('2d');
