@@ -1,7 +1,7 @@
 /** robots.txt files that are large, fail, or redirect. */
 import { expect } from 'chai';
 import { ScanFailed } from '../../scanner-image/failure.ts';
-import { answer, file, html, openSite, paths, redirect, scan, type Route, type Site } from './site.ts';
+import { answer, file, html, openSite, paths, redirect, scan, testedOf, type Route, type Site } from './site.ts';
 
 describe('a robots.txt', () => {
   let site: Site;
@@ -20,7 +20,7 @@ describe('a robots.txt', () => {
 
   it('of more than 512 KiB is obeyed', async () => {
     await open(file('text/plain', `${RULES}${'# filler\n'.repeat(100_000)}`));
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    expect(paths(testedOf((await scan(`${site.origin}/`)).pages))).to.deep.equal(['/', '/public']);
     expect(site.hits('/private')).to.equal(0);
   });
 
@@ -34,7 +34,7 @@ describe('a robots.txt', () => {
       response.on('drain', more);
       more();
     });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    expect(paths(testedOf((await scan(`${site.origin}/`)).pages))).to.deep.equal(['/', '/public']);
   });
 
   it('that fails once is read again', async () => {
@@ -44,16 +44,16 @@ describe('a robots.txt', () => {
       if (asked === 1) response.writeHead(503).end();
       else response.writeHead(200, { 'content-type': 'text/plain' }).end(RULES);
     });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    expect(paths(testedOf((await scan(`${site.origin}/`)).pages))).to.deep.equal(['/', '/public']);
   });
 
   it('behind redirects is obeyed, up to five of them', async () => {
     const hops = Object.fromEntries([1, 2, 3, 4].map((hop) => [`/hop${hop}`, redirect(`/hop${hop + 1}`)]));
     await open(redirect('/hop1'), { ...hops, '/hop5': file('text/plain', RULES) });
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/public']);
+    expect(paths(testedOf((await scan(`${site.origin}/`)).pages))).to.deep.equal(['/', '/public']);
     await site.close();
     await open(redirect('/robots.txt'));
-    expect(paths((await scan(`${site.origin}/`)).pages)).to.deep.equal(['/', '/private', '/public']);
+    expect(paths(testedOf((await scan(`${site.origin}/`)).pages))).to.deep.equal(['/', '/private', '/public']);
   });
 
   for (const [name, robots, words] of [
