@@ -9,6 +9,7 @@ import type { I18n } from './i18n.ts';
 import { severityIcon } from './icons.ts';
 import { linkable, shortened } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
+import { standardsText } from './standards-text.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
 
 /** How many pages a root cause lists. */
@@ -160,17 +161,6 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
   if (example.shadow_path.length > 0) fact(texts.inShadow, example.shadow_path.join(' › '));
-}
-
-/** The standards of a root cause, such as `WCAG 1.4.3 · EN 301 549 9.1.4.3`. */
-export function standardsText({ wcag }: Pick<ReportGroup, 'wcag'>, rule: ReportRule | undefined): string {
-  const named: [string, readonly string[]][] = [
-    ['WCAG', wcag],
-    ['EN 301 549', rule?.en_301_549 ?? []],
-    ['Section 508', rule?.section_508 ?? []],
-    ['ACT', rule?.act_rules ?? []],
-  ];
-  return named.flatMap(([name, ids]) => (ids.length > 0 ? [`${name} ${ids.join(', ')}`] : [])).join('  ·  ');
 }
 
 const COLOR = /^#[0-9a-f]{6}$/i;
