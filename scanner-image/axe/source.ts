@@ -61,7 +61,17 @@ export async function axeSource(locale: Locale, { signedIn = false } = {}): Prom
     read('before.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
-    ...['describe.js', 'settle.js', 'scroll.js', 'sign-in-form.js', 'content.js', 'facts.js', 'in-page.js', 'picture.js'].map(read),
+    ...[
+      'no-speculation.js',
+      'describe.js',
+      'settle.js',
+      'scroll.js',
+      'sign-in-form.js',
+      'content.js',
+      'facts.js',
+      'in-page.js',
+      'picture.js',
+    ].map(read),
     ...(signedIn ? [read('signed-in.js')] : []),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;

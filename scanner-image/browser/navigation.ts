@@ -247,9 +247,17 @@ async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<
 // The tab may be closed before the command is sent. The main frame reports that to the visit.
 const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => undefined);
 
+/**
+ * Continues a request, or its response without the header that makes the browser load other pages in advance.
+ * @param addHeaders returns the headers of a request that needs more than its own
+ */
 export function continueRequest(cdp: CDPSession, event: PausedRequest, addHeaders?: AddHeaders): void {
+  const { requestId, responseStatusCode, responseHeaders = [] } = event;
+  const kept = responseHeaders.filter(({ name }) => name.toLowerCase() !== 'speculation-rules');
+  if (responseStatusCode !== undefined && kept.length < responseHeaders.length)
+    return ignoreClosedTab(cdp.send('Fetch.continueResponse', { requestId, responseCode: responseStatusCode, responseHeaders: kept }));
   const headers = addHeaders?.(event);
-  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId: event.requestId, ...(headers && { headers }) }));
+  ignoreClosedTab(cdp.send('Fetch.continueRequest', { requestId, ...(headers && { headers }) }));
 }
 
 /** Aborts a request. `Aborted` keeps the displayed document; any other reason would replace it by an error page. */
