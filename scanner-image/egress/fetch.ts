@@ -109,7 +109,7 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failu
 
   return {
     async get(start, options) {
-      const signal = AbortSignal.timeout(options.timeoutMs);
+      const signal = AbortSignal.timeout(Math.ceil(options.timeoutMs));
       let url = start;
       for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
         const judged = await egress.judge(url);
