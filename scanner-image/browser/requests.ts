@@ -25,6 +25,7 @@ export interface Requests {
 
 export interface RequestsDeps {
   cdp: CDPSession;
+  mainFrame: string;
   changes: ConditionVariable;
   hosts: SilentHosts;
   now: () => number;
@@ -38,25 +39,30 @@ const isData = ({ type }: OpenRequest): boolean => AWAITED_TYPES.includes(type);
 interface Sent {
   requestId: string;
   loaderId: string;
+  frameId?: string;
   type?: string;
   request?: { url: string };
 }
 
-export function watchRequests({ cdp, changes, hosts, now }: RequestsDeps): Requests {
+export function watchRequests({ cdp, mainFrame, changes, hosts, now }: RequestsDeps): Requests {
   const open = new Map<string, OpenRequest & { since: number }>();
   /** WebSockets and event streams without a message. */
   const mute = new Set<string>();
   const blocked = new Set<string>();
   let received = 0;
 
-  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, type, request }: Sent) => {
+  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }: Sent) => {
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
-    if (loaderId === '' || type === undefined || requestId === loaderId || open.has(requestId)) return;
+    if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
     if (type === 'EventSource') mute.add(requestId);
     else open.set(requestId, { url: request?.url ?? '', type, since: now() });
   });
-  cdp.on('Network.responseReceived', ({ response }: { response: { url: string } }) => hosts.answered(response.url));
+  cdp.on('Network.responseReceived', ({ requestId, response }: { requestId: string; response: { url: string } }) => {
+    hosts.answered(response.url);
+    // The end of a frame's document is reported to the process of the frame.
+    if (open.get(requestId)?.type === 'Document') open.delete(requestId);
+  });
   const end = ({ requestId, blockedReason }: { requestId: string; blockedReason?: string }): void => {
     const request = open.get(requestId);
     if (request !== undefined && blockedReason === 'inspector') blocked.add(request.url);

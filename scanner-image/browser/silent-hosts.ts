@@ -11,6 +11,8 @@ export interface SilentHosts {
   leftOpen(url: string): void;
   /** Whether a script's request is a long poll or a stream, which pages do not wait for: it was left open twice. */
   staysOpen(url: string): boolean;
+  /** Whether a page has waited for this URL, or its host, in vain. */
+  isSilent(url: string): boolean;
   /** Patterns of URLs to block on a page, in the form of `Network.setBlockedURLs`. */
   blockedOn(page: URL): string[];
 }
@@ -56,6 +58,10 @@ export function createSilentHosts(): SilentHosts {
     staysOpen(url) {
       const parts = open.size === 0 ? null : partsOf(url);
       return parts !== null && (open.get(parts.address) ?? 0) >= LEFT_OPEN_MAX;
+    },
+    isSilent(url) {
+      const parts = silent.size === 0 ? null : partsOf(url);
+      return parts !== null && (silent.has(parts.origin) || silent.has(parts.address));
     },
     blockedOn: (page) =>
       [...silent]

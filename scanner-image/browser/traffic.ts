@@ -28,12 +28,16 @@ export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: Tra
   const addHeaders = headersFor(headers);
   const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
-  const requests = watchRequests({ cdp, changes, hosts, now });
+  const requests = watchRequests({ cdp, mainFrame, changes, hosts, now });
   let blocked = '';
 
   cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
-    if (event.resourceType !== 'Document' || event.frameId !== mainFrame) continueRequest(cdp, event, answered ? undefined : addHeaders);
+    // Blocked URLs do not include the documents of frames.
+    if (event.resourceType === 'Document' && event.frameId !== mainFrame && !answered && hosts.isSilent(event.request.url))
+      void cdp.send('Fetch.failRequest', { requestId: event.requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
+    else if (event.resourceType !== 'Document' || event.frameId !== mainFrame)
+      continueRequest(cdp, event, answered ? undefined : addHeaders);
     else if (answered) void navigation.onAnswer(event).finally(() => changes.notify());
     else navigation.onRequest(event);
     changes.notify();
