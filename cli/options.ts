@@ -5,6 +5,7 @@ import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
 import { numberOf } from './number-of.ts';
 import { UsageError } from './errors.ts';
+import type { SiteOptions } from './site-options.ts';
 
 /** An option in --help and docs/cli.md. */
 export interface OptionHelp {
@@ -89,11 +90,6 @@ export const SITE_ARGUMENTS = {
   'no-pictures': { type: 'boolean', default: false },
   wcag: { type: 'string' },
 } as const;
-
-/** Options about the site that the user stated. */
-export type SiteOptions = Partial<Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'pictures'>> & {
-  crawl?: Partial<CrawlRules>;
-};
 
 interface SiteValues {
   'max-pages'?: string;

@@ -7,7 +7,7 @@ import { withDefaults } from '../../core/scan/options.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import { CliError, errorMessage } from '../errors.ts';
 import { runScanner, type ScannerResults } from '../local/scanner-process.ts';
-import type { SiteOptions } from '../options.ts';
+import type { SiteOptions } from '../site-options.ts';
 import type { ScanResult } from '../service/messages.ts';
 import type { Files } from '../service/files.ts';
 import { checkFiles, writeReport } from '../service/reports.ts';

@@ -3,7 +3,7 @@ import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../../core/schemas.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
-import type { SiteOptions } from '../options.ts';
+import type { SiteOptions } from '../site-options.ts';
 import { refusal, type Answer } from './answers.ts';
 import { createBudget, type Budget } from './budget.ts';
 import { CliError } from '../errors.ts';

@@ -6,7 +6,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import { isHtml } from '../crawl/page-checks.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
-import type { AxeScript } from './test-document.ts';
+import type { AxeScript } from './script.ts';
 import { EvaluationFailed, evaluate, placeOf, type Place } from './world.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */

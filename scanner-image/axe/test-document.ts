@@ -1,23 +1,11 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
 import type { Page } from 'playwright-core';
 import type { PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
-import type { EgressFailure } from '../egress/egress-failures.ts';
 import { createFrameIndex } from './frame-index.ts';
 import { collectPartials, createFrameRun } from './frames.ts';
 import type { AxeResults } from './results.ts';
-import type { AxeOptions } from './source.ts';
+import type { AxeScript } from './script.ts';
 import { evaluate, type Place } from './world.ts';
-
-/** The script that tests a document, and its arguments. */
-export interface AxeScript {
-  /** The script for our world, from `axeSource`. Frames in other processes do not get it automatically. */
-  source: string;
-  options: AxeOptions;
-  /** From `htmlTotal`. */
-  htmlTotal: number;
-  /** Why the egress proxy could not reach the host of a frame. */
-  egressFailureOf: (url: URL) => EgressFailure | undefined;
-}
 
 export interface TestedDocument {
   results: AxeResults;

@@ -5,7 +5,8 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
-import { testDocument, type AxeScript, type TestedDocument } from '../axe/test-document.ts';
+import type { AxeScript } from '../axe/script.ts';
+import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate, type Place } from '../axe/world.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
