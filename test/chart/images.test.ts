@@ -40,7 +40,9 @@ function reached(globs: readonly string[]): { files: Set<string>; packages: Set<
     files.add(path);
     // Type-only imports do not exist at run time.
     const source = readFileSync(path, 'utf8').replace(/^(import|export) type [^;]*;/gm, '');
-    const imported = source.matchAll(/^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';/gm);
+    const imported = source.matchAll(
+      /^(?:import|export)\b[^;'"`]*?from '([^']+)';|\bimport\('([^']+)'\)|^import '([^']+)';|createRequire\(import\.meta\.url\)\('([^']+)'\)/gm,
+    );
     // Scripts and fonts are read as files: package name and path.
     const asFile = source.matchAll(/'((?:@[a-z0-9-]+\/)?[a-z0-9-]+\/[\w./-]+\.(?:ttf|js|json))'/g);
     for (const match of imported) {

@@ -5,12 +5,11 @@ import { createRequire } from 'node:module';
 export type TextFace = 'regular' | 'semibold' | 'bold' | 'mono';
 export type Face = TextFace | (typeof FALLBACKS)[number]['face'];
 
-const FONTS = '@expo-google-fonts';
 const TEXT_FONTS: Readonly<Record<TextFace, string>> = {
-  regular: `${FONTS}/inter/400Regular/Inter_400Regular.ttf`,
-  semibold: `${FONTS}/inter/600SemiBold/Inter_600SemiBold.ttf`,
-  bold: `${FONTS}/inter/700Bold/Inter_700Bold.ttf`,
-  mono: `${FONTS}/noto-sans-mono/400Regular/NotoSansMono_400Regular.ttf`,
+  regular: '@expo-google-fonts/inter/400Regular/Inter_400Regular.ttf',
+  semibold: '@expo-google-fonts/inter/600SemiBold/Inter_600SemiBold.ttf',
+  bold: '@expo-google-fonts/inter/700Bold/Inter_700Bold.ttf',
+  mono: '@expo-google-fonts/noto-sans-mono/400Regular/NotoSansMono_400Regular.ttf',
 };
 export const TEXT_FACES = Object.keys(TEXT_FONTS) as TextFace[];
 
@@ -23,11 +22,15 @@ const NOTO = '/usr/share/fonts/truetype/noto';
  * `characters` matches occurs. Absolute paths are fonts of the scanner's image: too large for packages, and missing elsewhere.
  */
 export const FALLBACKS = [
-  { face: 'hebrew', characters: /\p{Script=Hebrew}/u, file: `${FONTS}/noto-sans-hebrew/400Regular/NotoSansHebrew_400Regular.ttf` },
+  {
+    face: 'hebrew',
+    characters: /\p{Script=Hebrew}/u,
+    file: '@expo-google-fonts/noto-sans-hebrew/400Regular/NotoSansHebrew_400Regular.ttf',
+  },
   {
     face: 'arabic',
     characters: /\p{Script_Extensions=Arabic}/u,
-    file: `${FONTS}/noto-sans-arabic/400Regular/NotoSansArabic_400Regular.ttf`,
+    file: '@expo-google-fonts/noto-sans-arabic/400Regular/NotoSansArabic_400Regular.ttf',
   },
   {
     face: 'han',
@@ -39,10 +42,14 @@ export const FALLBACKS = [
     characters: /[\p{Script_Extensions=Hangul}\p{Script_Extensions=Hiragana}\p{Script_Extensions=Katakana}\uff01-\uffee\u3200-\u33ff]/u,
     file: '/usr/share/fonts/truetype/nanum/NanumGothic.ttf',
   },
-  { face: 'symbols2', characters: SYMBOLS, file: `${FONTS}/noto-sans-symbols-2/400Regular/NotoSansSymbols2_400Regular.ttf` },
-  { face: 'symbols', characters: SYMBOLS, file: `${FONTS}/noto-sans-symbols/400Regular/NotoSansSymbols_400Regular.ttf` },
-  { face: 'math', characters: /[\p{S}\p{P}\p{M}\p{Math}]/u, file: `${FONTS}/noto-sans-math/400Regular/NotoSansMath_400Regular.ttf` },
-  { face: 'emoji', characters: SYMBOLS, file: `${FONTS}/noto-emoji/400Regular/NotoEmoji_400Regular.ttf` },
+  { face: 'symbols2', characters: SYMBOLS, file: '@expo-google-fonts/noto-sans-symbols-2/400Regular/NotoSansSymbols2_400Regular.ttf' },
+  { face: 'symbols', characters: SYMBOLS, file: '@expo-google-fonts/noto-sans-symbols/400Regular/NotoSansSymbols_400Regular.ttf' },
+  {
+    face: 'math',
+    characters: /[\p{S}\p{P}\p{M}\p{Math}]/u,
+    file: '@expo-google-fonts/noto-sans-math/400Regular/NotoSansMath_400Regular.ttf',
+  },
+  { face: 'emoji', characters: SYMBOLS, file: '@expo-google-fonts/noto-emoji/400Regular/NotoEmoji_400Regular.ttf' },
   { face: 'thai', characters: /\p{Script=Thai}/u, file: `${NOTO}/NotoSansThai-Regular.ttf` },
   { face: 'devanagari', characters: /\p{Script_Extensions=Devanagari}/u, file: `${NOTO}/NotoSansDevanagari-Regular.ttf` },
   { face: 'bengali', characters: /\p{Script_Extensions=Bengali}/u, file: `${NOTO}/NotoSansBengali-Regular.ttf` },
