@@ -53,7 +53,7 @@ describe('servers that limit the rate of requests', () => {
         response.writeHead(429, { 'retry-after': '3600' }).end();
       };
     site = await openSite({ '/': start, ...Object.fromEntries(names.map((path) => [path, guarded(path)])) });
-    const { pages } = await scan(`${site.origin}/`, {}, { workers: 2 });
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 1 });
     expect(testedOf(pages)).to.have.length(4);
     const limited = pages.flatMap((page) => (page.tested ? [] : [page]));
     expect(limited.map(({ reason }) => reason)).to.deep.equal(Array(9).fill('rate_limited'));
