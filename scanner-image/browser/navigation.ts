@@ -54,6 +54,8 @@ export interface Navigation {
 }
 
 export interface NavigationControl extends Navigation {
+  /** Must be called when the document asks for another one, which the browser may not have requested yet. */
+  onWanted(url: string): void;
   /** Handles a paused request for a document of the main frame. */
   onRequest(event: PausedRequest): void;
   /** Handles its paused response. */
@@ -148,6 +150,9 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
     stopped: () => state.stopped,
     answer: () => state.answer,
     wanted: () => state.wanted,
+    onWanted(url) {
+      if (state.held && /^https?:/i.test(url)) state.wanted ??= url;
+    },
     keptAt: () => state.keptAt,
     onShown() {
       state.leaving = false;

@@ -42,6 +42,10 @@ export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: Tra
     else navigation.onRequest(event);
     changes.notify();
   });
+  // Arrives before the results of our scripts, unlike the request, which other processes send.
+  cdp.on('Page.frameRequestedNavigation', ({ frameId, url, disposition }: { frameId: string; url: string; disposition: string }) => {
+    if (frameId === mainFrame && disposition === 'currentTab') navigation.onWanted(url);
+  });
   cdp.on('Page.frameNavigated', ({ frame }: { frame: { id: string } }) => {
     if (frame.id === mainFrame) navigation.onShown();
     changes.notify();
