@@ -41,7 +41,7 @@ describe('pacing of an origin', () => {
   it('speeds up again after pages without a limit', () => {
     const pacing = createOriginPacing(() => 0);
     pacing.limited({ now: 0, startedAt: 0, tries: 1, askedMs: 0 });
-    for (let page = 0; page < 2 * RATE_LIMITS.recoverAfter; page += 1) pacing.served();
+    for (let page = 0; page < 2 * RATE_LIMITS.recoverAfter; page += 1) pacing.served(page);
     startOf(pacing, 60_000);
     expect(startOf(pacing, 60_000)).to.equal(60_000);
   });
@@ -66,11 +66,20 @@ describe('pacing of an origin', () => {
       for (let page = 0; page < times; page += 1) pacing.limited({ now: 0, startedAt: 0, tries: 1, askedMs: 3_600_000 });
     };
     giveUp(RATE_LIMITS.givenUpInRow - 1);
-    pacing.served();
+    pacing.served(0);
     giveUp(RATE_LIMITS.givenUpInRow - 1);
     expect(pacing.turn(0)).to.deep.equal({ ok: true, at: 0 });
     giveUp(1);
     expect(pacing.turn(0)).to.deep.equal({ ok: false, reason: 'closed' });
+  });
+
+  it('learns nothing from a page that loads after a limit and started before it', () => {
+    const pacing = createOriginPacing(() => 0);
+    for (let page = 0; page < RATE_LIMITS.givenUpInRow; page += 1) {
+      pacing.limited({ now: 100 + page, startedAt: 100, tries: 1, askedMs: 3_600_000 });
+      pacing.served(99);
+    }
+    expect(pacing.turn(200)).to.deep.equal({ ok: false, reason: 'closed' });
   });
 
   it('never starts a page in a pause, nor two pages closer than the crawl delay', () => {
@@ -85,7 +94,7 @@ describe('pacing of an origin', () => {
         let last = -Infinity;
         for (const { after, what, askedMs } of list) {
           now += after;
-          if (what === 'served') pacing.served();
+          if (what === 'served') pacing.served(now);
           else if (what === 'limited') pacing.limited({ now, startedAt: now, tries: 1, askedMs });
           else {
             const turn = pacing.turn(now);

@@ -33,8 +33,8 @@ export interface OriginPacing {
   turn(now: number): Turn;
   /** Whether no page may start now. A pause may begin while a page waits for its turn; that page takes another one. */
   paused(now: number): boolean;
-  /** A page was loaded. */
-  served(): void;
+  /** A page that started at `startedAt` was loaded. It says nothing about a limit that came after its start. */
+  served(startedAt: number): void;
   /**
    * A page that started at `startedAt` got a response with a limit.
    * @param tries how often the page was requested
@@ -52,6 +52,7 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
   let waitedMs = 0;
   let servedInRow = 0;
   let givenUpInRow = 0;
+  let limitedAt = Number.NEGATIVE_INFINITY;
 
   function pause(now: number, startedAt: number, ms: number): void {
     // Pages that were requested together are limited together. Only the first response slows the scan down.
@@ -72,7 +73,8 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
       return { ok: true, at };
     },
     paused: (now) => paused.until > now,
-    served() {
+    served(startedAt) {
+      if (startedAt < limitedAt) return;
       givenUpInRow = 0;
       servedInRow += 1;
       if (servedInRow < RATE_LIMITS.recoverAfter) return;
@@ -82,6 +84,7 @@ export function createOriginPacing(delayMs: () => number): OriginPacing {
     },
     limited({ now, startedAt, tries, askedMs }) {
       servedInRow = 0;
+      limitedAt = Math.max(limitedAt, now);
       const ms = askedMs ?? nextPauseMs;
       const reason =
         ms > RATE_LIMITS.pauseMs

@@ -63,7 +63,7 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
         last = visit;
         continue;
       }
-      if (visit.loaded) pacing.served();
+      if (visit.loaded) pacing.served(startedAt);
       const delayMs = visit.loaded || tries > 1 ? null : retryDelay(visit, isFirst);
       if (delayMs === null || delayMs > (softDeadline() - clock.now()) / 2) return { ...visit, durationMs: spentMs };
       await clock.sleep(delayMs);
