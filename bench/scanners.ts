@@ -37,9 +37,9 @@ const add = (findings: BenchFindings, page: string, rule: string, elements: numb
 };
 
 /** Curbcut's scanner program as it runs in a pod: crawl, test, export and PDF, uploaded over HTTP. */
-export function curbcut(workers: number): Scanner {
+export function curbcut(workers: number, { pictures = false } = {}): Scanner {
   return {
-    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export included)`,
+    name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export${pictures ? ', pictures' : ''} included)`,
     async run(site, pages) {
       const stored = new Map<string, Buffer>();
       const sink = createServer((request, response) => {
@@ -65,7 +65,7 @@ export function curbcut(workers: number): Scanner {
             thresholds: {},
             crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
             locale: 'en',
-            pictures: true,
+            pictures,
           },
           pagesRequested: pages.length,
           uploads: [
