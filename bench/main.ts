@@ -81,6 +81,7 @@ async function pages(): Promise<void> {
     const scanners: Scanner[] = [
       curbcut(2),
       bareLoop(2),
+      curbcut(2, { pictures: true }),
       curbcut(1),
       bareLoop(1),
       ...(values.bare ? [] : [pa11yCi(1), pa11yCi(2), axeCli]),
