@@ -121,7 +121,16 @@ export const PAGE_FAILURES = [
 export type PageFailureReason = (typeof PAGE_FAILURES)[number];
 
 /** Why a frame of a tested page was not tested. */
-export const FRAME_FAILURES = ['not_loaded', 'timeout', 'refused', 'removed', 'not_html', 'no_scripts', 'too_many', 'test_failed'] as const;
+export const FRAME_FAILURES = [
+  'not_loaded',
+  'timeout',
+  'refused',
+  'removed',
+  'not_html',
+  'unsupported',
+  'too_many',
+  'test_failed',
+] as const;
 export type FrameFailureReason = (typeof FRAME_FAILURES)[number];
 
 /** A frame of a tested page that was not tested. Its content may have violations. */

@@ -10,25 +10,34 @@ export interface FoundFrame {
   unreachable: boolean;
 }
 
+/** A frame in the browser's own list. */
+export interface ListedFrame {
+  id: string;
+  url: string;
+  contentType: string;
+}
+
 export interface FrameIndex {
   /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
   find(parent: CDPSession, frameId: string): Promise<FoundFrame | null>;
+  /** All frames of the page except the main frame. Frames within a frame whose process does not answer are missing. */
+  all(): Promise<ListedFrame[]>;
   /** Closes the sessions. A frame that hangs closes its own when the page is left, so nothing waits for that. */
   close(): void;
 }
 
 interface FrameTree {
-  frame: { id: string; url: string; unreachableUrl?: string };
+  frame: { id: string; url: string; unreachableUrl?: string; mimeType: string };
   childFrames?: FrameTree[];
 }
 
 /** A process whose thread hangs does not answer. Measured in milliseconds. */
 const ANSWER_MS = 3000;
 
-/** Creates an index of the frames of a page. Sessions of other processes are opened when the first one is needed. */
-export function createFrameIndex(page: Page): FrameIndex {
+/** Creates an index of the frames of a page. `top` is the session of the tab. Sessions of other processes are opened when the first one is needed. */
+export function createFrameIndex(page: Page, top: CDPSession): FrameIndex {
   const trees = new Map<CDPSession, Promise<FrameTree>>();
-  let others: Promise<Map<string, CDPSession>> | null = null;
+  let others: Promise<Map<string, OtherProcess>> | null = null;
 
   function treeOf(cdp: CDPSession): Promise<FrameTree> {
     let tree = trees.get(cdp);
@@ -44,25 +53,42 @@ export function createFrameIndex(page: Page): FrameIndex {
     async find(parent, frameId) {
       const own = findIn(await treeOf(parent), frameId);
       if (own !== null) return { cdp: parent, ...own };
-      const cdp = (await (others ??= openSessions(page))).get(frameId);
+      const cdp = (await (others ??= openSessions(page))).get(frameId)?.session;
       if (cdp === undefined) return null;
       const other = findIn(await treeOf(cdp), frameId);
       return other === null ? null : { cdp, ...other };
     },
+    async all() {
+      const processes = await (others ??= openSessions(page));
+      const listed = new Map<string, ListedFrame>();
+      // Its process may not answer.
+      for (const [id, { url }] of processes) listed.set(id, { id, url, contentType: 'text/html' });
+      const answers = await Promise.allSettled([top, ...[...processes.values()].map(({ session }) => session)].map(treeOf));
+      for (const answer of answers) if (answer.status === 'fulfilled') list(answer.value, listed);
+      const main = await treeOf(top);
+      listed.delete(main.frame.id);
+      return [...listed.values()];
+    },
     close() {
       void others?.then((sessions) => {
-        for (const session of sessions.values()) void session.detach().catch(() => undefined);
+        for (const { session } of sessions.values()) void session.detach().catch(() => undefined);
       });
     },
   };
 }
 
+/** A frame with a process of its own. */
+interface OtherProcess {
+  session: CDPSession;
+  url: string;
+}
+
 /** Opens the sessions of all frames in processes of their own, by frame ID. Only the browser's main process answers here. */
-async function openSessions(page: Page): Promise<Map<string, CDPSession>> {
-  const sessions = new Map<string, CDPSession>();
+async function openSessions(page: Page): Promise<Map<string, OtherProcess>> {
+  const sessions = new Map<string, OtherProcess>();
   const open = async (frame: ReturnType<Page['frames']>[number]): Promise<void> => {
     const session = await page.context().newCDPSession(frame);
-    sessions.set((await session.send('Target.getTargetInfo')).targetInfo.targetId, session);
+    sessions.set((await session.send('Target.getTargetInfo')).targetInfo.targetId, { session, url: frame.url() });
   };
   // Fails for every frame that shares the process of its parent.
   await Promise.allSettled(page.frames().slice(1).map(open));
@@ -79,4 +105,9 @@ function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | nul
     if (found !== null) return found;
   }
   return null;
+}
+
+function list({ frame: { id, url, unreachableUrl, mimeType }, childFrames = [] }: FrameTree, listed: Map<string, ListedFrame>): void {
+  listed.set(id, { id, url: unreachableUrl ?? url, contentType: mimeType });
+  for (const child of childFrames) list(child, listed);
 }

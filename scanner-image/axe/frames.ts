@@ -7,6 +7,7 @@ import { isHtml } from '../crawl/page-checks.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import type { AxeScript } from './script.ts';
+import type { EnteredDocument } from './unlisted-frames.ts';
 import { EvaluationFailed, evaluate, placeOf, type Place } from './world.ts';
 
 /** The maximum number of frames of a page that are tested, with nested frames. */
@@ -45,6 +46,12 @@ export interface FrameRun {
   take(): boolean;
   sideBySide<T>(work: () => Promise<T>): Promise<T>;
   skip(frame: UntestedFrame): void;
+  /** Counts untested frames that are not listed. */
+  count(frames: number): void;
+  /** IDs of frames that were tested or listed. */
+  known: Set<string>;
+  /** The documents that were tested, with the paths of their frames. */
+  documents: EnteredDocument[];
   /** Names of form fields because of which the content of a form was not tested. */
   hidden: Set<string>;
   untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
@@ -64,10 +71,13 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, msLeft: () 
     take: () => ++taken <= FRAMES_MAX,
     sideBySide: createSlots(SIDE_BY_SIDE),
     hidden: new Set(),
+    known: new Set(),
+    documents: [],
     skip(frame) {
       total += 1;
       if (skipped.length < FRAMES_LISTED_MAX) skipped.push(frame);
     },
+    count: (frames) => void (total += frames),
     untested: () => ({ framesUntested: skipped, caveats: total > skipped.length ? [framesLimited(total)] : [] }),
   };
 }
@@ -101,6 +111,7 @@ function createSlots(count: number): FrameRun['sideBySide'] {
  */
 export async function collectPartials(run: FrameRun, top: Place): Promise<string[]> {
   const { partial, frames } = await testPartially(run, top, null);
+  run.documents.push({ place: top, path: [] });
   return [partial, ...(await collectFrames(run, top, frames, []))];
 }
 
@@ -141,6 +152,7 @@ async function collectFrame(run: FrameRun, parent: Place, { frame, at, path }: F
   if (path.length > DEPTH_MAX) return skip('too_many', `Only ${DEPTH_MAX} levels of nested frames are tested.`);
   const outcome = await run.sideBySide(() => testFrame(run, parent, frame, at));
   if (!outcome.ok) return skip(outcome.reason, outcome.message, outcome.url);
+  run.documents.push({ place: outcome.place, path });
   return [outcome.partial, ...(await collectFrames(run, outcome.place, outcome.frames, path))];
 }
 
@@ -178,8 +190,9 @@ async function testFrame(
 }
 
 /** Our world of the n-th frame of a document, after its scripts have become quiet. */
-async function enterFrame({ script, index }: FrameRun, parent: Place, at: number): Promise<{ ok: true; place: Place } | Skipped> {
+async function enterFrame({ script, index, known }: FrameRun, parent: Place, at: number): Promise<{ ok: true; place: Place } | Skipped> {
   const frameId = await frameIdOf(parent, at);
+  if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
   if (frameId === null || found === null || found.url === '')
     return { ok: false, reason: 'not_loaded', message: 'The frame had not loaded a document when the page was tested.' };

@@ -186,6 +186,33 @@
       url: (frame.getAttribute('src') ?? '').slice(0, LIMITS.frameUrl).toWellFormed(),
     }));
 
+  /**
+   * Describes the element of a frame that axe-core may not have found: its path through shadow roots, from the outermost host.
+   * @returns as JSON; `null` if it is known, invisible, or in another document
+   */
+  function frameOwner(element) {
+    if (element.ownerDocument !== document || frames.includes(element) || !element.checkVisibility({ visibilityProperty: true }))
+      return 'null';
+    const path = [];
+    let inClosedRoot = false;
+    for (let at = element; at !== null; at = hostOf(at)) {
+      if (at.closest('[aria-hidden="true" i]') !== null) return 'null';
+      path.unshift(plainSelector(at));
+      inClosedRoot ||= at.getRootNode().mode === 'closed';
+    }
+    const name = element.localName;
+    const url = (element.getAttribute(name === 'object' ? 'data' : 'src') ?? '').slice(0, LIMITS.frameUrl).toWellFormed();
+    return JSON.stringify({ path, name, inClosedRoot, url });
+  }
+
+  const hostOf = (element) => element.getRootNode().host ?? null;
+
+  /** A selector of an element in its root: its ID, or the path of its ancestors. */
+  function plainSelector(element) {
+    if (element.id !== '' && element.id.length <= LIMITS.selector / 2) return `#${CSS.escape(element.id)}`;
+    return endOf([axe.utils.getAncestry(element)].flat().at(-1));
+  }
+
   globalThis.curbcut = {
     ...globalThis.curbcut,
     /** Tests a document that has no frames. `htmlTotal` limits the HTML of its results, in characters. */
@@ -216,6 +243,7 @@
       }
     },
     frameElement: (index) => frames[index],
+    frameOwner,
     /** Merges the partial results of all documents. */
     finish: async (partials, options) =>
       slim(await axe.finishRun(partials, { ...options, ancestry: true }), {

@@ -2,9 +2,10 @@
 import type { Page } from 'playwright-core';
 import type { PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
 import { createFrameIndex } from './frame-index.ts';
-import { collectPartials, createFrameRun } from './frames.ts';
+import { collectPartials, createFrameRun, type FrameRun } from './frames.ts';
 import type { AxeResults } from './results.ts';
 import type { AxeScript } from './script.ts';
+import { findUnlisted } from './unlisted-frames.ts';
 import { evaluate, type Place } from './world.ts';
 
 export interface TestedDocument {
@@ -24,16 +25,24 @@ export async function testDocument(page: Page, top: Place, script: AxeScript, ms
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
     return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed) };
   }
-  const index = createFrameIndex(page);
+  const index = createFrameIndex(page, top.cdp);
   const run = createFrameRun(script, index, msLeft);
   try {
     const partials = await collectPartials(run, top);
+    // Otherwise every frame of the page was tested or listed.
+    if (run.known.size < page.frames().length - 1) await skipUnlisted(run);
     const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
     const { framesUntested, caveats } = run.untested();
     return { results, framesUntested, caveats: [...caveats, ...failuresInside([...run.hidden], results.failed)] };
   } finally {
     index.close();
   }
+}
+
+async function skipUnlisted(run: FrameRun): Promise<void> {
+  const { frames, beyond } = await findUnlisted(run.index, run.documents, run.known);
+  for (const frame of frames) run.skip(frame);
+  run.count(beyond);
 }
 
 /**

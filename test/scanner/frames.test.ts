@@ -135,6 +135,56 @@ describe('frames of a page', () => {
     ]);
   }).timeout(120_000);
 
+  it('are listed if axe-core does not look for them: in objects, embeds and closed shadow roots', async () => {
+    const closed = (id: string, path: string): string =>
+      `<div id="${id}"><template shadowrootmode="closed"><p>x</p><iframe title="c" src="${path}"></iframe></template></div>`;
+    const hidden = ['style="display: none"', 'style="visibility: hidden"', 'aria-hidden="true"'];
+    const page = await testPage(
+      `${FAULT}<object id="object" data="/framed" aria-label="o"></object><embed id="embed" src="OTHER/framed" aria-label="e">
+       <iframe id="frame" title="f" src="/with-object"></iframe><object data="/icon" aria-label="icon"></object>
+       <object data="/missing" aria-label="missing">fallback</object><embed id="text" src="/text" aria-label="text">
+       ${closed('closed', '/framed')}${closed('across', 'OTHER/framed')}
+       ${hidden.map((how) => `<div ${how}><object data="/framed"></object><iframe title="h" src="/framed"></iframe></div>`).join('')}`,
+      {
+        '/framed': html(FAULT),
+        '/with-object': html(`${FAULT}<object id="inner" data="/framed" aria-label="o"></object>`),
+        '/icon': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><title>t</title></svg>'),
+        '/text': file('text/plain', 'text'),
+      },
+    );
+    expect(found(page)).to.deep.equal(['image-alt #fault', 'image-alt #frame | #fault']);
+    expect(outcomes(page)).to.deep.equal([
+      'not_html #text',
+      'unsupported #across >>> iframe:nth-child(2)',
+      'unsupported #closed >>> iframe:nth-child(2)',
+      'unsupported #embed',
+      'unsupported #frame | #inner',
+      'unsupported #object',
+    ]);
+    const across = page.frames_untested.find(({ path }) => path.join() === '#embed');
+    expect(across?.url).to.equal(`http://other.test:${site.port}/framed`);
+    expect(across?.message).to.equal(
+      'axe-core does not test documents in <embed> elements. To test its document, start a scan at its address.',
+    );
+  });
+
+  it('are listed if the page removes them while they are tested', async () => {
+    const page = await testPage(
+      `${FAULT}<iframe id="removed" title="r" src="/removed"></iframe><iframe id="healthy" title="h" src="OTHER/healthy"></iframe>`,
+      {
+        // The scanner finishes animations right before the test of a document.
+        '/removed': html(
+          script(
+            'const effect = document.documentElement.animate([], 600000); effect.onfinish = () => frameElement.remove(); effect.finished.then(() => frameElement?.remove());',
+          ) + FAULT,
+        ),
+        '/healthy': html(FAULT),
+      },
+    );
+    expect(found(page)).to.deep.equal(['image-alt #fault', 'image-alt #healthy | #fault']);
+    expect(page.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#removed'], 'removed']]);
+  });
+
   it('may be nested in each other without end', async () => {
     const page = await testPage(
       '<iframe title="f" id="a" src="/nested?0"></iframe>',
