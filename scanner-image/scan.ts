@@ -105,7 +105,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     resolver: deps.resolver,
     limits: deps.egressLimits,
   });
-  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl));
+  const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal);
   const source = await axeSource(options.locale, { signedIn: signIn !== null });
   const watch = await watchSource();
   const { waitFor, settleMs } = options.crawl;
@@ -129,12 +129,15 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     }),
   });
   try {
-    await refuseForbiddenTarget(egress, start);
+    await untilAborted(refuseForbiddenTarget(egress, start), deps.signal);
     const browser = pool.version();
     browser.catch(() => undefined); // the first page reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
-    const { pages, addressesLeft } = await walk(input, deps, { start, startedAt, files, pool, pictures, redactor });
+    const { pages, addressesLeft } = await untilAborted(
+      walk(input, deps, { start, startedAt, files, pool, pictures, redactor }),
+      deps.signal,
+    );
     return {
       pages,
       addressesLeft,
@@ -180,9 +183,9 @@ async function walk(
   const signedIn = signIn !== null;
   const session =
     signIn === null ? null : createSession(pool, { signIn, start, redactor, log: deps.log, stepMs: deps.stepMs, softDeadline });
-  if (session !== null) await untilAborted(session.open(), deps.signal);
+  if (session !== null) await session.open();
   const headersFor = (url: URL): Record<string, string> => session?.headersFor(url) ?? {};
-  const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, files, softDeadline });
+  const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, files, softDeadline, signal: deps.signal });
   const walked = await walkSite({
     start,
     site,

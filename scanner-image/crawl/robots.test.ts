@@ -81,6 +81,15 @@ describe('robots.txt', () => {
     expect(asked()).to.equal(3);
   });
 
+  it('of a site that is down is tried again, and the failure says so without advice about the file', async () => {
+    const { robots, asked } = world([new FetchRefused('unreachable', 'It refused the connection.')]);
+    const answer = await robots();
+    expect(answer.ok ? '' : answer.message).to.equal(
+      'https://a.test could not be reached in 3 tries, so no page was loaded. It refused the connection.',
+    );
+    expect(asked()).to.equal(3);
+  });
+
   it('is not tried again if its certificate or its address is not accepted', async () => {
     for (const kind of ['certificate', 'refused'] as const) {
       const { robots, asked } = world([new FetchRefused(kind, 'No.')]);

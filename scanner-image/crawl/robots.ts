@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import robotsParser from 'robots-parser';
 import { FetchRefused, type Fetched, type GuardedFetch } from '../egress/fetch.ts';
+import { EGRESS_LIMITS } from '../egress/limits.ts';
 import { retryAfterMs } from './page-checks.ts';
 
 /** The user agent in robots.txt files. */
@@ -34,7 +35,8 @@ export const ROBOTS_MAX_BYTES = 512 * 1024;
 const MAX_DELAY_SECONDS = 5;
 /** A page links to the same pages of its site as the page before. */
 const REMEMBERED_MAX = 20_000;
-const TIMEOUT_MS = 10_000;
+/** More than the egress proxy takes to connect, so that a server that is down is not mistaken for one that is slow. */
+const TIMEOUT_MS = EGRESS_LIMITS.dialMs + 2000;
 /** The delays before the second and third try, in milliseconds, and the longest that a server may ask for. */
 const RETRY_MS = [1000, 3000] as const;
 const RETRY_MAX_MS = 10_000;
@@ -70,25 +72,29 @@ export function parseRobots(location: URL, text: string): Robots {
 export interface RobotsDeps {
   files: Pick<GuardedFetch, 'get'>;
   headersFor?: (url: URL) => Record<string, string>;
+  /** Ends the wait before another try. */
+  signal?: AbortSignal;
   clock?: { now(): number; sleep(ms: number): Promise<unknown> };
 }
 
 /**
  * Fetches the robots.txt of a site. A missing file (4xx, or more than five redirects) allows all pages (RFC 9309, 2.3.1.3).
  * Server errors, 429 and network errors are tried again; after three tries the file is unreachable.
+ * @throws the reason of the signal of `files`
  */
 export async function fetchRobots(site: URL, deps: RobotsDeps): Promise<RobotsAnswer> {
-  const clock = deps.clock ?? { now: Date.now, sleep };
+  const clock = deps.clock ?? { now: Date.now, sleep: (ms: number): Promise<unknown> => sleep(ms, undefined, { signal: deps.signal }) };
   const location = new URL('/robots.txt', site);
   for (let tries = 0; ; tries++) {
     const answer = await tryRobots(location, deps, clock.now());
     if (answer.ok || !answer.temporary || tries >= RETRY_MS.length)
-      return answer.ok ? answer : { ok: false, reason: 'unreachable', message: unreachableMessage(location, answer.why, tries + 1) };
+      return answer.ok ? answer : { ok: false, reason: 'unreachable', message: unreachableMessage(location, answer, tries + 1) };
     await clock.sleep(Math.min(RETRY_MAX_MS, answer.waitMs ?? RETRY_MS[tries] ?? 0));
   }
 }
 
-type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; temporary: boolean; waitMs: number | null };
+/** `down`: the site itself cannot be reached. `temporary`: another try may succeed. */
+type Attempt = { ok: true; robots: Robots } | { ok: false; why: string; down: boolean; temporary: boolean; waitMs: number | null };
 
 async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: number): Promise<Attempt> {
   let fetched: Fetched;
@@ -97,11 +103,12 @@ async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: 
   } catch (error) {
     if (!(error instanceof FetchRefused)) throw error;
     if (error.kind === 'redirects') return { ok: true, robots: NO_ROBOTS };
-    return { ok: false, why: error.message, temporary: error.kind === 'network', waitMs: null };
+    const down = error.kind === 'unreachable' || error.kind === 'certificate';
+    return { ok: false, why: error.message, down, temporary: error.kind === 'unreachable' || error.kind === 'network', waitMs: null };
   }
   const { status, body, cut, retryAfter } = fetched;
   if (status >= 500 || status === 429)
-    return { ok: false, why: `It responded with status ${status}.`, temporary: true, waitMs: retryAfterMs(retryAfter, now) };
+    return { ok: false, why: `It responded with status ${status}.`, down: false, temporary: true, waitMs: retryAfterMs(retryAfter, now) };
   if (status < 200 || status >= 300) return { ok: true, robots: NO_ROBOTS };
   const text = new TextDecoder().decode(body);
   // The last line of a cut file is not complete.
@@ -111,7 +118,8 @@ async function tryRobots(location: URL, { files, headersFor }: RobotsDeps, now: 
   };
 }
 
-function unreachableMessage(location: URL, why: string, tries: number): string {
+function unreachableMessage(location: URL, { why, down }: Extract<Attempt, { ok: false }>, tries: number): string {
   const often = tries === 1 ? '' : ` in ${tries} tries`;
+  if (down) return `${location.origin} could not be reached${often}, so no page was loaded. ${why}`;
   return `${location.href} could not be read${often}. ${why} While robots.txt is unreachable, no page may be loaded (RFC 9309, 2.3.1.4). Make the site respond with the file, or with status 404 if it has none, or scan without it (respectRobots: false).`;
 }

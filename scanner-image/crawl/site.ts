@@ -15,6 +15,7 @@ export interface SiteDeps {
   /** Returns the headers with the credentials for a URL. */
   headersFor: (url: URL) => Record<string, string>;
   files: GuardedFetch;
+  signal?: AbortSignal;
   /** The time after which no page is started, in milliseconds since the epoch. */
   softDeadline: number;
 }
@@ -49,7 +50,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
 
   async function robotsOf(site: URL): Promise<Robots> {
     if (!crawl.respectRobots) return NO_ROBOTS;
-    const answer = await fetchRobots(site, { files, headersFor });
+    const answer = await fetchRobots(site, { files, headersFor, signal: deps.signal });
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }

@@ -78,10 +78,13 @@ async function readFile(
   try {
     await files.get(location, { maxBytes: MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
   } catch (error) {
-    if (!(error instanceof FetchRefused)) throw error;
+    if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;
   }
   return { pages, sitemaps };
 }
+
+/** Whether a packed file is damaged, by the codes of zlib. */
+const isDamaged = (error: unknown): boolean => /^Z_/.test((error as NodeJS.ErrnoException | null)?.code ?? '');
 
 /** Yields the content of a file that may be packed with gzip, up to the limit. */
 async function* unpacked(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,6 @@
 /** Fetches small files (robots.txt, sitemaps) through the egress proxy, with limits on time, size and redirects. */
 import { ProxyAgent, request } from 'undici';
-import { codeOf } from './egress-failures.ts';
+import { codeOf, kindOf } from './egress-failures.ts';
 import { networkFailureMessage } from './network-errors.ts';
 import type { Egress } from './proxy.ts';
 
@@ -17,10 +17,10 @@ export interface Fetched {
 }
 
 /**
- * `refused` by the target rules, `too_large`, too many `redirects` or an invalid one, no complete answer from the `network`, or a
- * TLS `certificate` that is not accepted.
+ * `refused` by the target rules, `too_large`, too many `redirects` or an invalid one, no complete answer from the `network`, an
+ * `unreachable` server (no address, connection or TLS session), or a TLS `certificate` that is not accepted.
  */
-export type FetchRefusal = 'refused' | 'too_large' | 'redirects' | 'network' | 'certificate';
+export type FetchRefusal = 'refused' | 'too_large' | 'redirects' | 'network' | 'unreachable' | 'certificate';
 
 /** The file could not be fetched. The message gives the reason. */
 export class FetchRefused extends Error {
@@ -40,14 +40,15 @@ export interface FetchOptions {
   larger?: 'refuse' | 'cut';
   /** Returns extra headers for a URL; called at each hop, because a sign-in goes to its origin only. */
   headersFor?: (url: URL) => Record<string, string>;
-  /** Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. */
+  /** Takes the body of a response with status 200 while it arrives, and may stop early. `body` is then empty. Its own errors reach the caller. */
   consume?: (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 }
 
 export interface GuardedFetch {
   /**
    * Gets a URL. Every redirect is judged before it is followed.
-   * @throws FetchRefused if the target rules forbid it, a limit is exceeded, or the network fails
+   * @throws FetchRefused if the target rules forbid it, a limit is exceeded, or the network fails; errors of `consume`; the reason
+   * of the signal
    */
   get(url: URL, options: FetchOptions): Promise<Fetched>;
   close(): Promise<void>;
@@ -58,8 +59,18 @@ const MAX_REDIRECTS = 5;
 
 /** Codes of Node for a certificate that is not accepted. A second try gets the same one. */
 const CERTIFICATE = /CERT/;
+/** Codes of Node for a TLS session that cannot be established. */
+const HANDSHAKE = /^(?:ERR_SSL_|EPROTO)/;
 
-export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failureOf'>, userAgent: string): GuardedFetch {
+/** An error of the caller's own code. */
+class ConsumerFailed extends Error {}
+
+/** @param ended ends all requests */
+export function createGuardedFetch(
+  egress: Pick<Egress, 'url' | 'judge' | 'failureOf'>,
+  userAgent: string,
+  ended: AbortSignal = new AbortController().signal,
+): GuardedFetch {
   const dispatcher = new ProxyAgent({ uri: egress.url, proxyTunnel: true, connectTimeout: 10_000 });
 
   /** Sends one request. Returns the next URL if the response is a redirect. */
@@ -77,14 +88,23 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failu
     }
     const chunks: Uint8Array[] = [];
     let bytes = 0;
+    let isLost = false;
     async function* received(): AsyncGenerator<Uint8Array> {
-      for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-        bytes += chunk.length;
-        yield chunk;
-        if (bytes > options.maxBytes) break;
+      try {
+        for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+          bytes += chunk.length;
+          yield chunk;
+          if (bytes > options.maxBytes) break;
+        }
+      } catch (error) {
+        isLost = true;
+        throw error;
       }
     }
-    if (options.consume !== undefined && response.statusCode === 200) await options.consume(received());
+    if (options.consume !== undefined && response.statusCode === 200)
+      await options.consume(received()).catch((error: unknown) => {
+        throw isLost ? error : new ConsumerFailed('', { cause: error });
+      });
     else for await (const chunk of received()) chunks.push(chunk);
     if (bytes > options.maxBytes && options.larger !== 'cut')
       throw new FetchRefused('too_large', `${url.href} is larger than ${options.maxBytes} bytes.`);
@@ -98,27 +118,33 @@ export function createGuardedFetch(egress: Pick<Egress, 'url' | 'judge' | 'failu
     };
   }
 
-  function failureOf(url: URL, error: unknown, timeoutMs: number): FetchRefused {
+  function failureOf(url: URL, error: unknown, timeoutMs: number): unknown {
+    if (error instanceof FetchRefused) return error;
+    if (error instanceof ConsumerFailed) return error.cause;
+    if (ended.aborted) return ended.reason;
     const failure = egress.failureOf(url);
-    if (failure !== undefined) return new FetchRefused('network', failure.message);
+    if (failure !== undefined) return new FetchRefused(failure.kind === 'cut' ? 'network' : 'unreachable', failure.message);
     if (error instanceof Error && error.name === 'TimeoutError')
       return new FetchRefused('network', `${url.host} did not send the whole file within ${timeoutMs / 1000} s.`);
     const code = codeOf(error);
-    return new FetchRefused(CERTIFICATE.test(code) ? 'certificate' : 'network', networkFailureMessage(url.host, code));
+    const kind = CERTIFICATE.test(code) ? 'certificate' : HANDSHAKE.test(code) ? 'unreachable' : 'network';
+    return new FetchRefused(kind, networkFailureMessage(url.host, code));
   }
 
   return {
     async get(start, options) {
-      const signal = AbortSignal.timeout(Math.ceil(options.timeoutMs));
+      const signal = AbortSignal.any([AbortSignal.timeout(Math.ceil(options.timeoutMs)), ended]);
       let url = start;
       for (let hops = 0; hops <= MAX_REDIRECTS; hops++) {
         const judged = await egress.judge(url);
-        if (!judged.ok) throw new FetchRefused('refused', `${url.href}: ${judged.message}`);
+        ended.throwIfAborted();
+        if (!judged.ok)
+          throw new FetchRefused(kindOf(judged.reason) === 'unresolvable' ? 'unreachable' : 'refused', `${url.href}: ${judged.message}`);
         let answer: URL | Fetched;
         try {
           answer = await hop(url, options, signal);
         } catch (error) {
-          throw error instanceof FetchRefused ? error : failureOf(url, error, options.timeoutMs);
+          throw failureOf(url, error, options.timeoutMs);
         }
         if (!(answer instanceof URL)) return answer;
         url = answer;

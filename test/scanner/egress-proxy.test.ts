@@ -199,4 +199,29 @@ describe('egress proxy', () => {
       await secret.close();
     }
   });
+
+  it('of files tells the errors of its consumer, a server that is down, and its end from other failures', async () => {
+    const closed = await openSite({});
+    await closed.close();
+    site = await openSite({ '/file': (_request, response) => void response.end('text'), '/hangs': () => undefined });
+    egress = await openEgress({ rules: { allow: ['127.0.0.1'], deny: [] }, log: silentLogger });
+    const ended = new AbortController();
+    const files = createGuardedFetch(egress, 'test', ended.signal);
+    const get = (url: string, consume?: () => Promise<void>): Promise<unknown> =>
+      files.get(new URL(url), { maxBytes: 1000, timeoutMs: 20_000, consume }).catch((error: unknown) => error);
+    try {
+      const mistake = new TypeError('a mistake');
+      expect(await get(`${site.origin}/file`, () => Promise.reject(mistake))).to.equal(mistake);
+      expect(await get(`${closed.origin}/`)).to.include({ name: 'FetchRefused', kind: 'unreachable' });
+      expect(await get('http://10.0.0.1/')).to.include({ name: 'FetchRefused', kind: 'refused' });
+      const reason = new Error('the end');
+      const hanging = get(`${site.origin}/hangs`);
+      while (site.hits('/hangs') === 0) await new Promise((resolve) => setImmediate(resolve));
+      ended.abort(reason);
+      expect(await hanging).to.equal(reason);
+      expect(await get(`${site.origin}/file`)).to.equal(reason);
+    } finally {
+      await files.close();
+    }
+  });
 });

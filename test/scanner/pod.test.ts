@@ -28,6 +28,7 @@ describe('scanner pod', () => {
   let stored: Map<string, { type: string; body: Buffer }>;
   let refuse = 0;
   let reject: string | null = null;
+  let robotsHang = false;
   let said: PodMessage[];
   let silence: () => void;
   let children: ChildProcess[] = [];
@@ -61,6 +62,7 @@ describe('scanner pod', () => {
       '/a': html('fine', { title: 'a' }),
       '/faults': html('<img src="/x.png">'.repeat(2000)),
       '/hangs': () => undefined,
+      '/robots.txt': (_request, response) => void (robotsHang || response.writeHead(404).end()),
       '/basic': (request, response) =>
         request.headers.authorization === undefined
           ? response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
@@ -79,6 +81,7 @@ describe('scanner pod', () => {
     said = [];
     refuse = 0;
     reject = null;
+    robotsHang = false;
     silence = bus.followProgress((scanId, payload) => {
       if (scanId === 'scan-1') said.push(Value.Parse(PodMessage, JSON.parse(new TextDecoder().decode(payload))));
     });
@@ -257,6 +260,17 @@ describe('scanner pod', () => {
     expect(await pod.ended, pod.log()).to.equal(143);
     expect(stored.size).to.equal(0);
     expect(pod.log()).to.include('terminated by a signal');
+  });
+
+  it('exits with 143 on SIGTERM while it waits for robots.txt', async () => {
+    robotsHang = true;
+    const hits = site.hits('/robots.txt');
+    const pod = await run('/');
+    for (let end = Date.now() + 15_000; site.hits('/robots.txt') === hits && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    pod.child.kill('SIGTERM');
+    expect(await pod.ended, pod.log()).to.equal(143);
+    expect(site.hits('/robots.txt')).to.equal(hits + 1);
   });
 
   it('completes without a message bus, and while the bus is down', async () => {

@@ -71,4 +71,15 @@ describe('a robots.txt', () => {
         .and.not.to.include('Allow the user agent');
       expect(site.requests.filter((path) => path !== '/robots.txt')).to.deep.equal([]);
     });
+
+  it('of a site that is down ends the scan with the reason, without advice about the file', async () => {
+    await open(answer(404));
+    await site.close();
+    const error: unknown = await scan(`${site.origin}/`).catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(ScanFailed).and.include({ reason: 'target_unreachable' });
+    expect((error as ScanFailed).message)
+      .to.include(`${site.origin} could not be reached`)
+      .and.to.include('ECONNREFUSED')
+      .and.not.to.include('robots');
+  });
 });
