@@ -30,6 +30,14 @@
     }
   }
 
+  /** What the browser says about a document in XML that is not well formed; null if it is. It shows only the part before the error. */
+  function parserError() {
+    if (document.contentType === 'text/html') return null;
+    const error = document.getElementsByTagName('parsererror')[0];
+    // The browser writes its message in a div, between two headings.
+    return error === undefined ? null : (error.querySelector('div')?.textContent ?? '').trim().slice(0, 300).toWellFormed();
+  }
+
   /** The facts about a page that the crawl needs. */
   function facts() {
     const links = [];
@@ -49,6 +57,7 @@
       title: document.title.slice(0, 1000),
       language: html === null ? null : (html.getAttribute('lang') ?? html.getAttribute('xml:lang')),
       contentType: document.contentType,
+      parserError: parserError(),
       canonical: canonical === null ? null : hrefOf(canonical),
       signInForm: globalThis.curbcut.signInForm(everywhere('input')),
       // Pages of bot protection are small, so the HTML of large pages is not needed.
@@ -59,5 +68,5 @@
     };
   }
 
-  globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()) };
+  globalThis.curbcut = { ...globalThis.curbcut, facts: () => JSON.stringify(facts()), parserError };
 })();

@@ -3,7 +3,8 @@ import type { CDPSession } from 'playwright-core';
 import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
-import { isHtml } from '../crawl/page-checks.ts';
+import { isHtml, notWellFormed } from '../crawl/page-checks.ts';
+import type { PageFacts } from '../browser/visit.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import type { AxeScript } from './script.ts';
@@ -199,12 +200,14 @@ async function enterFrame({ script, index, known }: FrameRun, parent: Place, at:
   const unreachable = judgeFrame(found, script);
   if (unreachable !== null) return unreachable;
   const place = await openWorld(found.cdp, frameId, script.source);
-  const contentType = await evaluate<string>(
+  const { contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'>>(
     place,
-    `curbcut.settle({ quietMs: ${QUIET_MS}, capMs: ${SETTLE_MS} }).then(() => curbcut.still(${SETTLE_MS})).then(() => document.contentType)`,
+    `curbcut.settle({ quietMs: ${QUIET_MS}, capMs: ${SETTLE_MS} }).then(() => curbcut.still(${SETTLE_MS})).then(() => ({ contentType: document.contentType, parserError: curbcut.parserError() }))`,
   );
-  if (isHtml(contentType)) return { ok: true, place };
-  return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
+  if (!isHtml(contentType))
+    return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
+  if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
+  return { ok: true, place };
 }
 
 /** Returns why the document of a frame was not displayed, or null. */

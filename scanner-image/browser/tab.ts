@@ -8,7 +8,7 @@ import { WORLD } from '../axe/source.ts';
 import type { AxeScript } from '../axe/script.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate, type Place } from '../axe/world.ts';
-import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, type WrongPage } from '../crawl/page-checks.ts';
+import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, notWellFormed, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import type { OriginValue } from '../sign-in.ts';
@@ -246,6 +246,7 @@ const NO_PICTURES: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
 function judgeShown({ frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const url = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
+  if (facts.parserError !== null) return { reason: 'test_failed', message: notWellFormed(facts.parserError) };
   if (EMPTY_DOCUMENT.test(facts.markup)) return { reason: 'not_html', message: 'The server sent an empty document.' };
   const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
   if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };

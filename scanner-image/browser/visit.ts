@@ -12,6 +12,8 @@ export interface PageFacts {
   title: string;
   language: string | null;
   contentType: string;
+  /** The browser's message about a document in XML that is not well formed; null if it is. */
+  parserError: string | null;
   canonical: string | null;
   /** The form that asks for a password or a user name, if there is one. */
   signInForm: SignInForm | null;

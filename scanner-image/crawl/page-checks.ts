@@ -71,6 +71,10 @@ export function isHtml(contentType: string): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(contentType);
 }
 
+/** @param error the browser's message about a document in XML that is not well formed */
+export const notWellFormed = (error: string): string =>
+  `The document is no well-formed XML, so browsers show an error and only the content before it: ${error.replace(/[\s.]+$/, '')}. Correct it, or serve it as text/html.`;
+
 /** What a browser makes of a response without content. */
 export const EMPTY_DOCUMENT = /^<html><head><\/head><body><\/body><\/html>$/;
 

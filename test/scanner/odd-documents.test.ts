@@ -139,6 +139,32 @@ describe('unusual documents', () => {
     expect(framedError?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
   });
 
+  it('are not tested if they are XHTML that is not well formed, as pages and in frames', async () => {
+    const xhtml = (body: string): string =>
+      `<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><title>x</title></head><body>${body}</body></html>`;
+    await open({
+      '/late': file('application/xhtml+xml', xhtml('<h1>x</h1><p>before</p><br><p>after</p>')),
+      '/early': file('application/xhtml+xml', `<br>${xhtml('')}`),
+      '/entity': file('application/xhtml+xml', xhtml('<p>&unknown;</p>')),
+      '/fine': file('application/xhtml+xml', xhtml(FAULT.replace('>', '/>'))),
+      '/html': pageOf(`<main><parsererror><div>${FAULT}</div></parsererror></main>`),
+      '/frame': pageOf('<iframe id="frame" title="f" src="/_broken"></iframe>'),
+      '/_broken': file('application/xhtml+xml', xhtml('<br>')),
+    });
+    const { pages } = await scan(`${site.origin}/`);
+    for (const path of ['/late', '/early', '/entity']) {
+      expect(untested(pages, path).reason).to.equal('test_failed');
+      expect(untested(pages, path).message).to.match(
+        /^The document is no well-formed XML, .* before it: error on line 1 at column \d+: .+\. Correct it, or serve it as text\/html\.$/,
+      );
+    }
+    const tested = Object.fromEntries(testedOf(pages).map((page) => [new URL(page.url).pathname, page]));
+    expect(found(tested['/fine'])).to.deep.equal(['image-alt #fault']);
+    expect(found(tested['/html'])).to.deep.equal(['image-alt #fault']);
+    expect(tested['/frame']?.frames_untested.map(({ path, reason }) => [path, reason])).to.deep.equal([[['#frame'], 'test_failed']]);
+    expect(tested['/frame']?.frames_untested[0]?.message).to.include('no well-formed XML');
+  });
+
   it('are not web pages: SVG, PDF, pictures, feeds and data', async () => {
     await open({
       '/svg': file('image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"><a href="/x"><text>x</text></a></svg>'),
