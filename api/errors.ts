@@ -57,6 +57,10 @@ export const ERRORS = {
   scan_not_found: { status: 404, message: 'The scan does not exist; check its ID.' },
   report_not_found: { status: 404, message: 'The report does not exist; check the scan ID and that the status of the scan is done.' },
   json_export_unavailable: { status: 404, message: 'This scan has no JSON export; scan the site again to get one.' },
+  pictures_unavailable: {
+    status: 404,
+    message: 'This scan has no pictures of elements; scan the site again with the option `pictures`, which is on by default.',
+  },
   report_format_unavailable: {
     status: 404,
     message:

@@ -2,7 +2,7 @@
 import { isTerminal } from '../core/scan/phases.ts';
 import { REPORT_FORMATS, type ReportFormat } from '../core/report/formats/names.ts';
 import type { ReportFormats, StoredFormat } from '../stores/formats/report-formats.ts';
-import type { Reports } from '../stores/reports.ts';
+import { PICTURES_NAME, reportKeys, type Reports } from '../stores/reports.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
 import { ApiError, type ErrorCode } from './errors.ts';
 
@@ -18,15 +18,20 @@ const EXTENSIONS: Readonly<Record<ReportKind, string>> = { pdf: 'pdf', export: '
 
 export type ReportObjects = Pick<Reports, 'downloadLink' | 'size'>;
 
+/** @throws ApiError if there is no such scan, or if it has no reports */
+function requireReports(row: ScanRow | null): asserts row is ScanRow & { reports: NonNullable<ScanRow['reports']> } {
+  if (row === null) throw new ApiError('report_not_found');
+  if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
+  if (row.reports === null) throw new ApiError('report_not_found');
+}
+
 /**
  * Returns a link to a report of a scan, which is valid for `LINK_SECONDS`.
  * @param row null if the caller has no such scan
  * @throws ApiError if there is no such report
  */
 export async function reportLink(row: ScanRow | null, kind: ReportKind, reports: ReportObjects): Promise<string> {
-  if (row === null) throw new ApiError('report_not_found');
-  if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
-  if (row.reports === null) throw new ApiError('report_not_found');
+  requireReports(row);
   const { key } = row.reports[kind];
   if ((await reports.size(key)) === null) throw new ApiError(MISSING[kind]);
   return reports.downloadLink(key, fileNameOf(row, EXTENSIONS[kind]), LINK_SECONDS);
@@ -42,9 +47,7 @@ export async function formatLink(
   format: ReportFormat,
   { reports, formats }: { reports: Pick<Reports, 'downloadLink'>; formats: ReportFormats },
 ): Promise<string> {
-  if (row === null) throw new ApiError('report_not_found');
-  if (!isTerminal(row.phase)) throw new ApiError('scan_not_complete');
-  if (row.reports === null) throw new ApiError('report_not_found');
+  requireReports(row);
   const stored = await formats.ensure(row.id, format);
   if (!stored.ok) throw new ApiError(NO_FORMAT[stored.reason]);
   return reports.downloadLink(stored.key, fileNameOf(row, REPORT_FORMATS[format].extension), LINK_SECONDS);
@@ -55,6 +58,18 @@ const NO_FORMAT: Readonly<Record<Extract<StoredFormat, { ok: false }>['reason'],
   too_large: 'report_format_unavailable',
   busy: 'service_unavailable',
 };
+
+/**
+ * Returns a link to the object with all pictures of a scan, which is valid for `LINK_SECONDS`.
+ * @param row null if the caller has no such scan
+ * @throws ApiError if there is no report, or if it has no pictures
+ */
+export async function picturesLink(row: ScanRow | null, reports: ReportObjects): Promise<string> {
+  requireReports(row);
+  const key = reportKeys(row.id).pictures;
+  if ((await reports.size(key)) === null) throw new ApiError('pictures_unavailable');
+  return reports.downloadLink(key, fileNameOf(row, PICTURES_NAME), LINK_SECONDS);
+}
 
 /** A file name from the site's host and the scan ID, in characters that every file system accepts. */
 export function fileNameOf(row: Pick<ScanRow, 'id' | 'options'>, extension: string): string {

@@ -1,4 +1,4 @@
-/** Routes that return download links for the PDF report and the JSON export of a scan, and for the formats made from it. */
+/** Routes that return download links for the PDF report, the JSON export and the pictures of a scan, and for the formats made from the export. */
 import { Type } from 'typebox';
 import type { FastifyRequest } from 'fastify';
 import { REPORT_FORMAT_NAMES } from '../../core/report/formats/names.ts';
@@ -10,7 +10,7 @@ import { annotate } from '../plugins/request-log.ts';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { ErrorCode } from '../errors.ts';
 import { EXAMPLES } from '../examples.ts';
-import { formatLink, LINK_SECONDS, reportLink, type ReportObjects } from '../report-links.ts';
+import { formatLink, LINK_SECONDS, picturesLink, reportLink, type ReportObjects } from '../report-links.ts';
 import { answer, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
 import { ScanPath } from './scans.ts';
 
@@ -64,6 +64,13 @@ const GET_JSON = {
   querystring: ReportFormatQuery,
 };
 
+const GET_PICTURES = routeOf(
+  'getReportPictures',
+  'Get a link to the pictures of elements',
+  'One object with all JPEG files of the report, one after the other. `pictures` of the JSON export has the place of each one: the picture of a root cause is the range of `bytes` bytes from `offset`, which can also be read alone with a `Range` header.',
+  ['pictures_unavailable'],
+);
+
 const config = { session: true, permission: 'scans:read', limit: 'reports' } as const;
 
 export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (scope, { scans, reports, formats }) => {
@@ -82,5 +89,10 @@ export const reportRoutes: FastifyPluginAsyncTypebox<ReportRouteDeps> = async (s
     const { format } = request.query;
     const url = format === 'json' ? await reportLink(row, 'export', reports) : await formatLink(row, format, { reports, formats });
     return { url, expires_in: LINK_SECONDS };
+  });
+
+  scope.get('/v1/scans/:scan_id/report/pictures', { config, schema: GET_PICTURES }, async (request) => {
+    const row = await rowOf(request, request.params.scan_id);
+    return { url: await picturesLink(row, reports), expires_in: LINK_SECONDS };
   });
 };

@@ -12,6 +12,7 @@ const KEYED: [method: string, path: string][] = [
   ['GET', `/v1/ci/scans/${randomUUID()}/events`],
   ['GET', `/v1/scans/${randomUUID()}/report`],
   ['GET', `/v1/scans/${randomUUID()}/report/json`],
+  ['GET', `/v1/scans/${randomUUID()}/report/pictures`],
   ['GET', '/v1/billing/credits'],
   ['POST', '/v1/api-keys'],
   ['GET', '/v1/api-keys'],

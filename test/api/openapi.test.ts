@@ -35,6 +35,7 @@ describe('OpenAPI document', () => {
       '/v1/ci/scans/{scan_id}/events',
       '/v1/scans/{scan_id}/report',
       '/v1/scans/{scan_id}/report/json',
+      '/v1/scans/{scan_id}/report/pictures',
       '/v1/billing/credits',
       '/v1/billing/ledger',
       '/v1/public/scan-request',

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { PHASES, isTerminal } from '../../core/scan/phases.ts';
+import { reportKeys } from '../../stores/reports.ts';
 import { startContext, type ApiContext } from './context.ts';
 
 const VIOLATIONS = { total: 10, critical: 1, serious: 2, moderate: 3, minor: 4 };
@@ -114,6 +115,7 @@ describe('GET /v1/ci/scans/{scan_id}', () => {
       ['/v1/ci/scans/{}/events', 'scan_not_found'],
       ['/v1/scans/{}/report', 'report_not_found'],
       ['/v1/scans/{}/report/json', 'report_not_found'],
+      ['/v1/scans/{}/report/pictures', 'report_not_found'],
     ] as const) {
       const other = await context.request('GET', pattern.replace('{}', row.id), { key: mine.key });
       const missing = await context.request('GET', pattern.replace('{}', randomUUID()), { key: mine.key });
@@ -166,7 +168,7 @@ describe('report links', () => {
   it('get 409 while the scan is not complete', async () => {
     const { id, key } = await context.organisation();
     const row = await context.scan(id, { phase: 'generating' });
-    for (const path of [`/v1/scans/${row.id}/report`, `/v1/scans/${row.id}/report/json`]) {
+    for (const path of ['report', 'report/json', 'report/pictures'].map((name) => `/v1/scans/${row.id}/${name}`)) {
       const { status, body, headers } = await context.request('GET', path, { key });
       expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([409, 'scan_not_complete', '5']);
     }
@@ -186,7 +188,7 @@ describe('report links', () => {
     const after = await poll();
     expect(after.status).to.equal(before.status);
     expect(after.body).to.deep.equal({ ...before.body, report_url: null });
-    for (const path of [`/v1/scans/${row.id}/report`, `/v1/scans/${row.id}/report/json`]) {
+    for (const path of ['report', 'report/json', 'report/pictures'].map((name) => `/v1/scans/${row.id}/${name}`)) {
       const { status, body } = await context.request('GET', path, { key });
       expect([status, body.detail]).to.deep.equal([404, 'report_not_found']);
     }
@@ -203,6 +205,28 @@ describe('report links', () => {
     expect((await context.request('GET', `/v1/scans/${legacy.id}/report`, { key })).status).to.equal(200);
     const json = await context.request('GET', `/v1/scans/${legacy.id}/report/json`, { key });
     expect([json.status, json.body.detail]).to.deep.equal([404, 'json_export_unavailable']);
+  });
+});
+
+describe('GET /v1/scans/{scan_id}/report/pictures', () => {
+  it('returns a link from which the picture of one root cause can be read alone', async () => {
+    const { id, key } = await context.organisation();
+    const scanId = randomUUID();
+    const row = await context.scan(id, { id: scanId, phase: 'done', outcome: OUTCOME, reports: await context.storeReports(scanId) });
+    const link = await context.stores.reports.uploadLink(reportKeys(row.id).pictures, 'application/octet-stream', 60);
+    await fetch(link, { method: 'PUT', body: 'first second', headers: { 'content-type': 'application/octet-stream' } });
+    const { status, body } = await context.request('GET', `/v1/scans/${row.id}/report/pictures`, { key });
+    expect([status, body.expires_in]).to.deep.equal([200, 3600]);
+    const part = await fetch(body.url as string, { headers: { range: 'bytes=6-11' } });
+    expect([part.status, await part.text()]).to.deep.equal([206, 'second']);
+    expect(part.headers.get('content-disposition')).to.include(`accessibility-example.com-${row.id.slice(0, 8)}.pictures`);
+  });
+
+  it('says that a scan has no pictures', async () => {
+    const { id, key } = await context.organisation();
+    const row = await context.scan(id, { phase: 'done', outcome: OUTCOME, reports: await context.storeReports(randomUUID()) });
+    const { status, body } = await context.request('GET', `/v1/scans/${row.id}/report/pictures`, { key });
+    expect([status, body.detail]).to.deep.equal([404, 'pictures_unavailable']);
   });
 });
 

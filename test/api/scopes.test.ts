@@ -14,6 +14,7 @@ const ROUTES: Readonly<Record<string, [scope: KeyScope, status: number]>> = {
   'POST /v1/ci/scans/{scan_id}/cancel': ['scans:write', 404],
   'GET /v1/scans/{scan_id}/report': ['scans:read', 404],
   'GET /v1/scans/{scan_id}/report/json': ['scans:read', 404],
+  'GET /v1/scans/{scan_id}/report/pictures': ['scans:read', 404],
   'GET /v1/billing/credits': ['credits:read', 200],
   'GET /v1/billing/ledger': ['credits:read', 200],
   'POST /v1/api-keys': ['keys:write', 403],
