@@ -102,6 +102,55 @@ describe('sign-in of a pod', () => {
       { cookie: 'x' },
       'cannot go to',
     ],
+    [
+      'an origin of the scan is not one',
+      { headers: [{ ...TOKEN_HEADER, origin: 'https://api.example.com:99999' }] },
+      { origins, 'api-token': 'x' },
+      'cannot send values to https://api.example.com:99999',
+    ],
+    [
+      'an origin has a wildcard, which no request would match',
+      { cookies: [{ name: 'a', secretKey: 'cookie', origin: 'https://*.example.com' }] },
+      { cookie: 'abc', origins: 'https://shop.example.com' },
+      'cannot send values to https://*.example.com',
+    ],
+    [
+      'the Secret lists what is no origin',
+      { steps: [{ goto: '/' }] },
+      { origins: `${origins} shop.example.net` },
+      'has as entry 2 no origin',
+    ],
+    ['the Secret lists no origin', { steps: [{ goto: '/' }] }, { origins: ' ' }, 'lists no origin'],
+    [
+      'the browser would reject a header',
+      { headers: [{ ...TOKEN_HEADER, name: 'Host', origin: undefined }] },
+      { origins, 'api-token': 'x' },
+      'header Host',
+    ],
+    [
+      'cookies are given as a header',
+      { headers: [{ ...TOKEN_HEADER, name: 'cookie', origin: undefined }] },
+      { origins, 'api-token': 'x' },
+      'Use cookies',
+    ],
+    [
+      'the value of a header cannot be sent',
+      { headers: [{ ...TOKEN_HEADER, origin: undefined }] },
+      { origins, 'api-token': 'zażółć' },
+      'header X-Token of the sign-in has characters',
+    ],
+    [
+      'the prefix of a header has lines',
+      { headers: [{ ...TOKEN_HEADER, prefix: 'a\n', origin: undefined }] },
+      { origins, 'api-token': 'x' },
+      'header X-Token',
+    ],
+    [
+      'a cookie would be two',
+      { cookies: [{ name: 'a', secretKey: 'cookie' }] },
+      { cookie: 'tok; admin=1' },
+      'cookie a of the sign-in has characters',
+    ],
   ];
   for (const [when, plan, values, sentence] of refused)
     it(`is refused if ${when}, with a sentence that has no value`, () => {

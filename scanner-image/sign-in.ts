@@ -84,11 +84,15 @@ function keysOf({ headers = [], cookies = [], basic, steps = [] }: SignInPlan): 
 export function resolveSignIn(plan: SignInPlan, values: ReadonlyMap<string, string>, start: URL): ReadSignIn {
   const isTyped = (plan.headers ?? plan.cookies ?? plan.basic ?? plan.steps) !== undefined;
   const keys = isTyped ? keysOf(plan) : WELL_KNOWN_KEYS.filter((key) => values.has(key));
-  const mistake = keyMistake(keys, values) ?? (isTyped ? null : wellKnownMistake(values)) ?? stepMistake(plan.steps ?? [], start);
+  const mistake =
+    keyMistake(keys, values) ??
+    (isTyped ? null : wellKnownMistake(values)) ??
+    stepMistake(plan.steps ?? [], start) ??
+    originsMistake(plan, values);
   if (mistake !== null) return { ok: false, reason: mistake };
   const signIn = isTyped ? typedSignIn(plan, values, start) : wellKnownSignIn(values, start);
-  const outside = originMistake(signIn, values);
-  if (outside !== null) return { ok: false, reason: outside };
+  const unsendable = originMistake(signIn, values) ?? sendMistake(signIn);
+  if (unsendable !== null) return { ok: false, reason: unsendable };
   return { ok: true, signIn: { ...signIn, marker: plan.marker ?? null } };
 }
 
@@ -169,10 +173,51 @@ function stepMistake(steps: readonly SignInStep[], start: URL): string | null {
 const cannotGoTo = (goto: string): string =>
   `The sign-in cannot go to ${goto}. Set goto to a path of the site or to an http or https URL without a user name.`;
 
+/** The entries of the Secret's list of origins, or null if it has no such key. */
+function listedEntries(values: ReadonlyMap<string, string>): string[] | null {
+  return (
+    values
+      .get(ORIGINS_KEY)
+      ?.split(/[\s,]+/)
+      .filter(Boolean) ?? null
+  );
+}
+
 /** The origins that the Secret lists, or null if it has no such key. */
-function listedOrigins(values: ReadonlyMap<string, string>): string[] | null {
-  const text = values.get(ORIGINS_KEY);
-  return text === undefined ? null : text.split(/[\s,]+/).flatMap((entry) => (URL.canParse(entry) ? [new URL(entry).origin] : []));
+const listedOrigins = (values: ReadonlyMap<string, string>): string[] | null =>
+  listedEntries(values)?.map((entry) => new URL(entry).origin) ?? null;
+
+/** Whether a text is the URL of an origin. A `*` would be read as a part of the host, which no request has. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && ['http:', 'https:'].includes(url.protocol) && !url.hostname.includes('*');
+}
+
+/** Every origin must be one, because nothing would be sent to or typed at another. */
+function originsMistake({ headers = [], cookies = [], basic }: SignInPlan, values: ReadonlyMap<string, string>): string | null {
+  const wrong = [...headers, ...cookies, ...(basic ? [basic] : [])].find(({ origin }) => origin !== undefined && !isOrigin(origin));
+  if (wrong !== undefined) return `The sign-in cannot send values to ${wrong.origin}. Set origin to one such as https://shop.example.com.`;
+  const listed = listedEntries(values);
+  const at = listed?.findIndex((entry) => !isOrigin(entry)) ?? -1;
+  if (at < 0 && listed?.length !== 0) return null;
+  const which = at < 0 ? 'lists no origin' : `has as entry ${at + 1} no origin`;
+  return `The key ${ORIGINS_KEY} in the Secret of the sign-in ${which}. List origins such as https://shop.example.com, separated by white space.`;
+}
+
+/** Headers that the browser sets itself, and for which it rejects the whole request (`net::IsRequestHeaderSafe` of Chromium). */
+const BROWSER_HEADERS =
+  /^(?:content-length|host|trailer|te|upgrade|keep-alive|transfer-encoding|connection|set-cookie|cookie2?|(?:proxy|sec)-.*)$/i;
+/** Characters that cannot be sent in headers (RFC 9110, 5.5). */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/;
+
+function sendMistake({ headers, cookies }: SignIn): string | null {
+  for (const { name, value } of headers) {
+    if (/^cookie$/i.test(name)) return 'The sign-in cannot set the header Cookie. Use cookies instead.';
+    if (BROWSER_HEADERS.test(name)) return `The sign-in cannot set the header ${name}, because the browser sets it.`;
+    if (UNSENDABLE.test(value)) return `The value of the header ${name} of the sign-in has characters that no header can have.`;
+  }
+  const cookie = cookies.find(({ value }) => value.includes(';') || UNSENDABLE.test(value));
+  return cookie === undefined ? null : `The value of the cookie ${cookie.name} of the sign-in has characters that no cookie can have.`;
 }
 
 /** The origins of pages in which steps may type: those of the Secret, otherwise those that the scan names. */
