@@ -8,6 +8,8 @@ describe('a link', () => {
     for (const path of [
       ...['/logout', '/users/sign_out', '/account/log-off/', '/Logout.aspx', '/wp-login.php?action=logout&nonce=1', '/?logout=1'],
       ...['/abmelden', '/konto/ausloggen', '/d%C3%A9connexion', '/deconnexion/x', '/uitloggen'],
+      ...['/index.php?route=account/logout', '/?q=user/logout', '/index.php?option=com_users&task=user.logout', '/?cmd=doLogout'],
+      ...['/index.php?title=Special:UserLogout', '/app/doLogout.do', '/LogoutServlet', '/Account/UserLogOff'],
       ...['/wyloguj', '/oidc/end_session', '/%E0/logout', '/#/account/logout'],
     ])
       expect(isSignOut(path), path).to.equal(true);
@@ -23,6 +25,10 @@ describe('a link', () => {
       '/search?q=how+to+logout',
       '/escitalopram',
       '/log/outages',
+      '/catalogOutlet',
+      '/?name=BlogOutdoor',
+      '/search?q=how userLogout works',
+      '/search?q=route%20to%20account/logout%20page',
     ])
       expect(isSignOut(path), path).to.equal(false);
   });

@@ -13,13 +13,16 @@ const WORDS = [
   'end[-_]?session',
 ].join('|');
 const IN_PATH = new RegExp(`(?:^|[/._-])(?:${WORDS})(?:$|[/._-])`, 'i');
-const AS_PARAMETER = new RegExp(`^(?:${WORDS})$`, 'i');
+/** A parameter that is the word, or whose route ends with it: `logout`, `account/logout`, `user.logout`, `Special:Logout`. */
+const AS_PARAMETER = new RegExp(`(?:^|[/.:])(?:${WORDS})$`, 'i');
+/** The word as a part of a name: `doLogout`, `UserLogOff`, `LogoutServlet`. */
+const IN_NAME = /[a-z](?:Log|Sign)(?:[Oo]ut|[Oo]ff)(?![a-z])|(?<![A-Za-z])(?:[Ll]og|[Ss]ign)(?:[Oo]ut|[Oo]ff)(?=[A-Z])/;
 
-/** Whether a link signs out, by its path (`/account/logout`), its hash route or its parameters (`?action=logout`, `?logout=1`). */
+/** Whether a link signs out, by its path (`/account/logout`), its hash route or its parameters (`?action=logout`, `?route=account/logout`). */
 export function signsOut(url: URL): boolean {
-  return (
-    IN_PATH.test(decoded(url.pathname + url.hash)) || [...url.searchParams].some((pair) => pair.some((text) => AS_PARAMETER.test(text)))
-  );
+  const path = decoded(url.pathname + url.hash);
+  if (IN_PATH.test(path) || IN_NAME.test(path)) return true;
+  return [...url.searchParams].some((pair) => pair.some((text) => AS_PARAMETER.test(text) || (!/\s/.test(text) && IN_NAME.test(text))));
 }
 
 function decoded(path: string): string {
