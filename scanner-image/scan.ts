@@ -141,7 +141,10 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     return {
       pages,
       addressesLeft,
-      pictures: pictures?.all() ?? new Map<string, BookedPicture>(),
+      pictures: new Map(
+        // With the tokens that were learned later, as the addresses of the pages.
+        [...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: redactor.url(picture.pageUrl) }] as const),
+      ),
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser}` },
       startedAt,
       finishedAt: new Date(),

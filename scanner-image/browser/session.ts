@@ -4,6 +4,7 @@
  */
 import type { Logger } from '../../platform/logger.ts';
 import { describeMarker } from '../../core/scan/sign-in.ts';
+import type { PageFailureReason } from '../../core/report/schema.ts';
 import { ScanFailed } from '../failure.ts';
 import type { Redactor } from '../redact.ts';
 import { signInHeaders, type SignIn } from '../sign-in.ts';
@@ -62,6 +63,8 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
   function isSignedOut(visit: Visit, requested: URL): boolean {
     if (!visit.loaded && (visit.reason === 'sign_in_lost' || visit.reason === 'sign_in_page')) return true;
     if (!visit.loaded && visit.reason === 'http_error') return visit.status === 401;
+    // It was tested because it shows the marker, wherever it redirected to.
+    if (visit.loaded && signIn.marker !== null) return false;
     if (visit.finalUrl === null || !URL.canParse(String(visit.finalUrl))) return false;
     const final = new URL(visit.finalUrl);
     if (!visit.loaded && visit.reason === 'redirected_away') return signIn.steps.length > 0 && signIn.origins.includes(final.origin);
@@ -139,11 +142,16 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
         }
         const renewed = await renew(worker);
         if (!renewed.ok) return lost(visit, renewed.message, signIn);
-        why = 'Another sign-in did not help.';
+        why = `Another sign-in did not help. ${ADVICE[visit.loaded ? 'sign_in_page' : visit.reason] ?? ''}`;
       }
     },
   };
 }
+
+/** What to do about pages that stay signed out for this reason. */
+const ADVICE: Partial<Record<PageFailureReason, string>> = {
+  sign_in_lost: 'If it never shows the marker, choose another marker, or leave the page out with crawl.exclude.',
+};
 
 const addressOf = ({ origin, pathname }: URL): string => origin + pathname;
 

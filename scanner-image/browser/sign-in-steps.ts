@@ -35,21 +35,27 @@ const QUIET_MS = 3000;
 
 /** Runs the steps and reads the state that they lead to. */
 export async function runSteps(tab: StepTab, request: SignInRequest): Promise<SignedIn> {
+  const over = new AbortController();
   try {
-    return await withTimeLimit(signIn(tab, request), request.budgetMs, 'the sign-in');
+    return await withTimeLimit(signIn(tab, request, over.signal), request.budgetMs, 'the sign-in');
   } catch (error) {
     return { ok: false, message: `The sign-in failed: ${errorMessage(error)}.` };
   } finally {
+    over.abort();
     tab.traffic.hold();
   }
 }
 
-async function signIn(tab: StepTab, { signIn: { steps, marker, origins }, base, state, stepMs }: SignInRequest): Promise<SignedIn> {
+/** @param over aborted when the time is over: the steps that are left must not run in a tab that visits pages again */
+async function signIn(tab: StepTab, request: SignInRequest, over: AbortSignal): Promise<SignedIn> {
+  const { base, state, stepMs } = request;
+  const { steps, marker, origins } = request.signIn;
   const storage = new Map<string, OriginStorage>();
   await clearState(tab.cdp);
   await setCookies(tab.cdp, state);
   tab.traffic.begin(() => null);
   for (const [index, ready] of steps.entries()) {
+    over.throwIfAborted();
     const failure = await runStep(tab, ready, { base, origins, stepMs });
     if (failure !== null)
       return { ok: false, message: `Step ${index + 1} of ${steps.length} of the sign-in (${ready.description}) failed: ${failure}` };

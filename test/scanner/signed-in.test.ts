@@ -63,6 +63,27 @@ describe('a scan that signs in with steps', function () {
     expect(JSON.stringify([pages, shown])).to.not.include(USERNAME);
   });
 
+  it('names the pages of pictures as the report does, also with tokens that a later page sets', async () => {
+    const later = 'token-of-a-later-page';
+    const page =
+      (headers: Record<string, string> = {}): Parameters<typeof openSite>[0][string] =>
+      (_, response) => {
+        const body = `<img src="/x.png"><a href="/p/${later}">one</a> <a href="/sets">two</a>`;
+        response.writeHead(200, { 'content-type': 'text/html', ...headers }).end(html(body, { title: 'Page' }));
+      };
+    const site = await openSite({
+      '/': html(`<a href="/p/${later}">one</a> <a href="/sets">two</a>`),
+      [`/p/${later}`]: page(),
+      '/sets': page({ 'set-cookie': `session=${later}; Path=/` }),
+    });
+    open.push(site);
+    const plan: SignInPlan = { cookies: [{ name: 'session', secretKey: 'cookie' }] };
+    const signIn = signInOf(site.origin, { cookie: 'first-token-of-the-secret' }, plan);
+    const { pages, pictures } = await scan(`${site.origin}/`, { pictures: true }, {}, { signIn });
+    expect(testedPaths(pages)).to.include('/p/***');
+    expect([...pictures.values()].map(({ pageUrl }) => pageUrl)).to.deep.equal([`${site.origin}/p/***`]);
+  });
+
   for (const workers of [1, 2])
     it(`keeps a session whose ID every page replaces, with ${workers} ${workers === 1 ? 'worker' : 'workers'}`, async () => {
       const site = await opened({ rotates: true, pages: ['/one', '/two', '/three', '/four', '/five', '/six'] });
@@ -120,9 +141,19 @@ describe('a scan that signs in with steps', function () {
     expect(testedPaths(pages)).to.deep.equal(['/', '/three']);
     for (const path of ['/forbidden', '/quiet']) {
       expect(untested(pages, path)).to.include({ reason: 'sign_in_lost' });
-      expect(untested(pages, path).message).to.match(/^The page is not signed in: .*Another sign-in did not help\.$/);
+      expect(untested(pages, path).message).to.match(/^The page is not signed in: .*Another sign-in did not help\./);
     }
-    expect(untested(pages, '/quiet').message).to.include('does not show the element .account');
+    expect(untested(pages, '/quiet').message)
+      .to.include('does not show the element .account')
+      .and.include('choose another marker, or leave the page out with crawl.exclude.');
+    expect(untested(pages, '/forbidden').message).to.match(/did not help\.$/);
+  });
+
+  it('tests a page that redirects to one that a step opens', async () => {
+    const site = await opened({ pages: ['/home', '/old'], routes: { '/old': redirect('/home') } });
+    const { pages } = await scanMembers(site, { plan: { steps: [...STEPS, { goto: '/home' }], marker: MARKER } });
+    expect(pages.filter((page) => !page.tested && page.reason === 'sign_in_lost')).to.deep.equal([]);
+    expect(site.signIns).to.equal(1);
   });
 
   it('signs in again a limited number of times', async () => {
