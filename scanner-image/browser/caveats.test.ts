@@ -20,7 +20,7 @@ describe('caveats of a page', () => {
   it('tell requests that were not sent from those that were not answered', () => {
     const [caveat] = requestCaveats(['https://example.org/a'], ['https://cdn.example/b']);
     expect(caveat?.message).to.equal(
-      'No complete response arrived in time from https://example.org/a. Not requested, because an earlier page of this scan waited for the same host or file in vain: https://cdn.example/b. The page was tested without what they show.',
+      'No complete response arrived in time from https://example.org/a. Not requested, because this scan has waited for the same host or file in vain before: https://cdn.example/b. The page was tested without what they show.',
     );
   });
 

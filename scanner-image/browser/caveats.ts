@@ -34,7 +34,7 @@ export function requestCaveats(open: readonly string[], blocked: readonly string
   const sentences: string[] = [];
   if (open.length > 0) sentences.push(`No complete response arrived in time from ${namesOf(open)}.`);
   if (blocked.length > 0)
-    sentences.push(`Not requested, because an earlier page of this scan waited for the same host or file in vain: ${namesOf(blocked)}.`);
+    sentences.push(`Not requested, because this scan has waited for the same host or file in vain before: ${namesOf(blocked)}.`);
   if (sentences.length === 0) return [];
   return [{ kind: 'requests_unanswered', message: `${sentences.join(' ')} The page was tested without what they show.` }];
 }

@@ -23,7 +23,7 @@ export interface Pool {
 const VISITS_PER_TAB = 300;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
-/** The minimum time left for a second visit after a browser crash. */
+/** The minimum time left for a second visit. */
 const MIN_RETRY_MS = 1000;
 
 export interface PoolDeps {
@@ -127,10 +127,16 @@ export function createPool(deps: PoolDeps): Pool {
     async visit(worker, request) {
       const started = performance.now();
       const first = await attempt(worker, request);
-      if (!first.browserLost || closed) return first.visit;
-      // The page of another tab may have crashed the browser: visit this page again in the rest of its time.
+      const hostSilent = !first.visit.loaded && first.visit.hostSilent === true;
+      if ((!first.browserLost && !hostSilent) || closed) return first.visit;
+      // The page of another tab may have crashed the browser, or the page waited for a host that is now known not to answer:
+      // visit this page again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
-      return left < MIN_RETRY_MS ? first.visit : (await attempt(worker, { ...request, budgetMs: left })).visit;
+      if (left < MIN_RETRY_MS) return first.visit;
+      const { visit } = await attempt(worker, { ...request, budgetMs: left });
+      const durationMs = first.visit.durationMs + visit.durationMs;
+      // The message of the first visit names the whole time.
+      return { ...(hostSilent && !visit.loaded && visit.reason === 'timeout' ? first.visit : visit), durationMs };
     },
     signIn: async (worker, request) => (await tabOf(worker)).signIn(request),
     version: async () => (await running()).version(),

@@ -15,6 +15,8 @@ export interface Requests {
   openData(minAgeMs: number): OpenRequest[];
   /** All requests with an incomplete response. */
   open(): OpenRequest[];
+  /** Whether a script or style sheet, for which the parser may wait, is expected from a host that never answered. */
+  waitInVain(): boolean;
   /** URLs that were blocked, because they or their hosts did not answer on an earlier page. */
   blocked(): string[];
   /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
@@ -33,6 +35,9 @@ export interface RequestsDeps {
 
 /** Resource types that scripts wait for before they display content. */
 const AWAITED_TYPES = ['Script', 'XHR', 'Fetch'];
+
+/** Resource types that the parser may wait for. */
+const PARSER_TYPES = ['Script', 'Stylesheet'];
 
 const isData = ({ type }: OpenRequest): boolean => AWAITED_TYPES.includes(type);
 
@@ -98,6 +103,7 @@ export function watchRequests({ cdp, mainFrame, changes, hosts, now }: RequestsD
       return [...open.values()].filter((request) => isData(request) && (request.since <= until || hosts.staysOpen(request.url)));
     },
     open: () => [...open.values()],
+    waitInVain: () => [...open.values()].some(({ url, type }) => PARSER_TYPES.includes(type) && hosts.isSilentHost(url)),
     blocked: () => [...blocked],
     messages: () => ({ awaited: mute.size, received }),
     clear() {

@@ -13,6 +13,8 @@ export interface SilentHosts {
   staysOpen(url: string): boolean;
   /** Whether a page has waited for this URL, or its host, in vain. */
   isSilent(url: string): boolean;
+  /** Whether a page has waited in vain for this URL, and its host has never answered. */
+  isSilentHost(url: string): boolean;
   /** Patterns of URLs to block on a page, in the form of `Network.setBlockedURLs`. */
   blockedOn(page: URL): string[];
 }
@@ -62,6 +64,10 @@ export function createSilentHosts(): SilentHosts {
     isSilent(url) {
       const parts = silent.size === 0 ? null : partsOf(url);
       return parts !== null && (silent.has(parts.origin) || silent.has(parts.address));
+    },
+    isSilentHost(url) {
+      const parts = silent.size === 0 ? null : partsOf(url);
+      return parts !== null && silent.has(parts.origin);
     },
     blockedOn: (page) =>
       [...silent]

@@ -128,7 +128,7 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
       error instanceof TimeLimitExceeded
         ? { reason: 'timeout', message: `The page ${progress.stage} within ${(request.budgetMs / 1000).toFixed(0)} s.` }
         : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
-    return failedVisit(tab, clock, wrong, { broken: true });
+    return failedVisit(tab, clock, wrong, { broken: true, hostSilent: !frame.shown.parsed && traffic.requests.waitInVain() });
   } finally {
     traffic.hold();
   }

@@ -64,6 +64,8 @@ export type Visit = (
       status: number | null;
       retryAfterMs: number | null;
       durationMs: number;
+      /** The page waited for a host that never answers. A second visit does not wait for it. */
+      hostSilent?: boolean;
       /** The tab must not be used again. */
       broken: boolean;
     }

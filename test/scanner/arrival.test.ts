@@ -63,13 +63,30 @@ describe('settling', () => {
         `No complete response arrived in time from ${dead.origin}/a.png. The page was tested without what they show.`,
       );
       expect(pages[2]?.caveats[0]?.message)
-        .to.include('Not requested, because an earlier page of this scan waited for the same host or file in vain')
+        .to.include('Not requested, because this scan has waited for the same host or file in vain before')
         .and.include(`${dead.origin}/b.png`);
       expect(dead.requests).to.deep.equal(['/a.png']);
     } finally {
       await dead.close();
     }
   });
+
+  it('visits a page again whose parser waits for a host that never answers, without that host', async () => {
+    const dead = await openSite({ '/a.js': () => undefined });
+    await open({
+      '/': html(FAULT, { head: `<script src="${dead.origin}/a.js"></script>` }).replace('</main>', '<a href="/one">1</a></main>'),
+      '/one': html(FAULT, { title: 'one', head: `<script src="${dead.origin}/a.js"></script>` }),
+    });
+    try {
+      const pages = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 20_000 })).pages);
+      expect(pages.map(found)).to.deep.equal([['image-alt #fault'], ['image-alt #fault']]);
+      expect(pages.map(kindsOf)).to.deep.equal([['requests_unanswered'], ['requests_unanswered']]);
+      expect(pages[0]?.caveats[0]?.message).to.include(`${dead.origin}/a.js`);
+      expect(dead.requests).to.deep.equal(['/a.js']);
+    } finally {
+      await dead.close();
+    }
+  }).timeout(60_000);
 
   it('does not repeat the wait for one file that never arrives from a host that answers', async () => {
     await open({
