@@ -61,7 +61,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   }
   function readSitemaps(): Promise<URL[]> {
     if (!crawl.sitemap || deps.maxPages === 1) return Promise.resolve([]);
-    return collectSitemaps(robots.sitemaps.length > 0 ? robots.sitemaps : [new URL('/sitemap.xml', origin)], files, {
+    const pages = collectSitemaps(robots.sitemaps.length > 0 ? robots.sitemaps : [new URL('/sitemap.xml', origin)], files, {
       enough: deps.maxPages * 2 + 20,
       take: (text) => {
         const page = pageOfSite(text, origin, deps.signedIn);
@@ -70,6 +70,9 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       deadline: Math.min(Date.now() + SITEMAPS_MS, deps.softDeadline),
       headersFor,
     });
+    // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
+    pages.catch(() => undefined);
+    return pages;
   }
 
   return {

@@ -14,7 +14,7 @@ import { picturesMismatch } from '../../core/report/pictures.ts';
 import { Report } from '../../core/report/schema.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
-import { html, inputOf, openSite, type Site } from './site.ts';
+import { html, inputOf, openSite, type Route, type Site } from './site.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 
 const MAIN = join(import.meta.dirname, '../../scanner-image/main.ts');
@@ -28,7 +28,7 @@ describe('scanner pod', () => {
   let stored: Map<string, { type: string; body: Buffer }>;
   let refuse = 0;
   let reject: string | null = null;
-  let robotsHang = false;
+  let hanging: string | null = null;
   let said: PodMessage[];
   let silence: () => void;
   let children: ChildProcess[] = [];
@@ -62,7 +62,12 @@ describe('scanner pod', () => {
       '/a': html('fine', { title: 'a' }),
       '/faults': html('<img src="/x.png">'.repeat(2000)),
       '/hangs': () => undefined,
-      '/robots.txt': (_request, response) => void (robotsHang || response.writeHead(404).end()),
+      ...Object.fromEntries(
+        ['/robots.txt', '/sitemap.xml'].map((path): [string, Route] => [
+          path,
+          (_request, response) => void (hanging === path || response.writeHead(404).end()),
+        ]),
+      ),
       '/basic': (request, response) =>
         request.headers.authorization === undefined
           ? response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end()
@@ -81,7 +86,7 @@ describe('scanner pod', () => {
     said = [];
     refuse = 0;
     reject = null;
-    robotsHang = false;
+    hanging = null;
     silence = bus.followProgress((scanId, payload) => {
       if (scanId === 'scan-1') said.push(Value.Parse(PodMessage, JSON.parse(new TextDecoder().decode(payload))));
     });
@@ -262,16 +267,17 @@ describe('scanner pod', () => {
     expect(pod.log()).to.include('terminated by a signal');
   });
 
-  it('exits with 143 on SIGTERM while it waits for robots.txt', async () => {
-    robotsHang = true;
-    const hits = site.hits('/robots.txt');
-    const pod = await run('/');
-    for (let end = Date.now() + 15_000; site.hits('/robots.txt') === hits && Date.now() < end;)
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    pod.child.kill('SIGTERM');
-    expect(await pod.ended, pod.log()).to.equal(143);
-    expect(site.hits('/robots.txt')).to.equal(hits + 1);
-  });
+  for (const path of ['/robots.txt', '/sitemap.xml'])
+    it(`exits with 143 on SIGTERM while it waits for ${path}`, async () => {
+      hanging = path;
+      const hits = site.hits(path);
+      const pod = await run('/hangs');
+      for (let end = Date.now() + 15_000; site.hits(path) === hits && Date.now() < end;)
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      pod.child.kill('SIGTERM');
+      expect(await pod.ended, pod.log()).to.equal(143);
+      expect(site.hits(path)).to.equal(hits + 1);
+    });
 
   it('completes without a message bus, and while the bus is down', async () => {
     const nowhere = {
