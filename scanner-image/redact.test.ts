@@ -15,12 +15,18 @@ describe('masking of secrets', () => {
       SECRET.replaceAll('&', '&amp;').replaceAll('"', '&quot;'),
       JSON.stringify(SECRET),
       Buffer.from(SECRET).toString('base64'),
+      encodeURIComponent(`https://x.example/?next=${encodeURIComponent(SECRET)}`),
       'jane\\+doe\\@example\\.com\\/\\&\\"q\\"',
     ]) {
       const masked = text(`before ${written} after`);
       expect(masked, written).to.include(MASK).and.not.include('doe').and.not.include(Buffer.from(SECRET).toString('base64').slice(0, 12));
       expect(masked).to.match(/^before .*after$/);
     }
+  });
+
+  it('finds an e-mail address that a page shows in lower case', () => {
+    const { text } = createRedactor(['Jane.Doe@Example.com', 'Passw0rd']);
+    expect(text('jane.doe@example.com, ?u=jane.doe%40example.com, passw0rd')).to.equal(`${MASK}, ?u=${MASK}, passw0rd`);
   });
 
   it('leaves no secret in any text', () => {

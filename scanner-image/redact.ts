@@ -132,5 +132,9 @@ function encodingsOf(value: string): string[] {
     cssEscape(value),
     value.replace(/["\\]/g, '\\$&'),
     Buffer.from(value).toString('base64').replace(/=+$/, ''),
+    // The address of a page in a parameter of another.
+    encodeURIComponent(percent),
+    // Sites show e-mail addresses in lower case.
+    ...(value.includes('@') && value !== value.toLowerCase() ? [value.toLowerCase(), percent.toLowerCase()] : []),
   ].filter((variant) => variant.length >= SECRET_MIN_LENGTH);
 }
