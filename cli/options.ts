@@ -61,6 +61,7 @@ const SITE_OPTION_HELP: OptionHelp[] = [
 export const SCAN_OPTION_HELP: OptionHelp[] = [
   ...SITE_OPTION_HELP,
   { option: '--local', meaning: 'scan with the Chromium of this machine, without a service or credits' },
+  { option: '--auth FOLDER', meaning: 'with --local: sign in with the files username and password, or cookie, of this folder' },
   { option: '--partial', meaning: 'if there are not enough credits, scan as many pages as there are credits' },
   { option: '--idempotency-key K', meaning: 'for 24 hours, the same key and options return the same scan and are charged once' },
 ];

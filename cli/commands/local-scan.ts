@@ -1,5 +1,6 @@
 /** `curbcut scan --local URL`: the scanner's program on this machine, without a service, Kubernetes or credits. */
 import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
@@ -25,6 +26,8 @@ const OWN_MACHINE = ['127.0.0.0/8', '::1/128', 'localhost'];
 export interface LocalScan extends SiteOptions {
   url: string;
   thresholds: Thresholds;
+  /** The folder with the keys of the sign-in, one file per key. */
+  auth?: string;
 }
 
 /** Runs the scan and prints its result. @returns the exit code @throws CliError */
@@ -32,7 +35,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   const url = URL.parse(scan.url);
   if (url === null || !['http:', 'https:'].includes(url.protocol)) throw new CliError(`${scan.url} is not an http or https URL.`);
   await checkFiles(output.files);
-  const options = withDefaults({ ...scan, url: url.href });
+  const { auth, ...described } = scan;
+  const options = withDefaults({ ...described, url: url.href });
   const startedAt = new Date();
   const deadline = new Date(startedAt.getTime() + DEADLINE_MS).toISOString();
   const scanId = randomUUID();
@@ -51,9 +55,11 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       workers: WORKERS,
       pageBudgetMs: PAGE_BUDGET_MS,
       exportMaxBytes: EXPORT_MAX_BYTES,
+      // Without keys the scan fails, instead of scanning without a sign-in.
+      ...(auth !== undefined && { signIn: {} }),
     },
     {
-      environment: context.environment,
+      environment: { ...context.environment, ...(auth !== undefined && { SCAN_AUTH: resolve(auth) }) },
       signal: context.signal,
       onPage({ url: page, tested, detail }) {
         if (tested) scanned += 1;

@@ -12,6 +12,7 @@ const OPTIONS = {
   ...THRESHOLD_ARGUMENTS,
   ...SITE_ARGUMENTS,
   local: { type: 'boolean', default: false },
+  auth: { type: 'string' },
   partial: { type: 'boolean', default: false },
   'idempotency-key': { type: 'string' },
   ...OUTPUT_OPTIONS,
@@ -26,7 +27,8 @@ export async function scan(args: readonly string[], context: CliContext, afterma
   }
   const url = onlyArgument('scan', 'URL', positionals);
   const described = { url, thresholds: thresholdsFrom(values), ...siteOptionsFrom(values) };
-  if (values.local) return await local(described, values, context);
+  if (values.local) return await local({ ...described, auth: values.auth }, values, context);
+  if (values.auth !== undefined) throw new UsageError('--auth needs --local. A service signs in as its scan in Kubernetes says.', 'scan');
   const submission: Submission = { ...described, partial: values.partial };
   const idempotencyKey = idempotencyKeyOf(values['idempotency-key']) ?? context.newId();
   const output = outputOf('scan', values, context);

@@ -1,5 +1,5 @@
 /** `curbcut scan --local`, with the real scanner and the real browser. */
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -20,6 +20,8 @@ describe('curbcut scan --local', function () {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
     server = createServer((request, response) => {
       if (request.url === '/robots.txt' || request.url === '/sitemap.xml') return void response.writeHead(404).end();
+      const signedIn = request.headers.authorization === `Basic ${btoa('ann:pass-word')}`;
+      if (request.url === '/members' && !signedIn) return void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
       const links = request.url === '/' ? '<a href="/two">Two</a><a href="/gone">Gone</a>' : '<img src="/x.png">';
       response.writeHead(request.url === '/gone' ? 404 : 200, { 'content-type': 'text/html' });
       response.end(`<!doctype html><html lang="en"><head><title>Page</title></head><body><main><h1>Page</h1>${links}</main></body></html>`);
@@ -55,6 +57,22 @@ describe('curbcut scan --local', function () {
     const ran = await local([url, '--max-pages', '1', '--json']);
     expect(ran.code, ran.stderr).to.equal(0);
     expect(JSON.parse(ran.stdout)).to.include({ status: 'done', score: 100, violations_count: 0, passed: null });
+  });
+
+  it('signs in with the files of a folder, and does not scan without them', async () => {
+    const auth = join(folder, 'auth');
+    await mkdir(auth);
+    const without = await local([`${url}members`, '--auth', auth]);
+    expect([without.code, without.stdout + without.stderr]).to.satisfy(
+      ([code, text]: [number, string]) => code === 2 && text.includes('none of the keys username, password and cookie'),
+      without.stdout + without.stderr,
+    );
+    await Promise.all([writeFile(join(auth, 'username'), 'ann'), writeFile(join(auth, 'password'), 'pass-word\n')]);
+    const ran = await local([`${url}members`, '--max-pages', '1', '--json', '--auth', auth]);
+    expect(ran.code, ran.stderr).to.equal(0);
+    expect(JSON.parse(ran.stdout)).to.include({ status: 'done' });
+    const served = await curbcut(['scan', url, '--auth', auth], { environment: machine });
+    expect([served.code, served.stderr.includes('--auth needs --local')]).to.deep.equal([2, true]);
   });
 
   it('exits with 2 if the site cannot be tested, and with 1 if there are thresholds', async () => {
