@@ -4,11 +4,26 @@
  */
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
+import { reportKeys } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
+import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
 import { startContext, SUBMISSION, type ApiContext } from './context.ts';
 import { addPerson, PASSWORD, signedIn, type Person } from './people.ts';
+
+/** The root cause of a scan that has a picture. */
+const FINGERPRINT = '0123456789abcdef';
+
+/** Stores one picture of a scan, and the view that has its place. */
+async function storePictures(context: ApiContext, scanId: string): Promise<void> {
+  await storeView(context, scanId, {}, ({ groups }) => {
+    Object.assign(groups[0]!, { fingerprint: FINGERPRINT, picture: { offset: 0, bytes: 5, width: 1, height: 1 } });
+  });
+  const link = await context.stores.reports.uploadLink(reportKeys(scanId).pictures, PICTURES_TYPE, 60);
+  await fetch(link, { method: 'PUT', body: 'bytes', headers: { 'content-type': PICTURES_TYPE } });
+}
 
 /** What an organisation has. */
 interface Belongings {
@@ -44,7 +59,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'GET /dashboard/scans/:id/progress': on(({ liveScan }) => `/dashboard/scans/${liveScan}/progress`),
   'GET /dashboard/scans/:id/events': on(({ liveScan }) => `/dashboard/scans/${liveScan}/events`),
   'GET /dashboard/scans/:id/difference': on(({ scan }) => `/dashboard/scans/${scan}/difference`),
-  'GET /dashboard/scans/:id/pictures/:name': on(({ scan }) => `/dashboard/scans/${scan}/pictures/0123456789abcdef.jpg`),
+  'GET /dashboard/scans/:id/pictures/:name': on(({ scan }) => `/dashboard/scans/${scan}/pictures/${FINGERPRINT}.jpg`),
   'GET /dashboard/scans/:id/report': on(({ scan }) => `/dashboard/scans/${scan}/report`),
   'GET /dashboard/scans/:id/report/json': on(({ scan }) => `/dashboard/scans/${scan}/report/json`),
   'POST /dashboard/scans/:id/again': on(({ scan }) => `/dashboard/scans/${scan}/again`),
@@ -125,6 +140,7 @@ describe("another organisation's things", () => {
       },
     };
     const scan = await context.scan(other.id, done);
+    await storePictures(context, scan.id);
     const liveScan = await context.scan(other.id, { options: { ...options, url: `https://${SECRET}.example/` } });
     const invited = await stores.invitations.create({
       organisation: other.id,
