@@ -119,6 +119,14 @@ describe('visits', () => {
     expect(now).to.equal(1000);
   });
 
+  it('that the deadline cuts short say so, and not that the page was slow', async () => {
+    const timeout = (): Visit => failed(null, { reason: 'timeout', message: 'The page did not answer within 15 s.' });
+    expect(await visitor([timeout()], { deadline: 2000 })(0, false, request('/a')))
+      .to.have.property('message')
+      .which.includes('reached its deadline');
+    expect(await visitor([timeout()])(0, false, request('/a'))).to.have.property('message', 'The page did not answer within 15 s.');
+  });
+
   it('are repeated once after a status 503 without Retry-After', async () => {
     expect(await visitor([failed(503), LOADED])(0, false, request('/a'))).to.include({ loaded: true });
     asked = [];

@@ -54,7 +54,10 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
       const noTurn = await waitForTurn(pacing);
       if (noTurn !== null) return notRequested(last, noTurn);
       const startedAt = clock.now();
-      const visit = await pool.visit(worker, { ...request, budgetMs: Math.min(request.budgetMs, softDeadline() - startedAt) });
+      const budgetMs = Math.min(request.budgetMs, softDeadline() - startedAt);
+      const visit = await pool.visit(worker, { ...request, budgetMs });
+      // A page that had less than its time was not slow.
+      if (!visit.loaded && visit.reason === 'timeout' && budgetMs < request.budgetMs) visit.message = CUT_SHORT;
       spentMs += visit.durationMs;
       if (!visit.loaded && isLimited(visit)) {
         const decided = pacing.limited({ now: clock.now(), startedAt, tries, askedMs: visit.retryAfterMs });
@@ -81,6 +84,8 @@ function retryDelay({ reason, status }: FailedVisit, isFirst: boolean): number |
   if (reason === 'http_error' && status === 503) return UNAVAILABLE_RETRY_MS;
   return isFirst && reason === 'navigation_failed' ? FIRST_PAGE_RETRY_MS : null;
 }
+
+const CUT_SHORT = 'The scan reached its deadline while this page was loaded or tested. Scan fewer pages, or increase the deadline.';
 
 const ADVICE = 'Allow more requests for the user agent that contains "Curbcut", or set a Crawl-delay in robots.txt.';
 
