@@ -96,7 +96,9 @@ describe('scan options', () => {
   it('have an option of curbcut scan if they are in the submission over HTTP', async () => {
     const service = await startService(() => ({ status: 404 }));
     try {
-      const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) => (option === '--local' ? [] : withValue(option)));
+      const options = [...THRESHOLD_HELP, ...SCAN_OPTION_HELP].flatMap(({ option }) =>
+        /^--(?:local|auth)\b/.test(option) ? [] : withValue(option),
+      );
       await curbcut(['scan', 'https://example.com/', ...options], { url: service.url });
       const body = service.requests[0]?.body as object;
       const names = [...new Set([...Object.keys(propertiesOf(scanSubmission(500))), ...HTTP_OPTIONS.map((name) => snakeCase(name))])];
