@@ -44,7 +44,7 @@ describe('the status of a public scan', () => {
       finishedAt: new Date(),
     });
   }
-  const viewOf = (violations: number): Partial<ReportView> => ({
+  const viewOf = (violations: number): ReportView => ({
     view_version: 1,
     url: 'https://example.com/',
     locale: 'de',
@@ -59,6 +59,9 @@ describe('the status of a public scan', () => {
     tools: { curbcut: '1', axe_core: '4.11', browser: 'Chromium' },
     groups: [],
     groups_total: 0,
+    leading: { causes: [], removed: 0, percent: 0 },
+    addresses_left: 0,
+    pages_with_gaps: 0,
     needs_review: [],
     needs_review_total: 0,
     needs_review_elements: 0,

@@ -23,6 +23,7 @@ const PARAMETERS: Readonly<Record<string, (theirs: Theirs) => string>> = {
   scan_id: ({ scan }) => scan,
   id: ({ scan }) => scan,
   key_id: ({ key }) => key,
+  name: () => '0123456789abcdef.jpg',
 };
 
 /** The ids in the forms of the dashboard. Empty: the form has none, so it can change only what belongs to the sender. */
