@@ -168,6 +168,17 @@ describe('PDF report', () => {
     expect(said).to.include('Why it matters');
   });
 
+  it('names the first related elements of a root cause, and how many more there are', async () => {
+    const report = smallReport();
+    const { example } = report.groups[0]!;
+    const names = [example.selector, '#menu', '#banner', '#third', '#fourth'];
+    example.related = names.map((selector) => ({ selector, html: '<div>' }));
+    const { elements } = await rendered(report);
+    const said = of(elements, 'P').map(({ text }) => text);
+    expect(said).to.include.members(['Related element: #menu', 'Related element: #banner', 'and 2 more in the JSON export']);
+    expect(said.join(' ')).to.not.include('#third');
+  });
+
   it('shows the picture of each root cause with an alternative text', async () => {
     const report = smallReport();
     const pictures = addPictures(report);

@@ -16,6 +16,8 @@ import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-docume
 const PAGES_NAMED = 5;
 /** How many lines a list of advice has. axe-core names up to 8 ways to give an element a name. */
 const POINTS_MAX = 5;
+/** How many related elements a card names. */
+const RELATED_NAMED = 2;
 /** The longest help text of a rule, in characters. It comes from the pod, so it is limited. */
 const HELP_MAX = 300;
 /** A card is split if more than this share of a page would stay empty otherwise. */
@@ -148,7 +150,7 @@ function drawPicture(flow: Flow, section: Element, picture: Picture, size: { wid
   });
 }
 
-/** Standards, area of the page, colours, and the path to the element. */
+/** Standards, colours, the path to the element, and the elements that explain the finding. */
 function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: CauseContext, column: Column): void {
   const { i18n, rules } = context;
   const { texts } = i18n;
@@ -161,6 +163,10 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
   if (example.shadow_path.length > 0) fact(texts.inShadow, example.shadow_path.join(' › '));
+  const related = (example.related ?? []).filter(({ selector }) => selector !== example.selector);
+  for (const { selector } of related.slice(0, RELATED_NAMED)) fact(texts.relatedElement, selector, 1);
+  if (related.length > RELATED_NAMED)
+    flow.paragraph(section, i18n.count(texts.morePoints, related.length - RELATED_NAMED), TYPE.cellSoft, column);
 }
 
 const COLOR = /^#[0-9a-f]{6}$/i;

@@ -65,6 +65,7 @@ export const de: TextsOf<'de'> = {
   selector: 'Selektor',
   inFrame: 'Im Frame',
   inShadow: 'Im Shadow Root von',
+  relatedElement: 'Zugehöriges Element',
   howToFix: 'So wird es behoben',
   morePoints: { one: 'und {n} weiterer Punkt im JSON-Export', other: 'und {n} weitere Punkte im JSON-Export' },
   aboutRule: 'Mehr zur Regel {rule}',

@@ -64,6 +64,7 @@ export const en: TextsOf<'en'> = {
   selector: 'Selector',
   inFrame: 'In the frame',
   inShadow: 'In the shadow root of',
+  relatedElement: 'Related element',
   howToFix: 'How to fix it',
   morePoints: { one: 'and {n} more in the JSON export', other: 'and {n} more in the JSON export' },
   aboutRule: 'More about the rule {rule}',

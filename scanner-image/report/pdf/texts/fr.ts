@@ -65,6 +65,7 @@ export const fr: TextsOf<'fr'> = {
   selector: 'Sélecteur',
   inFrame: 'Dans le cadre',
   inShadow: 'Dans le shadow root de',
+  relatedElement: 'Élément associé',
   howToFix: 'Comment corriger',
   morePoints: {
     one: 'et {n} autre point dans l’export JSON',

@@ -65,6 +65,7 @@ export const nl: TextsOf<'nl'> = {
   selector: 'Selector',
   inFrame: 'In het frame',
   inShadow: 'In de shadow root van',
+  relatedElement: 'Gerelateerd element',
   howToFix: 'Zo lost u het op',
   morePoints: { one: 'en nog {n} punt in de JSON-export', other: 'en nog {n} punten in de JSON-export' },
   aboutRule: 'Meer over de regel {rule}',

@@ -64,6 +64,7 @@ export const pl: TextsOf<'pl'> = {
   selector: 'Selektor',
   inFrame: 'W ramce',
   inShadow: 'W shadow root elementu',
+  relatedElement: 'Powiązany element',
   howToFix: 'Jak to naprawić',
   morePoints: {
     one: 'i jeszcze {n} punkt w eksporcie JSON',

@@ -81,6 +81,7 @@ interface TextsWith<Forms> {
   selector: string;
   inFrame: string;
   inShadow: string;
+  relatedElement: string;
   howToFix: string;
   morePoints: Forms;
   /** `{rule}` */
