@@ -121,10 +121,14 @@ describe('visits', () => {
 
   it('that the deadline cuts short say so, and not that the page was slow', async () => {
     const timeout = (): Visit => failed(null, { reason: 'timeout', message: 'The page did not answer within 15 s.' });
-    expect(await visitor([timeout()], { deadline: 2000 })(0, false, request('/a')))
+    expect(await visitor([timeout()], { deadline: 1500 })(0, false, request('/a')))
       .to.have.property('message')
       .which.includes('reached its deadline');
-    expect(await visitor([timeout()])(0, false, request('/a'))).to.have.property('message', 'The page did not answer within 15 s.');
+    for (const deadline of [5000, undefined])
+      expect(await visitor([timeout()], { deadline })(0, false, request('/a'))).to.have.property(
+        'message',
+        'The page did not answer within 15 s.',
+      );
   });
 
   it('are repeated once after a status 503 without Retry-After', async () => {

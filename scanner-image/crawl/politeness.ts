@@ -7,6 +7,8 @@ import { createOriginPacing, RATE_LIMITS, type Limited, type OriginPacing } from
 /** The delay before the second visit of a page whose server failed briefly, in milliseconds. */
 const UNAVAILABLE_RETRY_MS = 1000;
 const FIRST_PAGE_RETRY_MS = 500;
+/** A visit that times out this shortly before the deadline, in milliseconds, was ended by it. */
+const CUT_SHORT_MS = 1000;
 
 export interface PoliteDeps {
   pool: Pick<Pool, 'visit'>;
@@ -56,8 +58,9 @@ export function createPoliteVisits(deps: PoliteDeps): (worker: number, isFirst: 
       const startedAt = clock.now();
       const budgetMs = Math.min(request.budgetMs, softDeadline() - startedAt);
       const visit = await pool.visit(worker, { ...request, budgetMs });
-      // A page that had less than its time was not slow.
-      if (!visit.loaded && visit.reason === 'timeout' && budgetMs < request.budgetMs) visit.message = CUT_SHORT;
+      // A page that had less than its time was not slow. One that was given up earlier was: loading gets a share of the time.
+      const isCutShort = budgetMs < request.budgetMs && softDeadline() - clock.now() < CUT_SHORT_MS;
+      if (!visit.loaded && visit.reason === 'timeout' && isCutShort) visit.message = CUT_SHORT;
       spentMs += visit.durationMs;
       if (!visit.loaded && isLimited(visit)) {
         const decided = pacing.limited({ now: clock.now(), startedAt, tries, askedMs: visit.retryAfterMs });
