@@ -17,6 +17,12 @@ export const notScrolled = (screens: number): PageCaveat => ({
   message: `The page shows more content the further it is scrolled. It was scrolled through ${screens} screens, and content beyond them was not tested.`,
 });
 
+export const HANGS_ON_SCROLL: PageCaveat = {
+  kind: 'not_scrolled',
+  message:
+    'The page, or one like it, stopped responding when it was scrolled. It was tested without scrolling, and content that appears only on scrolling was not tested. Look for a script that handles scrolling and does not return.',
+};
+
 /** @param matched false, or the browser's message if the selector is invalid */
 export const waitForMissing = (selector: string, matched: boolean | string): PageCaveat => ({
   kind: 'wait_for_missing',

@@ -1,6 +1,7 @@
 /** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
 import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
+import { templateOf } from '../crawl/template.ts';
 import { launchChromium, type Machine } from './chromium.ts';
 import type { SignedIn, SignInRequest } from './sign-in-steps.ts';
 import { openTab, type Tab, type TabDeps } from './tab.ts';
@@ -23,8 +24,11 @@ export interface Pool {
 const VISITS_PER_TAB = 300;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
-/** The minimum time left for a second visit. */
+/** The minimum time left for a second visit, in milliseconds. */
 const MIN_RETRY_MS = 1000;
+
+/** If pages of this number of templates hang when they are scrolled, no page of the scan is scrolled any more. */
+const HANGING_TEMPLATES = 2;
 
 export interface PoolDeps {
   machine: Machine;
@@ -36,6 +40,8 @@ export interface PoolDeps {
   /** Returns the dependencies of a tab, for a browser of this version. */
   tab: (version: string) => TabDeps;
 }
+
+const isHung = (visit: Visit): boolean => !visit.loaded && visit.hungOnScroll === true;
 
 export function createPool(deps: PoolDeps): Pool {
   const { machine, proxy, log, languages } = deps;
@@ -101,6 +107,14 @@ export function createPool(deps: PoolDeps): Pool {
     return { visit, browserLost };
   }
 
+  /** Templates of pages that stopped responding when they were scrolled. */
+  const hanging = new Set<string>();
+
+  function withoutHanging(request: VisitRequest): VisitRequest {
+    const hangs = hanging.size >= HANGING_TEMPLATES || hanging.has(templateOf(request.url));
+    return hangs ? { ...request, scroll: false } : request;
+  }
+
   function isLost(used: Browser): Promise<boolean> {
     if (!used.isConnected()) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -126,17 +140,21 @@ export function createPool(deps: PoolDeps): Pool {
     },
     async visit(worker, request) {
       const started = performance.now();
-      const first = await attempt(worker, request);
+      const first = await attempt(worker, withoutHanging(request));
+      const hung = isHung(first.visit);
+      if (hung) hanging.add(templateOf(request.url));
       const hostSilent = !first.visit.loaded && first.visit.hostSilent === true;
-      if ((!first.browserLost && !hostSilent) || closed) return first.visit;
-      // The page of another tab may have crashed the browser, or the page waited for a host that is now known not to answer:
-      // visit this page again in the rest of its time.
+      if ((!first.browserLost && !hostSilent && !hung) || closed) return first.visit;
+      // The page of another tab may have crashed the browser, the page waited for a host that is now known not to answer, or it
+      // hangs when it is scrolled: visit this page again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
       if (left < MIN_RETRY_MS) return first.visit;
-      const { visit } = await attempt(worker, { ...request, budgetMs: left });
+      const { visit } = await attempt(worker, { ...withoutHanging(request), budgetMs: left });
+      if (isHung(visit)) hanging.add(templateOf(request.url));
       const durationMs = first.visit.durationMs + visit.durationMs;
-      // The message of the first visit names the whole time.
-      return { ...(hostSilent && !visit.loaded && visit.reason === 'timeout' ? first.visit : visit), durationMs };
+      // The message of the first visit names the whole time, or why the page hung.
+      const isAsBefore = (hostSilent || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
+      return { ...(isAsBefore ? first.visit : visit), durationMs };
     },
     signIn: async (worker, request) => (await tabOf(worker)).signIn(request),
     version: async () => (await running()).version(),

@@ -3,13 +3,14 @@ import type { CDPSession } from 'playwright-core';
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { evaluate, placeOf, type Place } from '../axe/world.ts';
 import { templateOf } from '../crawl/template.ts';
-import { notQuiet, notScrolled, waitForMissing } from './caveats.ts';
+import { TimeLimitExceeded } from '../../platform/time-limits.ts';
+import { HANGS_ON_SCROLL, notQuiet, notScrolled, waitForMissing } from './caveats.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { MainFrame } from './main-frame.ts';
 import type { Patience, WaitPlan } from './patience.ts';
 import type { SilentHosts } from './silent-hosts.ts';
 import type { Traffic } from './traffic.ts';
-import type { VisitClock } from './visit.ts';
+import { HungOnScroll, type VisitClock } from './visit.ts';
 
 /** How the pages of a scan are waited for. One object serves all tabs of a scan. */
 export interface SettleRules {
@@ -27,6 +28,8 @@ export interface ArrivalDeps {
   traffic: Traffic;
   changes: ConditionVariable;
   rules: SettleRules;
+  /** False: the page stops responding when it is scrolled. */
+  scroll?: false;
 }
 
 /** A page that is ready for its test. */
@@ -52,6 +55,8 @@ const MESSAGE_MS = 1000;
 const SCREENS_MAX = 40;
 /** The number of times that a page is scrolled, because it became longer. */
 const SCROLLS_MAX = 2;
+/** The share of the remaining time that scrolling may take. A page that hangs is visited again in the rest. */
+const SCROLL_SHARE = 0.4;
 /** The time to become quiet after the page was scrolled, or a message arrived, in milliseconds. */
 const AFTERWARDS_MS = 1500;
 
@@ -100,6 +105,7 @@ export async function settle(deps: ArrivalDeps, clock: VisitClock): Promise<Arri
   const scrolled = await scrollThrough(waiting, settled);
   const caveats: PageCaveat[] = [];
   if (!(scrolled.settled ?? settled).quiet) caveats.push(notQuiet(limitMs));
+  if (waiting.scroll === false) caveats.push(HANGS_ON_SCROLL);
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
   if (rules.waitFor !== '' && first?.matched !== true) caveats.push(waitForMissing(rules.waitFor, first?.matched ?? false));
   return { place, caveats };
@@ -184,14 +190,18 @@ async function hearMessages(waiting: Waiting): Promise<Settled | null> {
 /** Scrolls through a page that shows content when it is scrolled. `complete` is false if it became longer all the time. */
 async function scrollThrough(waiting: Waiting, settled: Settled): Promise<{ settled: Settled | null; complete: boolean }> {
   const { rules, template, plan, place, frame, clock } = waiting;
-  if (!settled.scrolls || !plan.scroll || isLeaving(waiting)) return { settled: null, complete: true };
+  if (waiting.scroll === false || !settled.scrolls || !plan.scroll || isLeaving(waiting)) return { settled: null, complete: true };
   const began = Date.now();
   await markContent(waiting);
   let after: Settled | null = null;
   let reached = false;
   for (let times = 0; times <= SCROLLS_MAX; times++) {
     const scroll = `curbcut.scrollThrough(${times < SCROLLS_MAX ? SCREENS_MAX : 0}, ${times > 0})`;
-    const end = await frame.whileAlive(evaluate<boolean | null>(place, scroll), clock.left(), 'scrolling');
+    const end = await frame
+      .whileAlive(evaluate<boolean | null>(place, scroll), clock.left() * SCROLL_SHARE, 'scrolling')
+      .catch((error: unknown) => {
+        throw error instanceof TimeLimitExceeded ? new HungOnScroll(error.limitMs) : error;
+      });
     // The page has not become longer.
     if (end === null) break;
     reached = end;

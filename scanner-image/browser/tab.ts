@@ -122,7 +122,8 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
     const stopped = stoppedVisit(tab, clock);
     if (stopped !== null) return stopped;
     const lost = frame.lost();
-    if (error instanceof VisitEnded) return failedVisit(tab, clock, error, { broken: error.broken || lost !== null });
+    if (error instanceof VisitEnded)
+      return failedVisit(tab, clock, error, { broken: error.broken || lost !== null, hungOnScroll: error.hungOnScroll });
     if (lost !== null) return failedVisit(tab, clock, { reason: 'crashed', message: lost }, { broken: true });
     const wrong: WrongPage =
       error instanceof TimeLimitExceeded
@@ -183,7 +184,7 @@ async function leaveDocument({ cdp, frame, changes }: OpenTab, clock: VisitClock
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: { stage: string }): Promise<Visit> {
   const { deps, page, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const { place, caveats } = await arrive(tab, clock);
+  const { place, caveats } = await arrive({ ...tab, scroll: request.scroll }, clock);
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;

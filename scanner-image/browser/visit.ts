@@ -39,6 +39,8 @@ export interface VisitRequest {
   session?: SessionState;
   /** What the page must show to be signed in. */
   marker?: Marker;
+  /** False: the page stops responding when it is scrolled. */
+  scroll?: false;
 }
 
 export type Visit = (
@@ -63,6 +65,8 @@ export type Visit = (
       finalUrl: string | null;
       status: number | null;
       retryAfterMs: number | null;
+      /** The page stopped responding when it was scrolled. */
+      hungOnScroll?: boolean;
       durationMs: number;
       /** The page waited for a host that never answers. A second visit does not wait for it. */
       hostSilent?: boolean;
@@ -82,10 +86,23 @@ export class VisitEnded extends Error {
   readonly reason: PageFailureReason;
   /** The tab must not be used again. */
   readonly broken: boolean;
+  readonly hungOnScroll: boolean = false;
   constructor(reason: PageFailureReason, message: string, broken = false) {
     super(message);
     this.reason = reason;
     this.broken = broken;
+  }
+}
+
+/** The page stopped responding when it was scrolled. */
+export class HungOnScroll extends VisitEnded {
+  override readonly hungOnScroll = true;
+  constructor(limitMs: number) {
+    super(
+      'timeout',
+      `The page stopped responding when it was scrolled (for ${(limitMs / 1000).toFixed(0)} s). Look for a script that handles scrolling and does not return.`,
+      true,
+    );
   }
 }
 

@@ -168,6 +168,23 @@ describe('settling', () => {
     expect(page && kindsOf(page)).to.deep.equal(['not_scrolled']);
   });
 
+  it('tests pages that hang when they are scrolled without scrolling, and says so', async () => {
+    const hangs = html(`${FAULT}<div style="height: 3000px">Tall</div>${script('addEventListener("scroll", () => { for (;;); })')}`);
+    await open({
+      '/': html('<a href="/item/1">1</a><a href="/item/2">2</a><a href="/other">3</a>'),
+      '/item/1': hangs,
+      '/item/2': hangs.replace('Tall', 'Another'),
+      '/other': html(`${FAULT}<p>other</p>`),
+    });
+    const pages = testedOf((await scan(`${site.origin}/`, {}, { pageBudgetMs: 40_000 })).pages).slice(1);
+    expect(pages.map((page) => [new URL(page.url).pathname, found(page), kindsOf(page)])).to.have.deep.members([
+      ['/item/1', ['image-alt #fault'], ['not_scrolled']],
+      ['/item/2', ['image-alt #fault'], ['not_scrolled']],
+      ['/other', ['image-alt #fault'], []],
+    ]);
+    expect(pageAt(pages, '/item/1').caveats[0]?.message).to.match(/^The page, or one like it, stopped responding when it was scrolled\. /);
+  }).timeout(180_000);
+
   it('finds late content on later pages of a template whose first page had some', async () => {
     const late = (name: string): string =>
       html(script(`setTimeout(() => document.querySelector('main').insertAdjacentHTML('beforeend', '${FAULT}'), 300)`), { title: name });
