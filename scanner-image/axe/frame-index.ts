@@ -13,6 +13,8 @@ export interface FoundFrame {
 /** A frame in the browser's own list. */
 export interface ListedFrame {
   id: string;
+  /** The ID of the frame that contains it; null if the browser does not say it. */
+  parentId: string | null;
   url: string;
   contentType: string;
 }
@@ -20,6 +22,8 @@ export interface ListedFrame {
 export interface FrameIndex {
   /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
   find(parent: CDPSession, frameId: string): Promise<FoundFrame | null>;
+  /** The ID of the main frame. */
+  main(): Promise<string>;
   /** All frames of the page except the main frame. Frames within a frame whose process does not answer are missing. */
   all(): Promise<ListedFrame[]>;
   /** Closes the sessions. A frame that hangs closes its own when the page is left, so nothing waits for that. */
@@ -58,13 +62,15 @@ export function createFrameIndex(page: Page, top: CDPSession): FrameIndex {
       const other = findIn(await treeOf(cdp), frameId);
       return other === null ? null : { cdp, ...other };
     },
+    main: async () => (await treeOf(top)).frame.id,
     async all() {
       const processes = await (others ??= openSessions(page));
       const listed = new Map<string, ListedFrame>();
       // Its process may not answer.
-      for (const [id, { url }] of processes) listed.set(id, { id, url, contentType: 'text/html' });
+      for (const [id, { url, parentId }] of processes) listed.set(id, { id, parentId, url, contentType: 'text/html' });
       const answers = await Promise.allSettled([top, ...[...processes.values()].map(({ session }) => session)].map(treeOf));
-      for (const answer of answers) if (answer.status === 'fulfilled') list(answer.value, listed);
+      for (const answer of answers)
+        if (answer.status === 'fulfilled') list(answer.value, listed.get(answer.value.frame.id)?.parentId ?? null, listed);
       const main = await treeOf(top);
       listed.delete(main.frame.id);
       return [...listed.values()];
@@ -81,6 +87,7 @@ export function createFrameIndex(page: Page, top: CDPSession): FrameIndex {
 interface OtherProcess {
   session: CDPSession;
   url: string;
+  parentId: string | null;
 }
 
 /** Opens the sessions of all frames in processes of their own, by frame ID. Only the browser's main process answers here. */
@@ -88,7 +95,8 @@ async function openSessions(page: Page): Promise<Map<string, OtherProcess>> {
   const sessions = new Map<string, OtherProcess>();
   const open = async (frame: ReturnType<Page['frames']>[number]): Promise<void> => {
     const session = await page.context().newCDPSession(frame);
-    sessions.set((await session.send('Target.getTargetInfo')).targetInfo.targetId, { session, url: frame.url() });
+    const { targetId, parentFrameId = null } = (await session.send('Target.getTargetInfo')).targetInfo;
+    sessions.set(targetId, { session, url: frame.url(), parentId: parentFrameId });
   };
   // Fails for every frame that shares the process of its parent.
   await Promise.allSettled(page.frames().slice(1).map(open));
@@ -107,7 +115,8 @@ function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | nul
   return null;
 }
 
-function list({ frame: { id, url, unreachableUrl, mimeType }, childFrames = [] }: FrameTree, listed: Map<string, ListedFrame>): void {
-  listed.set(id, { id, url: unreachableUrl ?? url, contentType: mimeType });
-  for (const child of childFrames) list(child, listed);
+function list({ frame, childFrames = [] }: FrameTree, parentId: string | null, listed: Map<string, ListedFrame>): void {
+  const { id, url, unreachableUrl, mimeType } = frame;
+  listed.set(id, { id, parentId, url: unreachableUrl ?? url, contentType: mimeType });
+  for (const child of childFrames) list(child, id, listed);
 }

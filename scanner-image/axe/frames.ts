@@ -112,7 +112,7 @@ function createSlots(count: number): FrameRun['sideBySide'] {
  */
 export async function collectPartials(run: FrameRun, top: Place): Promise<string[]> {
   const { partial, frames } = await testPartially(run, top, null);
-  run.documents.push({ place: top, path: [] });
+  run.documents.push({ frameId: null, place: top, path: [] });
   return [partial, ...(await collectFrames(run, top, frames, []))];
 }
 
@@ -153,7 +153,7 @@ async function collectFrame(run: FrameRun, parent: Place, { frame, at, path }: F
   if (path.length > DEPTH_MAX) return skip('too_many', `Only ${DEPTH_MAX} levels of nested frames are tested.`);
   const outcome = await run.sideBySide(() => testFrame(run, parent, frame, at));
   if (!outcome.ok) return skip(outcome.reason, outcome.message, outcome.url);
-  run.documents.push({ place: outcome.place, path });
+  run.documents.push({ frameId: outcome.frameId, place: outcome.place, path });
   return [outcome.partial, ...(await collectFrames(run, outcome.place, outcome.frames, path))];
 }
 
@@ -164,18 +164,19 @@ interface Skipped {
   url?: string;
 }
 
-async function testFrame(
-  run: FrameRun,
-  parent: Place,
-  frame: FrameElement,
-  at: number,
-): Promise<({ ok: true; place: Place } & Partial) | Skipped> {
+interface Entered {
+  ok: true;
+  frameId: string;
+  place: Place;
+}
+
+async function testFrame(run: FrameRun, parent: Place, frame: FrameElement, at: number): Promise<(Entered & Partial) | Skipped> {
   const limitMs = run.limitMs();
   if (limitMs === 0) return { ok: false, reason: 'timeout', message: 'No time was left for this frame.' };
-  const test = async (): Promise<({ ok: true; place: Place } & Partial) | Skipped> => {
+  const test = async (): Promise<(Entered & Partial) | Skipped> => {
     const entered = await enterFrame(run, parent, at);
     if (!entered.ok) return entered;
-    return { ok: true, place: entered.place, ...(await testPartially(run, entered.place, frame.context)) };
+    return { ...entered, ...(await testPartially(run, entered.place, frame.context)) };
   };
   try {
     return await withTimeLimit(test(), limitMs, 'testing a frame');
@@ -191,7 +192,7 @@ async function testFrame(
 }
 
 /** Our world of the n-th frame of a document, after its scripts have become quiet. */
-async function enterFrame({ script, index, known }: FrameRun, parent: Place, at: number): Promise<{ ok: true; place: Place } | Skipped> {
+async function enterFrame({ script, index, known }: FrameRun, parent: Place, at: number): Promise<Entered | Skipped> {
   const frameId = await frameIdOf(parent, at);
   if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
@@ -207,7 +208,7 @@ async function enterFrame({ script, index, known }: FrameRun, parent: Place, at:
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
-  return { ok: true, place };
+  return { ok: true, frameId, place };
 }
 
 /** Returns why the document of a frame was not displayed, or null. */

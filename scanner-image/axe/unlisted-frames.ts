@@ -13,6 +13,8 @@ import { EvaluationFailed, type Place } from './world.ts';
 
 /** A document that was tested, with the path of its frame; empty for the page itself. */
 export interface EnteredDocument {
+  /** The ID of its frame; null for the page itself. */
+  frameId: string | null;
   place: Place;
   path: string[];
 }
@@ -20,7 +22,7 @@ export interface EnteredDocument {
 /** The maximum number of frames that are looked at. Most frames that axe-core does not list are invisible. */
 const LOOKED_AT_MAX = 500;
 /** The time limit for one frame, in milliseconds. The process of a document may hang by now. */
-const ANSWER_MS = 3000;
+const ANSWER_MS = 5000;
 
 /** The element of a frame, as `curbcut.frameOwner` describes it. */
 interface Owner {
@@ -41,7 +43,10 @@ export async function findUnlisted(
   known: ReadonlySet<string>,
 ): Promise<{ frames: UntestedFrame[]; beyond: number }> {
   const unknown = (await index.all()).filter(({ id }) => !known.has(id));
-  const found = await Promise.all(unknown.slice(0, LOOKED_AT_MAX).map((frame) => describeInTime(frame, documents)));
+  const main = await index.main();
+  const parentsOf = ({ parentId }: ListedFrame): EnteredDocument[] =>
+    documents.filter(({ frameId }) => parentId === null || (frameId ?? main) === parentId);
+  const found = await Promise.all(unknown.slice(0, LOOKED_AT_MAX).map((frame) => describeInTime(frame, parentsOf(frame))));
   return { frames: found.filter((frame) => frame !== null), beyond: Math.max(0, unknown.length - LOOKED_AT_MAX) };
 }
 
