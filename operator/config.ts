@@ -1,4 +1,5 @@
 /** The operator's settings from environment variables. */
+import { SCANNER_DEFAULTS } from '../core/protocol/scanner-program.ts';
 import type { Static } from 'typebox';
 import { Type, listOf, readConfiguration, secret } from '../platform/configuration.ts';
 import {
@@ -95,14 +96,14 @@ export const Environment = Type.Object({
   POD_TEMPLATE_MAX_CPU: quantity('4', 'the highest CPU request or limit that a scan may set, such as 4 or 500m'),
   POD_TEMPLATE_MAX_MEMORY: quantity('8Gi', 'the highest memory request or limit that a scan may set, such as 8Gi'),
   SCANNER_RETRIES: integer(0, RETRIES_MAX, 2, 'the number of retries after a scanner crashes'),
-  SCANNER_WORKERS: integer(1, 8, 2, 'the number of pages that a scanner tests in parallel'),
+  SCANNER_WORKERS: integer(1, 8, SCANNER_DEFAULTS.workers, 'the number of pages that a scanner tests in parallel'),
   SCANNER_JOB_TTL_SECONDS: integer(
     0,
     604_800,
     600,
     'the seconds for which the operator keeps the finished Job of an ended scan, and its log',
   ),
-  PAGE_BUDGET_SECONDS: integer(1, 600, 30, 'the maximum seconds per page'),
+  PAGE_BUDGET_SECONDS: integer(1, 600, SCANNER_DEFAULTS.pageBudgetSeconds, 'the maximum seconds per page'),
   SCAN_WORKERS: integer(1, 256, 32, 'the number of scans that the operator reconciles concurrently'),
   MAX_RUNNING_SCANS: integer(1, 10_000, 10, 'the maximum number of running scans if the ScanQueue does not set it'),
   ...PublicQueueSettings,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
+import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -16,9 +17,6 @@ import { reportEnd, type CliContext, type Output } from './output.ts';
 
 /** A deadline that no scan on a developer's machine reaches; Ctrl-C ends it earlier. In milliseconds. */
 const DEADLINE_MS = 24 * 3_600_000;
-const WORKERS = 2;
-/** The default of the operator's setting PAGE_BUDGET_SECONDS. */
-const PAGE_BUDGET_MS = 30_000;
 /** Whoever names an address on the command line may reach it. Pages that it embeds from other private networks stay blocked. */
 const OWN_MACHINE = ['127.0.0.0/8', '::1/128', 'localhost'];
 
@@ -52,8 +50,8 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
       uploadDeadline: deadline,
       allowTargets: [...OWN_MACHINE, url.hostname.replace(/^\[|\]$/g, ''), ...listOf(context.environment.ALLOW_TARGETS)],
       denyTargets: [],
-      workers: WORKERS,
-      pageBudgetMs: PAGE_BUDGET_MS,
+      workers: SCANNER_DEFAULTS.workers,
+      pageBudgetMs: SCANNER_DEFAULTS.pageBudgetSeconds * 1000,
       exportMaxBytes: EXPORT_MAX_BYTES,
       // Without keys the scan fails, instead of scanning without a sign-in.
       ...(auth !== undefined && { signIn: {} }),

@@ -6,3 +6,6 @@
  * repeats them, because the compile cache is only valid for the options that it was made with.
  */
 export const SCANNER_PROGRAM = ['--max-semi-space-size=4', 'scanner-image/main.ts'] as const;
+
+/** How much a scanner does at once, and for how long on one page, unless an installation says otherwise. */
+export const SCANNER_DEFAULTS = { workers: 2, pageBudgetSeconds: 30 } as const;
