@@ -33,9 +33,11 @@ export interface Queue {
 
 /**
  * The number of positions that a choice looks back, at least the number of workers (core/protocol/pod-messages.ts): the
- * pages before are processed when the choice is made, whatever the number of workers.
+ * pages before are processed when the choice is made, whatever the number of workers. The first choices look back a little,
+ * to see the templates that the first pages lead to; later ones look back further, so that the other workers go on for as
+ * long as possible while one page is slow. Bounded, because results are kept until their turn.
  */
-const LOOK_BACK = 8;
+const lookBack = (position: number): number => Math.min(64, Math.max(8, Math.floor(position / 2)));
 /** The number of queued addresses, as a multiple of the pages that may start. */
 const QUEUE_FACTOR = 8;
 /** The number of addresses that are remembered because they were left. Beyond it they are no longer counted. */
@@ -63,7 +65,7 @@ export function createQueue(capacity: number): Queue {
 
   /** As of the earliest position that allows a choice, so that the choice does not depend on when it is made. */
   function chooseNext(latest: number): Entry | null {
-    for (let at = Math.max(asOf, order.length - 1 - LOOK_BACK); at <= latest; at += 1) {
+    for (let at = Math.max(asOf, order.length - 1 - lookBack(order.length)); at <= latest; at += 1) {
       const entry = sampling.choose(at);
       if (entry === null) continue;
       asOf = at;
