@@ -2,19 +2,18 @@
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
-import type { PageCaveat } from '../../core/report/schema.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import { WORLD } from '../axe/source.ts';
 import type { AxeScript } from '../axe/script.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate, type Place } from '../axe/world.ts';
-import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, notWellFormed, type WrongPage } from '../crawl/page-checks.ts';
-import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
+import type { WrongPage } from '../crawl/page-checks.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { arrive } from './arrival.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import { introduce, type Identity } from './identity.ts';
+import { judgeBlocked, judgeShown, redirectCaveats } from './judgement.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
 import { clearState, readCookies, restoreState } from './session-state.ts';
@@ -49,6 +48,8 @@ export interface Tab {
 }
 
 const CLOSE_MS = 5000;
+/** A page that is not displayed and quiet after this time counts as waiting for its site, in milliseconds. */
+const WAITING_MS = 400;
 /** The limit for reading the cookies after a visit, in milliseconds. */
 const COOKIES_MS = 5000;
 
@@ -114,7 +115,7 @@ async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visi
 async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
   const { frame, traffic } = tab;
   const clock = startVisitClock(request.budgetMs);
-  const progress = { stage: 'did not answer' };
+  const progress = { stage: 'did not answer', goesOn: watchWaiting(request) };
   try {
     await navigate(tab, request, clock);
     return stoppedVisit(tab, clock) ?? (await testPage(tab, request, clock, progress));
@@ -131,8 +132,19 @@ async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
         : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
     return failedVisit(tab, clock, wrong, { broken: true, hostSilent: !frame.shown.parsed && traffic.requests.waitInVain() });
   } finally {
+    progress.goesOn();
     traffic.hold();
   }
+}
+
+/** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
+function watchWaiting({ onWaiting }: VisitRequest): () => void {
+  let waits = false;
+  const timer = setTimeout(() => onWaiting?.((waits = true)), WAITING_MS);
+  return () => {
+    clearTimeout(timer);
+    if (waits) onWaiting?.((waits = false));
+  };
 }
 
 async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
@@ -180,8 +192,15 @@ async function leaveDocument({ cdp, frame, changes }: OpenTab, clock: VisitClock
   await changes.waitFor(() => frame.lost() !== null || frame.shown.documents > documents, clock.left());
 }
 
-/** Tests the page that the tab has navigated to. `progress.stage` completes the message of a timeout. */
-async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: { stage: string }): Promise<Visit> {
+interface Progress {
+  /** Completes the message of a timeout. */
+  stage: string;
+  /** Must be called when the visit does not wait for its site any more. */
+  goesOn(): void;
+}
+
+/** Tests the page that the tab has navigated to. */
+async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
   const { deps, page, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
   const { place, caveats } = await arrive({ ...tab, scroll: request.scroll }, clock);
@@ -189,6 +208,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
   progress.stage = 'was not tested';
+  progress.goesOn();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
       await frame.whileAlive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
@@ -242,39 +262,6 @@ async function picturesOf(
 
 const NOTHING_WANTED = { wanted: [], ms: 0 };
 const NO_PICTURES: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
-
-/** Checks the facts of the displayed document: it may not be the requested page. */
-function judgeShown({ frame, traffic }: OpenTab, request: VisitRequest, facts: PageFacts): WrongPage | null {
-  const url = new URL(frame.shown.url);
-  if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
-  if (facts.parserError !== null) return { reason: 'test_failed', message: notWellFormed(facts.parserError) };
-  if (EMPTY_DOCUMENT.test(facts.markup)) return { reason: 'not_html', message: 'The server sent an empty document.' };
-  const product = botProtection(traffic.answer()?.headers ?? {}, facts.markup);
-  if (product !== null) return { reason: 'bot_wall', message: botProtectionMessage(product) };
-  if (isSignInPage(request.url, { url, form: facts.signInForm, signedIn: request.session !== undefined }))
-    return {
-      reason: 'sign_in_page',
-      message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. ${SIGN_IN_ADVICE}`,
-    };
-  // The response of every document was judged already, but a script can change the address without one.
-  return request.mayGoTo(url);
-}
-
-const SIGN_IN_ADVICE = 'To test the page, give the scan a sign-in.';
-
-/** Navigation is blocked during the test. A page that tries to go to a sign-in page then is not the requested page either. */
-function judgeBlocked({ traffic }: OpenTab, request: VisitRequest): WrongPage | null {
-  const url = URL.parse(traffic.wanted() ?? '');
-  if (url === null || !isSignInRedirect(request.url, url)) return null;
-  return { reason: 'sign_in_page', message: `The page redirects to a sign-in page (${url.origin}${url.pathname}). ${SIGN_IN_ADVICE}` };
-}
-
-function redirectCaveats({ traffic }: OpenTab): PageCaveat[] {
-  const url = URL.parse(traffic.wanted() ?? '');
-  if (url === null) return [];
-  const message = `A script tried to load ${url.origin}${url.pathname} during the test. The page that was displayed until then was tested.`;
-  return [{ kind: 'redirect_blocked', message }];
-}
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {
   return {

@@ -41,6 +41,8 @@ export interface VisitRequest {
   marker?: Marker;
   /** False: the page stops responding when it is scrolled. */
   scroll?: false;
+  /** Called when the page has waited for its site for a while, and when it goes on. */
+  onWaiting?: (waits: boolean) => void;
 }
 
 export type Visit = (

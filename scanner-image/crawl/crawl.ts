@@ -9,8 +9,8 @@ export interface CrawlDeps extends IntakeDeps {
   workers: number;
   /** Limits the findings of all pages. */
   budget: FindingsBudget;
-  /** Loads a page in the tab of a worker. */
-  visit(worker: number, candidate: Candidate): Promise<Visit>;
+  /** Loads a page in the tab of a worker. Calls `onWaiting` when the page waits for its site, and when it goes on. */
+  visit(worker: number, candidate: Candidate, onWaiting: (waits: boolean) => void): Promise<Visit>;
   /** Called with every processed visit, in the order of turns. */
   onOutcome(candidate: Candidate, visit: Visit, outcome: Outcome): void;
   /** Called after every processed page. */
@@ -23,6 +23,12 @@ export interface CrawlDeps extends IntakeDeps {
   timeIsUp(): boolean;
   signal?: AbortSignal;
 }
+
+/**
+ * The number of pages that do not count as in work while they wait for their site: another worker takes the next page
+ * meanwhile, so that one slow page holds up no other. More would be more load for a site that is slow already.
+ */
+export const SPARE_WORKERS = 1;
 
 /** @returns every page, in order. @throws the errors of `visit` and `onFirst`, and the signal's reason */
 export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
@@ -39,17 +45,31 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
   /** Visits that ended before the visit of an earlier turn, by turn. */
   const arrived = new Map<number, { candidate: Candidate; visit: Visit }>();
   const busy = new Map<number, Promise<number>>();
+  /** Workers whose pages wait for their site. */
+  const waiting = new Set<number>();
+  let wake = Promise.withResolvers<null>();
   let turn = 0;
 
+  function onWaiting(worker: number, waits: boolean): void {
+    if (waits) waiting.add(worker);
+    else waiting.delete(worker);
+    wake.resolve(null);
+    wake = Promise.withResolvers();
+  }
+
   function startIdleWorkers(): void {
-    for (let worker = 0; worker < deps.workers; worker++) {
-      if (busy.has(worker) || deps.timeIsUp()) continue;
+    for (let worker = 0; worker < deps.workers + SPARE_WORKERS; worker++) {
+      if (busy.size - Math.min(waiting.size, SPARE_WORKERS) >= deps.workers || deps.timeIsUp()) return;
+      if (busy.has(worker)) continue;
       const candidate = frontier.take();
       if (candidate === null) return;
-      const visiting = deps.visit(worker, candidate).then((visit) => {
-        arrived.set(candidate.turn, { candidate, visit });
-        return worker;
-      });
+      const visiting = deps
+        .visit(worker, candidate, (waits) => onWaiting(worker, waits))
+        .then((visit) => {
+          arrived.set(candidate.turn, { candidate, visit });
+          waiting.delete(worker);
+          return worker;
+        });
       busy.set(worker, visiting);
       // The first page determines the site, so it is loaded alone.
       if (candidate.turn === 0) return;
@@ -77,7 +97,9 @@ export async function crawl(deps: CrawlDeps): Promise<ReportPage[]> {
     signal?.throwIfAborted();
     startIdleWorkers();
     if (busy.size === 0) return pages;
-    busy.delete(await Promise.race([...busy.values(), aborted]));
+    const ended = await Promise.race([...busy.values(), wake.promise, aborted]);
+    if (ended === null) continue;
+    busy.delete(ended);
     await processArrived();
   }
 }

@@ -71,7 +71,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     onPage: deps.onPage,
     budget: deps.budget,
     onOutcome: deps.onOutcome,
-    visit(worker, candidate) {
+    visit(worker, candidate, onWaiting) {
       const isFirst = candidate.turn === 0;
       // The other workers wait for the first page, so their tabs cost no time.
       if (isFirst) for (let other = 1; other < Math.min(deps.workers, maxPages); other++) pool.prepare(other);
@@ -80,6 +80,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
         test: candidate.depth > 0 || site.startInScope,
         mayGoTo: (url: URL) => site.refusal(url, isFirst),
         budgetMs: deps.pageBudgetMs,
+        onWaiting,
       };
       return deps.traced('page', () => visitPolitely(worker, isFirst, request));
     },
