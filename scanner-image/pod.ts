@@ -1,4 +1,5 @@
 /** The work of a scanner pod, from its input to its last message: scan, aggregate, generate, store. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../platform/logger.ts';
 import {
   EXIT_PERMANENT,
@@ -16,7 +17,7 @@ import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
 import { fitReport } from './report/fit.ts';
-import { runScan, type Traced } from './scan.ts';
+import { runScan, type ScanResult, type Traced } from './scan.ts';
 import type { ReadSignIn } from './sign-in.ts';
 import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
 
@@ -49,12 +50,13 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
   const uploads = uploadSlotOf(input.uploads, identity);
   if (uploads === undefined) throw new Error(`The input has no upload links for shard ${identity.shard}.`);
   let known = { scanned: 0, failed: 0, total: 0 };
+  let closed: ScanResult['closed'] | undefined;
   const deadline = timeoutAt(input.deadline);
   const uploadDeadline = timeoutAt(input.uploadDeadline);
   try {
     const signIn = await deps.readSignIn();
     if (signIn !== null && !signIn.ok) throw new ScanFailed('sign_in_failed', signIn.reason);
-    const { pages, pictures, addressesLeft, tools, startedAt, finishedAt } = await traced('crawl', () =>
+    const found = await traced('crawl', () =>
       runScan(input, {
         machine: deps.machine,
         log,
@@ -68,8 +70,12 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
         onPage: (page) => logPage(log, page),
       }),
     );
+    closed = found.closed;
+    const { pages, pictures, addressesLeft, tools, startedAt, finishedAt } = found;
     known = countPages(pages);
     messages.progress('aggregating', known);
+    // Lets the browser exit, and free its memory, while the report is made.
+    await nextTurn();
     const fitted = fitReport(
       (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, addressesLeft }),
       { pages, pictures },
@@ -110,6 +116,8 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
       },
       exitCode: EXIT_PERMANENT,
     };
+  } finally {
+    await closed;
   }
 }
 

@@ -70,6 +70,8 @@ export interface ScanResult {
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
+  /** Resolves when the browser has exited and the egress proxy is closed, so that the caller can use the result meanwhile. Never rejects. */
+  closed: Promise<void>;
 }
 
 /** The maximum time reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
@@ -128,6 +130,14 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       ...(signIn !== null && { basic: signIn.basic, headers: signIn.headers, redact: redactor.deep }),
     }),
   });
+  const close = async (): Promise<void> => {
+    try {
+      await Promise.all([pool.close(), files.close()]);
+      await egress.close();
+    } catch (error) {
+      log.warn({ err: error }, 'closing the browser or the egress proxy failed');
+    }
+  };
   try {
     await untilAborted(refuseForbiddenTarget(egress, start), deps.signal);
     const browser = pool.version();
@@ -148,10 +158,11 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser}` },
       startedAt,
       finishedAt: new Date(),
+      closed: close(),
     };
-  } finally {
-    await Promise.all([pool.close(), files.close()]);
-    await egress.close();
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 

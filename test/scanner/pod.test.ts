@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { Value } from 'typebox/value';
 import { EXIT_PERMANENT, PICTURES_TYPE, PodMessage, type PodInput } from '../../core/protocol/pod-messages.ts';
 import { picturesMismatch } from '../../core/report/pictures.ts';
 import { Report } from '../../core/report/schema.ts';
+import { findChromium } from '../../scanner-image/browser/chromium.ts';
 import { startMessages, type Messages } from '../../local/messages/messages.ts';
 import { createMessageBus, type MessageBus } from '../../stores/nats.ts';
 import { html, inputOf, openSite, type Route, type Site } from './site.ts';
@@ -265,6 +266,20 @@ describe('scanner pod', () => {
     expect(await pod.ended, pod.log()).to.equal(143);
     expect(stored.size).to.equal(0);
     expect(pod.log()).to.include('terminated by a signal');
+  });
+
+  it('stores its results while its browser exits, and ends after it', async () => {
+    const [browser, released, exited] = ['browser', 'released', 'exited'].map((name) => join(folder, name)) as [string, string, string];
+    const chromium = findChromium({ chromiumPath: process.env.CHROMIUM_PATH, path: process.env.PATH ?? '' });
+    const exit = `while [ ! -e '${released}' ]; do sleep 0.02; done; touch '${exited}'`;
+    await writeFile(browser, `#!/bin/sh\n'${chromium}' "$@"\n${exit}\n`, { mode: 0o755 });
+    const pod = await run('/a', {}, { CHROMIUM_PATH: browser });
+    for (let end = Date.now() + 15_000; !stored.has('/result.json') && Date.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect([...stored.keys()]).to.include('/result.json');
+    await writeFile(released, '');
+    expect(await pod.ended, pod.log()).to.equal(0);
+    await access(exited);
   });
 
   for (const path of ['/robots.txt', '/sitemap.xml'])

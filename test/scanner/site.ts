@@ -114,13 +114,15 @@ export function signInOf(url: string, values: Record<string, string>, plan: Sign
   return read.signIn;
 }
 
-export function scan(
+export async function scan(
   url: string,
   options: Partial<ScanOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
   deps: Partial<ScanDeps> = {},
 ): Promise<ScanResult> {
-  return runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
+  const result = await runScan(inputOf(url, options, more), { machine, log: silentLogger, ...deps });
+  await result.closed;
+  return result;
 }
 
 /** Paths, queries and hash routes of pages, in their order. */
