@@ -1,4 +1,5 @@
 /** Which pages a scan finds, in which order, and that it loads each page once. */
+import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { countPages } from '../../core/report/coverage.ts';
@@ -62,6 +63,20 @@ describe('crawl', () => {
     expect(results[0]?.filter(({ tested }) => tested)).to.have.length(25);
     expect(results[1]).to.deep.equal(results[0]);
     expect(results[2]).to.deep.equal(results[0]);
+  });
+
+  it('loads other pages while one waits for its site, with one worker too', async () => {
+    const send = (response: ServerResponse, title: string): void =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end(html(title, { title }));
+    let slow: ServerResponse | undefined;
+    const other: Route = ({ url }, response) => {
+      send(response, `Page ${url}`);
+      if (slow !== undefined && site.hits('/a') > 0 && site.hits('/b') > 0) send(slow, 'Slow page');
+    };
+    await open({ '/': links('/slow', '/a', '/b'), '/slow': (_request, response) => void (slow = response), '/a': other, '/b': other });
+    // If no other page was loaded meanwhile, the slow one would time out.
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 1, pageBudgetMs: 10_000 });
+    expect(paths(testedOf(pages))).to.deep.equal(['/', '/slow', '/a', '/b']);
   });
 
   it('tests duplicates once, and lists what was loaded to find them', async () => {

@@ -1,0 +1,201 @@
+import { setImmediate as settled } from 'node:timers/promises';
+import { expect } from 'chai';
+import { toPageFindings } from '../axe/results.ts';
+import type { Visit } from '../browser/visit.ts';
+import { crawl, SPARE_WORKERS } from './crawl.ts';
+import { createExclusions } from './exclusions.ts';
+import { createFrontier } from './frontier.ts';
+
+const ORIGIN = 'https://a.test';
+
+/** A visit of a page with links. Its content differs from that of every other page. */
+const loaded = (path: string, links: string[]): Visit => ({
+  loaded: true,
+  finalUrl: new URL(path, ORIGIN),
+  status: 200,
+  facts: {
+    title: path,
+    language: 'en',
+    contentType: 'text/html',
+    parserError: null,
+    canonical: null,
+    signInForm: null,
+    markup: '',
+    content: { whole: path, main: path },
+    links: links.map((link) => ORIGIN + link),
+    linksBeyond: 0,
+  },
+  findings: toPageFindings({ violations: [], incomplete: [], passes: [] }),
+  framesUntested: [],
+  caveats: [],
+  pictures: [],
+  durationMs: 1,
+  broken: false,
+});
+
+/** A visit that is in progress. */
+interface Open {
+  worker: number;
+  waits(waits: boolean): void;
+  end(): void;
+}
+
+/** Crawls a site whose first page links to `count` others: `/1`, `/2` and so on. Visits end when the test says so. */
+function start(count: number, workers: number) {
+  const names = Array.from({ length: count }, (_, at) => `/${at + 1}`);
+  const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
+  frontier.add(new URL(ORIGIN), 0);
+  const started: string[] = [];
+  const processed: string[] = [];
+  const open = new Map<string, Open>();
+  let timeIsUp = false;
+  const pages = crawl({
+    frontier,
+    exclusions: createExclusions(),
+    workers,
+    budget: { take: (page) => page },
+    site: () => new URL(ORIGIN),
+    signedIn: false,
+    exclusionOf: () => null,
+    visit(worker, { url: { pathname } }, onWaiting) {
+      started.push(pathname);
+      const { promise, resolve } = Promise.withResolvers<Visit>();
+      open.set(pathname, {
+        worker,
+        waits: onWaiting,
+        end() {
+          open.delete(pathname);
+          resolve(loaded(pathname, pathname === '/' ? names : []));
+        },
+      });
+      return promise;
+    },
+    onOutcome: ({ url }) => processed.push(url.pathname),
+    onPage: () => undefined,
+    onProgress: () => undefined,
+    onFirst: () => Promise.resolve(),
+    afterFirst: () => Promise.resolve(),
+    timeIsUp: () => timeIsUp,
+  });
+  const visitOf = (path: string): Open => {
+    const visit = open.get(path);
+    if (visit === undefined) throw new Error(`${path} is not in progress`);
+    return visit;
+  };
+  return {
+    started,
+    processed,
+    pages,
+    /** The paths of the visits in progress. */
+    inProgress: () => [...open.keys()],
+    /** The workers of the visits in progress. */
+    workers: () => [...open.values()].map(({ worker }) => worker),
+    endTime: () => (timeIsUp = true),
+    // The crawl reacts in promises only, all of which are done in the next turn of the event loop.
+    async waits(path: string, waits: boolean): Promise<void> {
+      visitOf(path).waits(waits);
+      await settled();
+    },
+    async end(...paths: string[]): Promise<void> {
+      for (const path of paths) {
+        visitOf(path).end();
+        await settled();
+      }
+    },
+    async endAll(): Promise<void> {
+      for (let [path] = open.keys(); path !== undefined; [path] = open.keys()) {
+        visitOf(path).end();
+        await settled();
+      }
+    },
+  };
+}
+
+describe('a crawl', () => {
+  it('loads as many pages at once as it has workers, and the first one alone', async () => {
+    const site = start(9, 3);
+    expect(site.inProgress()).to.deep.equal(['/']);
+    await site.end('/');
+    expect(site.inProgress()).to.deep.equal(['/1', '/2', '/3']);
+    await site.end('/2');
+    expect(site.inProgress()).to.deep.equal(['/1', '/3', '/4']);
+    await site.endAll();
+    expect(await site.pages).to.have.length(10);
+    expect(site.started).to.have.length(10);
+  });
+
+  it('starts the next page in a tab of its own before the page of its only worker ends, if that waits for its site', async () => {
+    const site = start(3, 1);
+    await site.end('/');
+    expect(site.inProgress()).to.deep.equal(['/1']);
+    await site.waits('/1', true);
+    expect(site.inProgress()).to.deep.equal(['/1', '/2']);
+    expect(new Set(site.workers())).to.have.property('size', 2);
+    await site.end('/2');
+    expect(site.inProgress()).to.deep.equal(['/1', '/3']);
+    await site.endAll();
+    expect(await site.pages).to.have.length(4);
+  });
+
+  it(`loads at most ${SPARE_WORKERS} page more than it has workers, however many wait`, async () => {
+    for (const workers of [1, 2, 4]) {
+      const site = start(20, workers);
+      await site.end('/');
+      for (let ended = 0; ended < 8; ended++) {
+        for (const path of site.inProgress()) {
+          await site.waits(path, true);
+          expect(site.inProgress()).to.have.length(workers + SPARE_WORKERS);
+        }
+        expect(new Set(site.workers())).to.have.property('size', workers + SPARE_WORKERS);
+        await site.end(site.inProgress()[0]!);
+      }
+      await site.endAll();
+      expect(await site.pages).to.have.length(21);
+    }
+  });
+
+  it('starts no page for one that goes on, until fewer are in progress than there are workers', async () => {
+    const site = start(9, 2);
+    await site.end('/');
+    await site.waits('/1', true);
+    expect(site.inProgress()).to.deep.equal(['/1', '/2', '/3']);
+    await site.waits('/1', false);
+    await site.end('/2');
+    expect(site.inProgress()).to.deep.equal(['/1', '/3']);
+    await site.end('/1');
+    expect(site.inProgress()).to.deep.equal(['/3', '/4']);
+    await site.endAll();
+    expect(await site.pages).to.have.length(10);
+  });
+
+  it('does not count a page as waiting that has ended', async () => {
+    const site = start(9, 2);
+    await site.end('/');
+    await site.waits('/1', true);
+    await site.end('/1', '/2', '/3');
+    expect(site.inProgress()).to.have.length(2);
+    await site.endAll();
+    await site.pages;
+  });
+
+  it('processes pages in their order, whenever their visits end', async () => {
+    const site = start(4, 2);
+    await site.end('/');
+    await site.waits('/1', true);
+    await site.end('/3', '/2', '/4');
+    expect(site.processed).to.deep.equal(['/']);
+    await site.end('/1');
+    expect(site.processed).to.deep.equal(['/', '/1', '/2', '/3', '/4']);
+    expect((await site.pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(site.processed);
+  });
+
+  it('starts no page for one that waits when its time is up', async () => {
+    const site = start(9, 2);
+    await site.end('/');
+    site.endTime();
+    await site.waits('/1', true);
+    expect(site.inProgress()).to.deep.equal(['/1', '/2']);
+    await site.endAll();
+    expect(await site.pages).to.have.length(3);
+  });
+});
