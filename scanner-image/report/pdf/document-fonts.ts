@@ -1,5 +1,6 @@
 /** Embeds the fonts of the report into a PDF and measures text in them. */
 import { TEXT_FACES, readFont, type Face } from './fonts.ts';
+import { shapePlainText, type EmbeddedFont } from './plain-shaping.ts';
 import type { Metrics } from './typography.ts';
 
 interface FontkitFont {
@@ -15,7 +16,9 @@ export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
   const load = (face: Face): FontkitFont => {
     doc.registerFont(face, readFont(face) as unknown as ArrayBuffer);
     doc.font(face);
-    return (doc as unknown as { _font: { font: FontkitFont } })._font.font;
+    const embedded = (doc as unknown as { _font: EmbeddedFont & { font: FontkitFont } })._font;
+    shapePlainText(embedded, face);
+    return embedded.font;
   };
   const fontOf = (face: Face): FontkitFont | null => {
     let font = fonts.get(face);
