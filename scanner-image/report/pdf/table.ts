@@ -109,7 +109,7 @@ function layOutHead({ flow, columns, left, width: tableWidth }: Table): Head {
 }
 
 interface LaidOutRow {
-  cells: { cell: Cell; style: Style; lines: Line[]; below: Line[]; width: number }[];
+  cells: { cell: Cell; style: Style; lines: readonly Line[]; below: readonly Line[]; width: number }[];
   height: number;
 }
 

@@ -2,7 +2,7 @@
 import PDFDocument from 'pdfkit';
 import { embedFonts, unkerned } from './document-fonts.ts';
 import { drawnText, visualOrder } from './bidi.ts';
-import { isMissing, linesOf, type Line, type Metrics, type Style } from './typography.ts';
+import { createLineBreaker, isMissing, type Line, type Metrics, type Style } from './typography.ts';
 
 export type Element = PDFKit.PDFStructureElement;
 
@@ -49,7 +49,7 @@ export interface TaggedDocument {
   mark(element: Element, type: string, draw: () => void): void;
   /** Draws what is not content: lines, backgrounds, repeated headings, page numbers. */
   artifact(draw: () => void, type?: 'Layout' | 'Pagination'): void;
-  lines(text: string, style: Style, width: number, maxLines?: number): Line[];
+  lines(text: string, style: Style, width: number, maxLines?: number): readonly Line[];
   /** Draws lines downwards from `y`. @returns the `y` below them */
   draw(lines: readonly Line[], x: number, y: number, style: Style, align?: Alignment): number;
   /** Draws lines as a link within `parent`. @returns the `y` below them */
@@ -105,7 +105,7 @@ export function openTaggedDocument(info: DocumentInfo): TaggedDocument {
       draw();
       doc.endMarkedContent();
     },
-    lines: (text, style, width, maxLines) => linesOf(text, style, width, metrics, maxLines),
+    lines: createLineBreaker(metrics),
     draw(lines, x, y, style, align) {
       hasMissingGlyphs ||= lines.some(({ spans }) => spans.some(isMissing));
       return drawLines(doc, metrics, lines, x, y, style, align);
@@ -188,6 +188,9 @@ function openPicture(doc: PDFKit.PDFDocument, jpeg: Uint8Array): Picture | null 
 /** The baseline of a line whose top is `y`: centres capitals and digits in the height of the line. */
 const baselineOf = (y: number, style: Style): number => y + style.leading / 2 + style.size * 0.36;
 
+/** Without a width and a number of words pdfkit measures the text, to underline it. */
+const AS_IT_IS = { lineBreak: false, baseline: 'alphabetic', textWidth: 0, wordCount: 0 } as PDFKit.Mixins.TextOptions;
+
 /** The left edge of each span of a line, whose order on the page differs from the logical one in right-to-left text. */
 function placesOf({ spans }: Line, x: number, style: Style, metrics: Metrics): number[] {
   const widths = spans.map(({ face, text }) => metrics.width(face, style.size, text));
@@ -222,7 +225,7 @@ function drawLines(
       if (actual !== null) doc.markContent('Span', { actual });
       let at = places[index]!;
       for (const part of unkerned(drawnText(span.text, span.level))) {
-        doc.text(part, at, baselineOf(y, style), { lineBreak: false, baseline: 'alphabetic' });
+        doc.text(part, at, baselineOf(y, style), AS_IT_IS);
         at += doc.widthOfString(part);
       }
       if (actual !== null) doc.endMarkedContent();

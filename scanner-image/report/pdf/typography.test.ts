@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { linesOf, spansOf, type Metrics, type Style } from './typography.ts';
+import { createLineBreaker, linesOf, spansOf, type Metrics, type Style } from './typography.ts';
 
 /** Fonts with square characters. The text font has ASCII, the monospaced one also Greek. */
 const metrics: Metrics = {
@@ -92,5 +92,24 @@ describe('lines', () => {
         },
       ),
     );
+  });
+});
+
+describe('a line breaker', () => {
+  it('measures a text once per font, size and width', () => {
+    let measured = 0;
+    const lines = createLineBreaker({ ...metrics, width: (...args) => ((measured += 1), metrics.width(...args)) });
+    const first = lines('two words', style, 5);
+    const once = measured;
+    expect(lines('two words', { ...style, color: '#ffffff', leading: 2 }, 5)).to.equal(first);
+    expect(measured).to.equal(once);
+    for (const [set, width, maxLines] of [
+      [{ ...style, face: 'mono' }, 5],
+      [{ ...style, size: 2 }, 5],
+      [{ ...style, breakAnywhere: true }, 5],
+      [style, 20],
+      [style, 5, 1],
+    ] as [Style, number, number?][])
+      expect(lines('two words', set, width, maxLines)).to.deep.equal(linesOf('two words', set, width, metrics, maxLines));
   });
 });

@@ -169,6 +169,24 @@ export function linesOf(text: string, style: Style, width: number, metrics: Metr
   return [...lines.slice(0, maxLines - 1), withEllipsis(lines[maxLines - 1]!, style, width, metrics)];
 }
 
+/** How many texts a line breaker remembers: those of several cards. */
+const REMEMBERED = 500;
+
+/** Returns `linesOf` with a memory for the last texts, because a card is measured several times before it is drawn. */
+export function createLineBreaker(metrics: Metrics): (text: string, style: Style, width: number, maxLines?: number) => readonly Line[] {
+  const known = new Map<string, readonly Line[]>();
+  return (text, style, width, maxLines = Infinity) => {
+    const { face, size, breakAnywhere = false } = style;
+    const key = [face, size, breakAnywhere, width, maxLines, text].join(' ');
+    let lines = known.get(key);
+    if (lines === undefined) {
+      if (known.size === REMEMBERED) known.clear();
+      known.set(key, (lines = linesOf(text, style, width, metrics, maxLines)));
+    }
+    return lines;
+  };
+}
+
 /** Splits a piece that is wider than a line into the longest parts that fit. */
 function fittingParts(piece: Span, width: number, measure: (piece: Span) => number): Span[] {
   const characters = [...graphemes.segment(piece.text)].map(({ segment }) => segment);
