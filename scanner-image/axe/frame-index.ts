@@ -1,10 +1,11 @@
 /** Finds the frames of a page in the processes that own them. */
-import type { CDPSession, Page } from 'playwright-core';
 import { withTimeLimit } from '../../platform/time-limits.ts';
+import type { Cdp } from '../browser/cdp.ts';
+import type { Target } from '../browser/target.ts';
 
 /** A frame with a document, and the CDP session of the process that owns it. */
 export interface FoundFrame {
-  cdp: CDPSession;
+  cdp: Cdp;
   url: string;
   /** The browser displays an error page instead of the document. */
   unreachable: boolean;
@@ -21,13 +22,11 @@ export interface ListedFrame {
 
 export interface FrameIndex {
   /** Finds a frame by its ID, in the process of its parent or in a process of its own. Null: it has no document. */
-  find(parent: CDPSession, frameId: string): Promise<FoundFrame | null>;
+  find(parent: Cdp, frameId: string): Promise<FoundFrame | null>;
   /** The ID of the main frame. */
   main(): Promise<string>;
   /** All frames of the page except the main frame. Frames within a frame whose process does not answer are missing. */
   all(): Promise<ListedFrame[]>;
-  /** Closes the sessions. A frame that hangs closes its own when the page is left, so nothing waits for that. */
-  close(): void;
 }
 
 interface FrameTree {
@@ -38,12 +37,22 @@ interface FrameTree {
 /** A process whose thread hangs does not answer. Measured in milliseconds. */
 const ANSWER_MS = 3000;
 
-/** Creates an index of the frames of a page. `top` is the session of the tab. Sessions of other processes are opened when the first one is needed. */
-export function createFrameIndex(page: Page, top: CDPSession): FrameIndex {
-  const trees = new Map<CDPSession, Promise<FrameTree>>();
-  let others: Promise<Map<string, OtherProcess>> | null = null;
+/** Where the frames of a page are. */
+export type FrameSource = Pick<Target, 'cdp' | 'frameProcesses' | 'describe'>;
 
-  function treeOf(cdp: CDPSession): Promise<FrameTree> {
+/** Whether a page has a frame, also one that scripts cannot see. */
+export async function hasFrames({ cdp, frameProcesses }: FrameSource): Promise<boolean> {
+  if (frameProcesses().length > 0) return true;
+  const { childFrames = [] } = (await cdp.send('Page.getFrameTree')).frameTree;
+  return childFrames.length > 0;
+}
+
+/** Creates an index of the frames of a page. */
+export function createFrameIndex(page: FrameSource): FrameIndex {
+  const top = page.cdp;
+  const trees = new Map<Cdp, Promise<FrameTree>>();
+
+  function treeOf(cdp: Cdp): Promise<FrameTree> {
     let tree = trees.get(cdp);
     if (tree === undefined) {
       const asked = cdp.send('Page.getFrameTree').then(({ frameTree }) => frameTree as FrameTree);
@@ -57,50 +66,29 @@ export function createFrameIndex(page: Page, top: CDPSession): FrameIndex {
     async find(parent, frameId) {
       const own = findIn(await treeOf(parent), frameId);
       if (own !== null) return { cdp: parent, ...own };
-      const cdp = (await (others ??= openSessions(page))).get(frameId)?.session;
+      const cdp = page.frameProcesses().find(({ id }) => id === frameId)?.session;
       if (cdp === undefined) return null;
       const other = findIn(await treeOf(cdp), frameId);
       return other === null ? null : { cdp, ...other };
     },
     main: async () => (await treeOf(top)).frame.id,
     async all() {
-      const processes = await (others ??= openSessions(page));
+      const processes = page.frameProcesses();
       const listed = new Map<string, ListedFrame>();
-      // Its process may not answer.
-      for (const [id, { url, parentId }] of processes) listed.set(id, { id, parentId, url, contentType: 'text/html' });
-      const answers = await Promise.allSettled([top, ...[...processes.values()].map(({ session }) => session)].map(treeOf));
+      const describing = processes.map(async (frame) => {
+        // The process of the frame may not answer, but the browser does, unless the frame is gone.
+        const known = await page.describe(frame).catch(() => null);
+        if (known !== null) listed.set(frame.id, { id: frame.id, ...known, contentType: 'text/html' });
+      });
+      await Promise.all(describing);
+      const answers = await Promise.allSettled([top, ...processes.map(({ session }) => session)].map(treeOf));
       for (const answer of answers)
         if (answer.status === 'fulfilled') list(answer.value, listed.get(answer.value.frame.id)?.parentId ?? null, listed);
       const main = await treeOf(top);
       listed.delete(main.frame.id);
       return [...listed.values()];
     },
-    close() {
-      void others?.then((sessions) => {
-        for (const { session } of sessions.values()) void session.detach().catch(() => undefined);
-      });
-    },
   };
-}
-
-/** A frame with a process of its own. */
-interface OtherProcess {
-  session: CDPSession;
-  url: string;
-  parentId: string | null;
-}
-
-/** Opens the sessions of all frames in processes of their own, by frame ID. Only the browser's main process answers here. */
-async function openSessions(page: Page): Promise<Map<string, OtherProcess>> {
-  const sessions = new Map<string, OtherProcess>();
-  const open = async (frame: ReturnType<Page['frames']>[number]): Promise<void> => {
-    const session = await page.context().newCDPSession(frame);
-    const { targetId, parentFrameId = null } = (await session.send('Target.getTargetInfo')).targetInfo;
-    sessions.set(targetId, { session, url: frame.url(), parentId: parentFrameId });
-  };
-  // Fails for every frame that shares the process of its parent.
-  await Promise.allSettled(page.frames().slice(1).map(open));
-  return sessions;
 }
 
 function findIn(tree: FrameTree, frameId: string): Omit<FoundFrame, 'cdp'> | null {

@@ -1,5 +1,5 @@
 /** Tests the frames of a page side by side, within limits, and records those that could not be tested. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from '../browser/cdp.ts';
 import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
@@ -221,7 +221,7 @@ function judgeFrame({ url, unreachable }: FoundFrame, { egressFailureOf }: AxeSc
 }
 
 /** Our world of a frame. In the process of the tab it exists since the document was created. */
-async function openWorld(cdp: CDPSession, frameId: string, source: string): Promise<Place> {
+async function openWorld(cdp: Cdp, frameId: string, source: string): Promise<Place> {
   const place = await placeOf(cdp, frameId);
   // An element with the ID `curbcut` is a property of the global object too, but not an own one.
   if (!(await evaluate<boolean>(place, "Object.hasOwn(globalThis, 'curbcut')"))) await evaluate(place, `${source};0`);

@@ -1,7 +1,6 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
-import type { Page } from 'playwright-core';
 import type { PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
-import { createFrameIndex } from './frame-index.ts';
+import { createFrameIndex, hasFrames, type FrameSource } from './frame-index.ts';
 import { collectPartials, createFrameRun, type FrameRun } from './frames.ts';
 import type { AxeResults } from './results.ts';
 import type { AxeScript } from './script.ts';
@@ -19,24 +18,19 @@ export interface TestedDocument {
  * @param msLeft returns the rest of the page's budget
  * @throws EvaluationFailed if the page itself cannot be tested
  */
-export async function testDocument(page: Page, top: Place, script: AxeScript, msLeft: () => number): Promise<TestedDocument> {
+export async function testDocument(page: FrameSource, top: Place, script: AxeScript, msLeft: () => number): Promise<TestedDocument> {
   const options = JSON.stringify(script.options);
-  if (page.frames().length === 1) {
+  if (!(await hasFrames(page))) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
     return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed) };
   }
-  const index = createFrameIndex(page, top.cdp);
+  const index = createFrameIndex(page);
   const run = createFrameRun(script, index, msLeft);
-  try {
-    const partials = await collectPartials(run, top);
-    // Otherwise every frame of the page was tested or listed.
-    if (run.known.size < page.frames().length - 1) await skipUnlisted(run);
-    const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
-    const { framesUntested, caveats } = run.untested();
-    return { results, framesUntested, caveats: [...caveats, ...failuresInside([...run.hidden], results.failed)] };
-  } finally {
-    index.close();
-  }
+  const partials = await collectPartials(run, top);
+  await skipUnlisted(run);
+  const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
+  const { framesUntested, caveats } = run.untested();
+  return { results, framesUntested, caveats: [...caveats, ...failuresInside([...run.hidden], results.failed)] };
 }
 
 async function skipUnlisted(run: FrameRun): Promise<void> {

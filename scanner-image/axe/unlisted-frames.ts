@@ -2,7 +2,7 @@
  * Finds the visible frames that axe-core does not know: documents in `<object>` and `<embed>` elements, and frames in closed
  * shadow roots. They are compared by the browser's own list of frames.
  */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from '../browser/cdp.ts';
 import type { UntestedFrame } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
@@ -73,7 +73,7 @@ async function describe(frame: ListedFrame, documents: EnteredDocument[]): Promi
 }
 
 /** The element of a frame; null if another process owns it, or the frame was removed. */
-async function ownerOf(cdp: CDPSession, frameId: string): Promise<number | null> {
+async function ownerOf(cdp: Cdp, frameId: string): Promise<number | null> {
   return cdp.send('DOM.getFrameOwner', { frameId }).then(
     ({ backendNodeId }) => backendNodeId,
     () => null,

@@ -1,11 +1,11 @@
 /** Runs our scripts in the isolated worlds of documents. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from '../browser/cdp.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { WORLD } from './source.ts';
 
 /** The isolated world of a frame, in which our scripts run, and the CDP session of the process that owns the frame. */
 export interface Place {
-  cdp: CDPSession;
+  cdp: Cdp;
   contextId: number;
 }
 
@@ -29,7 +29,7 @@ function evaluationFailed(error: unknown): never {
 }
 
 /** Our isolated world of a frame. In the process of the tab it exists since the document was created. */
-export async function placeOf(cdp: CDPSession, frameId: string): Promise<Place> {
+export async function placeOf(cdp: Cdp, frameId: string): Promise<Place> {
   const { executionContextId } = await cdp.send('Page.createIsolatedWorld', { frameId, worldName: WORLD }).catch(evaluationFailed);
   return { cdp, contextId: executionContextId };
 }

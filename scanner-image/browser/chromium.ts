@@ -1,8 +1,9 @@
 /** Finds Chromium and starts it for untrusted pages. All connections of the browser go through the egress proxy. */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { chromium, type Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
+import type { Connection } from './cdp.ts';
+import { startBrowser } from './process.ts';
 
 /** The environment of the browser. */
 export interface Machine {
@@ -39,6 +40,7 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): s
   throw new Error('Chromium not found. Install the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.');
 }
 
+/** What untrusted pages require of the browser, whoever drives it. */
 const FLAGS = [
   // Without this a page reaches any address over UDP. Chromium reads only the first name, the headless shell only the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -62,6 +64,41 @@ const FLAGS = [
   '--js-flags=--max-old-space-size=768 --max-semi-space-size=8',
 ];
 
+/** What a browser without a window and without a person needs. A driver of browsers sets such flags itself. */
+const HEADLESS_FLAGS = [
+  '--headless',
+  '--hide-scrollbars',
+  '--force-color-profile=srgb',
+  // The pointer of a desktop computer: pages ask for it in media queries.
+  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
+  // Pages in the background are tested too, as those in the foreground.
+  '--disable-background-timer-throttling',
+  '--disable-backgrounding-occluded-windows',
+  '--disable-renderer-backgrounding',
+  '--disable-back-forward-cache',
+  '--disable-ipc-flooding-protection',
+  '--disable-hang-monitor',
+  '--allow-pre-commit-input',
+  // No experiments, updates, reports or dialogs of the browser itself.
+  '--disable-field-trial-config',
+  '--disable-breakpad',
+  '--disable-component-update',
+  '--disable-default-apps',
+  '--disable-extensions',
+  '--disable-prompt-on-repost',
+  '--disable-search-engine-choice-screen',
+  '--disable-sync',
+  '--no-default-browser-check',
+  '--no-first-run',
+  '--no-service-autorun',
+  '--password-store=basic',
+  // `http:` is what was asked for; frames of other sites keep their storage as in most browsers; the first paint is not delayed.
+  '--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,ThirdPartyStoragePartitioning,PaintHolding,AvoidUnnecessaryBeforeUnloadCheckSync,AvoidCorsURLLoaderRestartOnRedirect,DestroyProfileOnBrowserClose,MediaRouter,LensOverlay,OptimizationHints,NetworkTimeServiceQuerying,PreconnectToSearch',
+  // Several tabs can be photographed at the same time.
+  '--enable-features=CDPScreenshotNewSurface',
+  '--enable-unsafe-swiftshader',
+];
+
 function sharedMemoryIsTiny(): boolean {
   try {
     const { blocks, bsize } = statfsSync('/dev/shm');
@@ -71,40 +108,78 @@ function sharedMemoryIsTiny(): boolean {
   }
 }
 
+/** A running browser. */
+export interface Browser {
+  connection: Connection;
+  /** Such as `140.0.7339.16`. */
+  version: string;
+  isConnected(): boolean;
+  /** Calls the function once, when the browser has exited. */
+  onDisconnected(listener: () => void): void;
+  /** Ends the browser, and resolves when it has exited. */
+  close(): Promise<void>;
+}
+
+/** How to start a browser behind a proxy. */
+export interface LaunchPlan {
+  executable: string;
+  args: string[];
+  env: NodeJS.ProcessEnv;
+}
+
 /**
- * Starts Chromium behind a proxy.
+ * Plans the start of Chromium behind a proxy, for a driver that adds the flags of a browser without a window.
  * @param languages what sites are asked for, most wanted first
- * @param proxy the address of the egress proxy; loopback goes through it too (Playwright adds `<-loopback>`)
+ * @param proxy the address of the egress proxy; loopback goes through it too
  */
+export function planLaunch(machine: Machine, proxy: string, languages: readonly string[]): LaunchPlan {
+  return {
+    executable: findChromium(machine),
+    args: [
+      ...FLAGS,
+      `--accept-lang=${languages.join(',')}`,
+      `--proxy-server=${proxy}`,
+      '--proxy-bypass-list=<-loopback>',
+      ...(sharedMemoryIsTiny() ? ['--disable-dev-shm-usage'] : []),
+    ],
+    env: { PATH: machine.path, HOME: machine.home ?? '/tmp', XDG_CONFIG_HOME: '/tmp', XDG_CACHE_HOME: '/tmp', TZ: 'UTC' },
+  };
+}
+
+/** Starts Chromium behind a proxy: see `planLaunch`. @throws Error with what the browser wrote, if it does not start */
 export async function launchChromium(machine: Machine, proxy: string, log: Logger, languages: readonly string[]): Promise<Browser> {
-  const executablePath = findChromium(machine);
-  const launch = (sandbox: boolean): Promise<Browser> =>
-    chromium.launch({
-      executablePath,
-      headless: true,
-      chromiumSandbox: sandbox,
-      proxy: { server: proxy },
-      args: [...FLAGS, `--accept-lang=${languages.join(',')}`],
-      ignoreDefaultArgs: [
-        '--disable-popup-blocking',
-        // Playwright's default makes every page use files although shared memory is available.
-        ...(sharedMemoryIsTiny() ? [] : ['--disable-dev-shm-usage']),
-      ],
-      env: { PATH: machine.path, HOME: machine.home ?? '/tmp', XDG_CONFIG_HOME: '/tmp', XDG_CACHE_HOME: '/tmp' },
-      handleSIGINT: false,
-      handleSIGTERM: false,
-      handleSIGHUP: false,
-      timeout: 30_000,
-    });
-  if (machine.root) return launch(false);
+  const { executable, args, env } = planLaunch(machine, proxy, languages);
+  const started = await withOrWithoutSandbox(machine, log, (flags) =>
+    startBrowser(executable, [...HEADLESS_FLAGS, ...args, ...flags], env),
+  );
+  const { connection, product, kill } = started;
+  let connected = true;
+  connection.root.onClosed(() => (connected = false));
+  return {
+    connection,
+    version: product.split('/')[1] ?? product,
+    isConnected: () => connected,
+    onDisconnected: connection.root.onClosed.bind(connection.root),
+    close: kill,
+  };
+}
+
+/**
+ * Starts a browser with its sandbox, or without it where its sandbox cannot start.
+ * @param start starts the browser with additional flags
+ */
+export async function withOrWithoutSandbox<T>(machine: Machine, log: Logger, start: (flags: string[]) => Promise<T>): Promise<T> {
+  if (machine.root) return start(NO_SANDBOX);
   try {
-    const browser = await launch(true);
+    const browser = await start([]);
     log.info({}, 'browser started with its own sandbox');
     return browser;
   } catch (error) {
     // A restricted pod may not create user namespaces. There the pod itself is the sandbox.
     if (!(error instanceof Error) || !/sandbox/i.test(error.message)) throw error;
     log.info({}, 'browser started without its own sandbox, because user namespaces are not allowed');
-    return launch(false);
+    return start(NO_SANDBOX);
   }
 }
+
+const NO_SANDBOX = ['--no-sandbox'];

@@ -1,5 +1,5 @@
 /** How the browser of a scan introduces itself to sites. Everything that a site can read says the same. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 
 /** The languages that a site is asked for, by the language of the scan, most wanted first. */
@@ -38,8 +38,31 @@ export function identityOf(browserVersion: string, version: string, locale: Loca
   };
 }
 
+/** Gives a page of the browser, or a frame in a process of its own, an identity and the screen and settings of a desktop computer. */
+export async function emulate(cdp: Cdp, identity: Identity, { width, height }: { width: number; height: number }): Promise<void> {
+  await Promise.all([
+    introduce(cdp, identity),
+    // Each tab behaves as the one that a person looks at.
+    cdp.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
+    cdp.send('Emulation.setEmulatedMedia', {
+      features: [
+        { name: 'prefers-reduced-motion', value: 'reduce' },
+        { name: 'prefers-color-scheme', value: 'light' },
+        { name: 'prefers-contrast', value: 'no-preference' },
+        { name: 'forced-colors', value: 'none' },
+      ],
+    }),
+    cdp.send('Emulation.setDeviceMetricsOverride', {
+      ...{ width, height, screenWidth: width, screenHeight: height },
+      deviceScaleFactor: 1,
+      mobile: false,
+      screenOrientation: { type: 'landscapePrimary', angle: 0 },
+    }),
+  ]);
+}
+
 /** Applies an identity to a tab. Without it the browser's brands (`Sec-CH-UA`) contradict its user agent. */
-export async function introduce(cdp: CDPSession, { userAgent, languages, brands }: Identity): Promise<void> {
+export async function introduce(cdp: Cdp, { userAgent, languages, brands }: Identity): Promise<void> {
   const override = {
     userAgent,
     acceptLanguage: languages.join(','),

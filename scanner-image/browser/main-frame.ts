@@ -1,7 +1,7 @@
 /** Tracks the document in the main frame of a tab, and detects the loss of the tab. */
-import type { CDPSession, Page } from 'playwright-core';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import { withoutAnchor } from '../crawl/address.ts';
+import type { Cdp } from './cdp.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import { VisitEnded } from './visit.ts';
 
@@ -28,18 +28,21 @@ export interface MainFrame {
   whileAlive<T>(promise: Promise<T>, ms: number, what: string): Promise<T>;
 }
 
-export async function watchMainFrame(page: Page, cdp: CDPSession, changes: ConditionVariable): Promise<MainFrame> {
+/** @param onLost calls its function when the tab is lost, with a sentence */
+export async function watchMainFrame(
+  cdp: Cdp,
+  changes: ConditionVariable,
+  onLost: (listener: (why: string) => void) => void,
+): Promise<MainFrame> {
   const shown: ShownDocument = { documents: 0, loaderId: '', url: 'about:blank', parsed: false, loaded: false };
   let lost: string | null = null;
   const { promise: loss, reject } = Promise.withResolvers<never>();
   loss.catch(() => undefined);
-  const lose = (why: string): void => {
+  onLost((why) => {
     lost ??= why;
     reject(new VisitEnded('crashed', why, true));
     changes.notify();
-  };
-  page.on('crash', () => lose('The page crashed its tab.'));
-  page.on('close', () => lose('The tab was closed.'));
+  });
 
   const { id } = (await cdp.send('Page.getFrameTree')).frameTree.frame;
   cdp.on('Page.frameNavigated', ({ frame }) => {

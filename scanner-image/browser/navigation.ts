@@ -2,7 +2,7 @@
  * Controls the navigation of the main frame. Checks the response of each document before it is displayed, and blocks
  * navigation during the test.
  */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import { EGRESS_HEADER } from '../egress/egress-failures.ts';
@@ -68,7 +68,7 @@ export interface NavigationControl extends Navigation {
 export type AddHeaders = (event: PausedRequest) => { name: string; value: string }[] | undefined;
 
 export interface NavigationDeps {
-  cdp: CDPSession;
+  cdp: Cdp;
   addHeaders?: AddHeaders;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
   now: () => number;
@@ -199,7 +199,7 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
 
 /** Watches the transfer of the displayed document. Frames and other resources have other IDs. */
 function watchDocument(
-  cdp: CDPSession,
+  cdp: Cdp,
   watch: { isDocument(networkId: string): boolean; received(bytes: number): void; failed(code: string): void },
 ): void {
   cdp.on('Network.dataReceived', ({ requestId, dataLength }: { requestId: string; dataLength: number }) => {
@@ -242,7 +242,7 @@ function judgeAnswer(event: PausedRequest, answer: Answer, shown: boolean, egres
 
 const isRedirect = ({ status, headers }: Answer): boolean => status >= 300 && status < 400 && headers.location !== undefined;
 
-async function readBody(cdp: CDPSession, { requestId }: PausedRequest): Promise<string> {
+async function readBody(cdp: Cdp, { requestId }: PausedRequest): Promise<string> {
   return withTimeLimit(cdp.send('Fetch.getResponseBody', { requestId }), BODY_MS, 'reading an error response').then(
     ({ body, base64Encoded }) => (base64Encoded ? Buffer.from(body.slice(0, 400_000), 'base64').toString() : body).slice(0, 200_000),
     () => '',
@@ -256,7 +256,7 @@ const ignoreClosedTab = (sent: Promise<unknown>): void => void sent.catch(() => 
  * Continues a request, or its response without the header that makes the browser load other pages in advance.
  * @param addHeaders returns the headers of a request that needs more than its own
  */
-export function continueRequest(cdp: CDPSession, event: PausedRequest, addHeaders?: AddHeaders): void {
+export function continueRequest(cdp: Cdp, event: PausedRequest, addHeaders?: AddHeaders): void {
   const { requestId, responseStatusCode, responseHeaders = [] } = event;
   const kept = responseHeaders.filter(({ name }) => name.toLowerCase() !== 'speculation-rules');
   if (responseStatusCode !== undefined && kept.length < responseHeaders.length)
@@ -266,7 +266,7 @@ export function continueRequest(cdp: CDPSession, event: PausedRequest, addHeader
 }
 
 /** Aborts a request. `Aborted` keeps the displayed document; any other reason would replace it by an error page. */
-function abortRequest(cdp: CDPSession, { requestId }: PausedRequest): void {
+function abortRequest(cdp: Cdp, { requestId }: PausedRequest): void {
   ignoreClosedTab(cdp.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }));
 }
 

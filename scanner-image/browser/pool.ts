@@ -1,8 +1,8 @@
 /** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
-import type { Browser } from 'playwright-core';
 import type { Logger } from '../../platform/logger.ts';
 import { templateOf } from '../crawl/template.ts';
-import { launchChromium, type Machine } from './chromium.ts';
+import { launchChromium, type Browser, type Machine } from './chromium.ts';
+import { signInBySteps } from './sign-in-browser.ts';
 import type { SignedIn, SignInRequest } from './sign-in-steps.ts';
 import { openTab, type Tab, type TabDeps } from './tab.ts';
 import type { Visit, VisitRequest } from './visit.ts';
@@ -12,8 +12,8 @@ export interface Pool {
   prepare(worker: number): void;
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
-  /** Signs in by the steps of the scan, in the tab of a worker. */
-  signIn(worker: number, request: SignInRequest): Promise<SignedIn>;
+  /** Signs in by the steps of the scan, in a browser of its own. */
+  signIn(request: SignInRequest): Promise<SignedIn>;
   /** Returns the version of the browser. Starts the browser if necessary. */
   version(): Promise<string>;
   /** Closes tabs and browser. Visits in progress fail. */
@@ -52,7 +52,7 @@ export function createPool(deps: PoolDeps): Pool {
   function running(): Promise<Browser> {
     if (closed) throw new Error('the pool is closed');
     browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
-      started.on('disconnected', () => {
+      started.onDisconnected(() => {
         browser = null;
         if (!closed) log.warn({}, 'browser exited; the next page starts it again');
       });
@@ -78,7 +78,7 @@ export function createPool(deps: PoolDeps): Pool {
 
   async function open(worker: number, visits: number): Promise<{ tab: Tab }> {
     const started = await running();
-    const tab = await openTab(started, deps.tab(started.version()));
+    const tab = await openTab(started, deps.tab(started.version));
     const opened = { tab, visits, browser: started };
     tabs.set(worker, opened);
     return opened;
@@ -119,7 +119,7 @@ export function createPool(deps: PoolDeps): Pool {
     if (!used.isConnected()) return Promise.resolve(true);
     return new Promise((resolve) => {
       const timer = setTimeout(() => resolve(false), DISCONNECT_MS);
-      used.once('disconnected', () => {
+      used.onDisconnected(() => {
         clearTimeout(timer);
         resolve(true);
       });
@@ -156,8 +156,8 @@ export function createPool(deps: PoolDeps): Pool {
       const isAsBefore = (hostSilent || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
       return { ...(isAsBefore ? first.visit : visit), durationMs };
     },
-    signIn: async (worker, request) => (await tabOf(worker)).signIn(request),
-    version: async () => (await running()).version(),
+    signIn: (request) => signInBySteps(deps, request),
+    version: async () => (await running()).version,
     async close() {
       closed = true;
       const started = await browser?.catch(() => null);

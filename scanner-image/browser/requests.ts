@@ -1,5 +1,5 @@
 /** Tracks the requests of a tab's page, its WebSockets and its event streams. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { SilentHosts } from './silent-hosts.ts';
 
@@ -26,7 +26,7 @@ export interface Requests {
 }
 
 export interface RequestsDeps {
-  cdp: CDPSession;
+  cdp: Cdp;
   mainFrame: string;
   changes: ConditionVariable;
   hosts: SilentHosts;

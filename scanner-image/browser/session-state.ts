@@ -1,5 +1,5 @@
 /** The state of a signed-in browser, which every visit of the scan starts with: cookies, and the storage of origins. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import type { OriginValue } from '../sign-in.ts';
 
 /** A cookie as the browser lists it. A domain without a leading dot belongs to one host only. */
@@ -91,7 +91,7 @@ function stringsIn(text: string): string[] {
 const STORAGE = ['cookies', 'local_storage', 'indexeddb', 'cache_storage', 'service_workers', 'file_systems'].join();
 
 /** Makes the next page a first visit, whatever the pages before have stored, and however their visits ended. */
-export async function clearState(cdp: CDPSession): Promise<void> {
+export async function clearState(cdp: Cdp): Promise<void> {
   await cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: STORAGE });
 }
 
@@ -100,7 +100,7 @@ export async function clearState(cdp: CDPSession): Promise<void> {
  * @param worldName the isolated world for the script that restores the storage
  * @returns a function that must be called when the first document is displayed: later ones keep what the page stored
  */
-export async function restoreState(cdp: CDPSession, state: SessionState, worldName: string): Promise<() => void> {
+export async function restoreState(cdp: Cdp, state: SessionState, worldName: string): Promise<() => void> {
   const source = storageScript(state);
   const [script] = await Promise.all([
     source === null ? null : cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName }),
@@ -112,7 +112,7 @@ export async function restoreState(cdp: CDPSession, state: SessionState, worldNa
 }
 
 /** Gives a tab without cookies those of a state. */
-export async function setCookies(cdp: CDPSession, { cookies }: SessionState): Promise<void> {
+export async function setCookies(cdp: Cdp, { cookies }: SessionState): Promise<void> {
   if (cookies.length > 0) await cdp.send('Network.setCookies', { cookies: cookies.map(toSet) });
 }
 
@@ -129,7 +129,7 @@ function toSet({ domain, expires, ...cookie }: SessionCookie): { name: string; v
 }
 
 /** The cookies of a tab. `Storage.getCookies` would return those of the browser's default context. */
-export async function readCookies(cdp: CDPSession): Promise<SessionCookie[]> {
+export async function readCookies(cdp: Cdp): Promise<SessionCookie[]> {
   return (await cdp.send('Network.getAllCookies')).cookies;
 }
 

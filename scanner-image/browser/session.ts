@@ -33,7 +33,7 @@ export interface SessionDeps {
 }
 
 export interface Session extends Pick<Pool, 'visit'> {
-  /** Signs in for the first time, in the tab of the first worker. @throws ScanFailed if a step fails */
+  /** Signs in for the first time. @throws ScanFailed if a step fails */
   open(): Promise<void>;
   /** The headers with the credentials for a file of the site, such as its sitemap. */
   headersFor(url: URL): Record<string, string>;
@@ -71,16 +71,16 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
     return pages.includes(addressOf(final)) && addressOf(final) !== addressOf(requested);
   }
 
-  async function runSteps(worker: number): Promise<Renewed> {
+  async function runSteps(): Promise<Renewed> {
     const budgetMs = Math.min(SIGN_IN_MS, deps.softDeadline - Date.now());
-    const signedIn = await pool.signIn(worker, { signIn, base: start, state: configured, budgetMs, stepMs: deps.stepMs ?? STEP_MS });
+    const signedIn = await pool.signIn({ signIn, base: start, state: configured, budgetMs, stepMs: deps.stepMs ?? STEP_MS });
     if (!signedIn.ok) return { ok: false, message: redactor.text(signedIn.message) };
     redactor.learn(tokensOf(signedIn.state));
     current = { state: signedIn.state, signIn: current.signIn + 1 };
     return { ok: true };
   }
 
-  async function signInAgain(worker: number): Promise<Renewed> {
+  async function signInAgain(): Promise<Renewed> {
     if (givenUp !== null) return { ok: false, message: givenUp };
     if (signIn.steps.length === 0) {
       if (current.state === configured) return { ok: false, message: 'The site does not accept the values of the Secret.' };
@@ -90,14 +90,14 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
     if (again >= SIGN_INS_AGAIN_MAX) return { ok: false, message: `The scan signed in again ${again} times already, which is its limit.` };
     again += 1;
     log.info({ again }, 'a page is not signed in; signing in again');
-    const renewed = await runSteps(worker);
+    const renewed = await runSteps();
     // More attempts with credentials that the site does not accept any more could lock the account.
     if (!renewed.ok) givenUp = `The scan could not sign in again. ${renewed.message}`;
     return renewed.ok ? renewed : { ok: false, message: givenUp ?? '' };
   }
 
-  function renew(worker: number): Promise<Renewed> {
-    renewing ??= signInAgain(worker).finally(() => (renewing = null));
+  function renew(): Promise<Renewed> {
+    renewing ??= signInAgain().finally(() => (renewing = null));
     return renewing;
   }
 
@@ -125,7 +125,7 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
     },
     async open() {
       if (signIn.steps.length === 0) return;
-      const opened = await runSteps(0);
+      const opened = await runSteps();
       if (!opened.ok) throw new ScanFailed('sign_in_failed', opened.message);
     },
     async visit(worker, request) {
@@ -140,7 +140,7 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
           if (used.signIn === current.signIn) turns.serialise();
           continue;
         }
-        const renewed = await renew(worker);
+        const renewed = await renew();
         if (!renewed.ok) return lost(visit, renewed.message, signIn);
         why = `Another sign-in did not help. ${ADVICE[visit.loaded ? 'sign_in_page' : visit.reason] ?? ''}`;
       }

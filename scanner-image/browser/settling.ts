@@ -1,5 +1,5 @@
 /** Waits until a loaded document is quiet and shows its content, for as long as waiting has found something on its template. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { evaluate, placeOf, type Place } from '../axe/world.ts';
 import { templateOf } from '../crawl/template.ts';
@@ -23,7 +23,7 @@ export interface SettleRules {
 }
 
 export interface ArrivalDeps {
-  cdp: CDPSession;
+  cdp: Cdp;
   frame: MainFrame;
   traffic: Traffic;
   changes: ConditionVariable;

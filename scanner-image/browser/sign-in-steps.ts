@@ -1,5 +1,5 @@
-/** Signs in to a site by the steps of a scan, in one of its tabs. Playwright waits for elements and acts on them. */
-import { errors, type Locator, type Page } from 'playwright-core';
+/** The steps of a sign-in, in a page that Playwright drives: it waits for elements and acts on them. */
+import type { Locator, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import { describeMarker, kindOfStep, type Marker } from '../../core/scan/sign-in.ts';
@@ -46,7 +46,7 @@ export async function runSteps(tab: StepTab, request: SignInRequest): Promise<Si
   }
 }
 
-/** @param over aborted when the time is over: the steps that are left must not run in a tab that visits pages again */
+/** @param over aborted when the time is over: the steps that are left must not run */
 async function signIn(tab: StepTab, request: SignInRequest, over: AbortSignal): Promise<SignedIn> {
   const { base, state, stepMs } = request;
   const { steps, marker, origins } = request.signIn;
@@ -125,7 +125,7 @@ async function whyNot(page: Page, { step }: ReadyStep, { error, stepMs }: { erro
   const seconds = stepMs / 1000;
   if (step.goto !== undefined) return `the page did not load within ${seconds} s.`;
   const selector = step.fill?.selector ?? step.click ?? step.waitFor ?? '';
-  if (!(error instanceof errors.TimeoutError)) {
+  if (!(error instanceof Error) || error.name !== 'TimeoutError') {
     const valid = await page
       .locator(`css=${selector}`)
       .count()

@@ -1,5 +1,4 @@
 /** A browser tab that is reused for many pages: loads a page, waits until it is quiet, blocks navigation and tests it. */
-import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
@@ -11,15 +10,17 @@ import type { WrongPage } from '../crawl/page-checks.ts';
 import { networkFailureMessage } from '../egress/network-errors.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { arrive } from './arrival.ts';
+import type { Cdp } from './cdp.ts';
+import type { Browser } from './chromium.ts';
 import { createConditionVariable } from './condition-variable.ts';
-import { introduce, type Identity } from './identity.ts';
+import type { Identity } from './identity.ts';
 import { judgeBlocked, judgeShown, redirectCaveats } from './judgement.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { pageFailureOf, type BasicSignIn } from './navigation.ts';
 import { clearState, readCookies, restoreState } from './session-state.ts';
-import { runSteps, type SignedIn, type SignInRequest } from './sign-in-steps.ts';
 import type { ArrivalDeps, SettleRules } from './settling.ts';
 import { missingMarker } from './marker.ts';
+import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
 import type { PictureBook } from '../pictures/book.ts';
 import { takePictures, type PicturesOfPage } from '../pictures/take.ts';
@@ -41,8 +42,6 @@ export interface TabDeps extends AxeScript {
 
 export interface Tab {
   visit(request: VisitRequest): Promise<Visit>;
-  /** Signs in by the steps of the scan. */
-  signIn(request: SignInRequest): Promise<SignedIn>;
   /** Closes the tab, even if its page is busy. @throws TimeLimitExceeded if the browser does not close it */
   close(): Promise<void>;
 }
@@ -56,41 +55,26 @@ const COOKIES_MS = 5000;
 /** The parts of an open tab that the functions below use. */
 interface OpenTab extends ArrivalDeps {
   deps: TabDeps;
-  page: Page;
+  target: Target;
 }
 
 export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
-  const context = await newContext(browser, deps);
-  const page = await context.newPage();
-  const cdp = await context.newCDPSession(page);
+  const target = await openTarget(browser, deps.identity);
+  const { cdp } = target;
   const changes = createConditionVariable();
-  context.on('page', (other) => {
-    if (other !== page) void other.close().catch(() => undefined);
-  });
-  const frame = await watchMainFrame(page, cdp, changes);
+  const frame = await watchMainFrame(cdp, changes, target.onLost);
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
   const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: rules.hosts, signIn, headers });
-  await prepare(cdp, deps);
-  const tab: OpenTab = { deps, page, cdp, changes, frame, traffic, rules };
+  await prepareTab(cdp, deps);
+  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
-    signIn: (request) => runSteps(tab, request),
-    close: () => withTimeLimit(context.close(), CLOSE_MS, 'closing a tab'),
+    close: () => withTimeLimit(target.close(), CLOSE_MS, 'closing a tab'),
   };
 }
 
-function newContext(browser: Browser, deps: TabDeps): Promise<BrowserContext> {
-  return browser.newContext({
-    userAgent: deps.identity.userAgent,
-    timezoneId: 'UTC',
-    reducedMotion: 'reduce',
-    serviceWorkers: 'block',
-    acceptDownloads: false,
-    viewport: { width: 1280, height: 720 },
-  });
-}
-
-async function prepare(cdp: CDPSession, deps: TabDeps): Promise<void> {
+/** Adds our scripts to the documents of a tab. */
+export async function prepareTab(cdp: Cdp, deps: Pick<TabDeps, 'source' | 'watch'>): Promise<void> {
   await Promise.all([
     cdp.send('Page.enable'),
     cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
@@ -100,7 +84,6 @@ async function prepare(cdp: CDPSession, deps: TabDeps): Promise<void> {
     cdp.send('DOM.enable'),
     // Otherwise a page makes the browser run other pages that the crawl may not load.
     cdp.send('Page.setPrerenderingAllowed', { isAllowed: false }),
-    introduce(cdp, deps.identity),
   ]);
 }
 
@@ -201,7 +184,7 @@ interface Progress {
 
 /** Tests the page that the tab has navigated to. */
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
-  const { deps, page, frame, traffic } = tab;
+  const { deps, target, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
   const { place, caveats } = await arrive({ ...tab, scroll: request.scroll }, clock);
   // The displayed document redirected to one that may not be displayed.
@@ -221,7 +204,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
   let tested: TestedDocument | null = null;
   if (request.test) {
-    const found = await frame.whileAlive(testDocument(page, place, deps, clock.left), clock.left(), 'testing');
+    const found = await frame.whileAlive(testDocument(target, place, deps, clock.left), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import { createSilentHosts } from './silent-hosts.ts';
 import { watchTraffic } from './traffic.ts';
 
@@ -12,7 +12,7 @@ describe('traffic of a tab', () => {
     let now = 0;
     const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
     const deps = { changes: condition, egressFailureOf: () => undefined, hosts: createSilentHosts(), now: () => now };
-    const traffic = await watchTraffic(cdp as unknown as CDPSession, 'main', deps);
+    const traffic = await watchTraffic(cdp as unknown as Cdp, 'main', deps);
     traffic.begin(() => null);
     const sent = (requestId: string, more: object = {}): void =>
       void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });

@@ -1,5 +1,5 @@
 /** Subscribes to the network events of a tab: navigations of the main frame, HTTP authentication, and requests. */
-import type { CDPSession } from 'playwright-core';
+import type { Cdp } from './cdp.ts';
 import type { EgressFailure } from '../egress/egress-failures.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { OriginValue } from '../sign-in.ts';
@@ -23,7 +23,7 @@ export interface TrafficDeps {
   now?: () => number;
 }
 
-export async function watchTraffic(cdp: CDPSession, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
+export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
   const { changes, egressFailureOf, hosts, signIn, headers = [], now = Date.now } = deps;
   const addHeaders = headersFor(headers);
   const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
@@ -91,7 +91,7 @@ function headersFor(headers: readonly OriginValue[]): AddHeaders | undefined {
 }
 
 /** Answers HTTP authentication for the origin of the sign-in: once per request, because a second challenge means that it was rejected. */
-function answerChallenges(cdp: CDPSession, signIn: BasicSignIn | undefined): { clear(): void } {
+function answerChallenges(cdp: Cdp, signIn: BasicSignIn | undefined): { clear(): void } {
   const answered = new Set<string>();
   cdp.on('Fetch.authRequired', (event: { requestId: string; request: { url: string }; authChallenge: { source?: string } }) => {
     const { requestId } = event;

@@ -2,6 +2,8 @@
 import { expect } from 'chai';
 import type { ReportPage } from '../../core/report/schema.ts';
 import { findChromium, launchChromium } from '../../scanner-image/browser/chromium.ts';
+import { identityOf } from '../../scanner-image/browser/identity.ts';
+import { openTarget } from '../../scanner-image/browser/target.ts';
 import { openEgress } from '../../scanner-image/egress/proxy.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { SECURE_INTERFACES, attemptsAt, hostileHeaders, hostileServiceWorker } from './hostile-attempts.ts';
@@ -131,9 +133,13 @@ describe('browser', () => {
     const egress = await openEgress({ rules: { allow: [], deny: [] }, log: silentLogger });
     const browser = await launchChromium(machine, egress.url, silentLogger, ['en']);
     try {
-      const page = await browser.newPage();
-      const response = await page.goto(`http://127.0.0.1:${secret.port}/`);
-      expect(response?.status()).to.equal(403);
+      const { cdp } = await openTarget(browser, identityOf(browser.version, '1.0.0', 'en'));
+      const answered = new Promise<number>((resolve) => {
+        cdp.on('Network.responseReceived', ({ type, response }) => type === 'Document' && resolve(response.status));
+      });
+      await cdp.send('Network.enable');
+      await cdp.send('Page.navigate', { url: `http://127.0.0.1:${secret.port}/` });
+      expect(await answered).to.equal(403);
       expect(secret.hits()).to.equal(0);
     } finally {
       await browser.close();

@@ -67,6 +67,7 @@ describe('first visits', () => {
 
   it('have one identity in all requests and interfaces, with the language of the scan and an address to ask', async () => {
     const seen = new Map<string, IncomingHttpHeaders>();
+    const { promise: workerAsked, resolve: asked } = Promise.withResolvers<void>();
     const note =
       (body: Route & string, type = 'text/html'): Route =>
       (request, response) => {
@@ -76,10 +77,16 @@ describe('first visits', () => {
       };
     const says = `[navigator.userAgent, navigator.languages, Intl.DateTimeFormat().resolvedOptions().locale, navigator.userAgentData.brands.map(({ brand }) => brand)]`;
     site = await openSite({
-      '/': note(html(script(`fetch('/_says?' + encodeURIComponent(JSON.stringify(${says}))); new Worker('/_worker.js')`))),
+      '/': note(html(script(`fetch('/_says?' + encodeURIComponent(JSON.stringify(${says}))); new Worker('/_worker.js'); fetch('/_held')`))),
       '/_says': note(''),
       '/_worker.js': note('fetch("/_from-worker")', 'text/javascript'),
-      '/_from-worker': note(''),
+      '/_from-worker': (request, response) => {
+        asked();
+        seen.set('/_from-worker', request.headers);
+        response.end();
+      },
+      // The page waits for it, but not for the requests of workers.
+      '/_held': (_request, response) => void workerAsked.then(() => response.end()),
       '/robots.txt': note('', 'text/plain'),
     });
     await scan(address('/'), { maxPages: 1, locale: 'de' }, { contactUrl: 'https://curbcut.example.org' });

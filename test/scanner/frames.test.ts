@@ -1,4 +1,5 @@
 /** Frames: each one is tested, or listed with the reason why it was not. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { expect } from 'chai';
 import type { TestedPage } from '../../core/report/schema.ts';
 import type { ScanInput } from '../../scanner-image/scan.ts';
@@ -98,6 +99,48 @@ describe('frames of a page', () => {
       expect(url).to.match(/^(http:|\/)/);
       expect(message).to.match(/\.$/);
     }
+  });
+
+  it('of other sites meet the same browser as the page, in which no service worker can be installed', async () => {
+    const seen = new Map<string, IncomingHttpHeaders>();
+    const note =
+      (body: string, type = 'text/html'): Route =>
+      (request, response) => {
+        seen.set(request.url!, request.headers);
+        response.writeHead(200, { 'content-type': type }).end(body);
+      };
+    const says = `[navigator.userAgentData.brands.map(({ brand }) => brand), matchMedia('(prefers-reduced-motion)').matches, new Date().getTimezoneOffset()]`;
+    site = await openSite({
+      '/': (request, response) => {
+        const frame = `<iframe title="f" src="http://other.localhost:${request.socket.localPort}/frame"></iframe>`;
+        response.writeHead(200, { 'content-type': 'text/html' }).end(html(frame));
+      },
+      '/frame': note(
+        html(
+          FAULT +
+            script(`
+        fetch('/_says', { headers: { says: JSON.stringify(${says}) } });
+        navigator.serviceWorker.register('/_worker.js').catch(() => fetch('/_refused'));`),
+        ),
+      ),
+      '/_says': note(''),
+      '/_refused': note(''),
+      '/_worker.js': note('', 'text/javascript'),
+    });
+    const start = `http://page.localhost:${site.port}/`;
+    const local = { resolve: () => Promise.resolve({ ok: true as const, addresses: ['127.0.0.1'] }) };
+    const { pages } = await scan(start, { maxPages: 1 }, { pageBudgetMs: 60_000 }, { resolver: local });
+    expect(found(testedOf(pages)[0])).to.deep.equal(['image-alt iframe | #fault']);
+    const [brands, ...settings] = JSON.parse(String(seen.get('/_says')?.says)) as [string[], boolean, number];
+    expect(brands).to.include('Curbcut').and.not.include('HeadlessChrome');
+    expect(settings).to.deep.equal([true, 0]);
+    for (const path of ['/frame', '/_says']) {
+      expect(seen.get(path)?.['user-agent'], path).to.include(' Curbcut/');
+      expect(seen.get(path)?.['sec-ch-ua'], path).to.include('Curbcut').and.not.include('Headless');
+    }
+    expect([...seen.keys()])
+      .to.include('/_refused')
+      .and.not.include('/_worker.js');
   });
 
   it('are tested in sandboxes, with a strict content security policy, and if they patch their built-ins', async () => {

@@ -1,13 +1,12 @@
 /** Pictures of elements: one for each root cause, outlined, small, and without secrets. */
 import { expect } from 'chai';
-import type { Browser } from 'playwright-core';
+import { chromium, type Browser } from 'playwright-core';
 import { jpegSize, picturesMismatch, placePictures } from '../../core/report/pictures.ts';
 import { groupViolations } from '../../core/report/root-causes.ts';
 import { PICTURE_MAX_BYTES, type ReportGroup } from '../../core/report/schema.ts';
-import { launchChromium } from '../../scanner-image/browser/chromium.ts';
+import { findChromium } from '../../scanner-image/browser/chromium.ts';
 import type { BookedPicture, PictureLimits } from '../../scanner-image/pictures/book.ts';
 import type { ScanResult } from '../../scanner-image/scan.ts';
-import { silentLogger } from '../support/silent-logger.ts';
 import { html, machine, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 /** The machine of a test may be slow. */
@@ -16,7 +15,7 @@ const UNHURRIED: Partial<PictureLimits> = { baseMs: 120_000 };
 describe('pictures', () => {
   let site: Site;
   let browser: Browser;
-  before(async () => (browser = await launchChromium(machine, 'http://127.0.0.1:1', silentLogger, ['en'])));
+  before(async () => (browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: false })));
   after(() => browser.close());
   afterEach(() => site.close());
 

@@ -141,15 +141,17 @@ describe('responses that are not the page', () => {
 
   it('include pages that were not tested before the deadline', async () => {
     const slow = await openSite({
-      '/': html('<a href="/a">a</a><a href="/b">b</a>'),
+      '/': html('<a href="/a">a</a><a href="/b">b</a><a href="/c">c</a>'),
       '/a': () => undefined,
-      '/b': html('', { title: 'b' }),
+      // Takes the spare worker.
+      '/b': () => undefined,
+      '/c': html('', { title: 'c' }),
     });
     try {
       const { pages } = await scan(`${slow.origin}/`, {}, { deadline: new Date(Date.now() + 9000).toISOString(), pageBudgetMs: 30_000 });
       expect(testedOf(pages).map(({ url }) => new URL(url).pathname)).to.deep.equal(['/']);
       expect(untested(pages, '/a').reason).to.equal('timeout');
-      expect(untested(pages, '/b').message).to.include('reached its deadline');
+      expect(untested(pages, '/c').message).to.include('reached its deadline');
     } finally {
       await slow.close();
     }

@@ -1,0 +1,79 @@
+/**
+ * Signs in by the steps of a scan, in a browser of its own that Playwright drives: it waits until elements can be used as by a
+ * person. The tabs that test pages start with the state that the steps lead to. They are not driven by Playwright, because its
+ * record of every request and frame costs a sixth of the time of a scan.
+ */
+import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Cdp } from './cdp.ts';
+import { planLaunch, withOrWithoutSandbox, type Machine } from './chromium.ts';
+import { createConditionVariable } from './condition-variable.ts';
+import { introduce } from './identity.ts';
+import { watchMainFrame } from './main-frame.ts';
+import { runSteps, type SignedIn, type SignInRequest } from './sign-in-steps.ts';
+import { prepareTab, type TabDeps } from './tab.ts';
+import { watchTraffic } from './traffic.ts';
+
+export interface SignInBrowserDeps {
+  machine: Machine;
+  /** The address of the egress proxy. */
+  proxy: string;
+  log: Logger;
+  languages: readonly string[];
+  /** Returns the dependencies of a tab, for a browser of this version. */
+  tab: (version: string) => TabDeps;
+}
+
+/** The time limit for closing the browser, in milliseconds. */
+const CLOSE_MS = 5000;
+
+/** Runs the steps of a sign-in and returns the state that they lead to. @throws Error if the browser does not start */
+export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequest): Promise<SignedIn> {
+  const { machine, proxy, log, languages } = deps;
+  // Loaded only when it is needed: it takes a fifth of a second.
+  const { chromium } = await import('playwright-core');
+  const { executable, args, env } = planLaunch(machine, proxy, languages);
+  const browser = await withOrWithoutSandbox(machine, log, (flags) =>
+    chromium.launch({
+      executablePath: executable,
+      chromiumSandbox: flags.length === 0,
+      args,
+      ignoreDefaultArgs: ['--disable-popup-blocking', '--disable-dev-shm-usage'].filter((flag) => !args.includes(flag)),
+      env,
+      handleSIGINT: false,
+      handleSIGTERM: false,
+      handleSIGHUP: false,
+      timeout: 30_000,
+    }),
+  );
+  try {
+    const tab = deps.tab(browser.version());
+    const context = await browser.newContext({
+      userAgent: tab.identity.userAgent,
+      reducedMotion: 'reduce',
+      serviceWorkers: 'block',
+      acceptDownloads: false,
+      viewport: { width: 1280, height: 720 },
+    });
+    const page = await context.newPage();
+    // Its commands and events are those of our own sessions.
+    const cdp = (await context.newCDPSession(page)) as unknown as Cdp;
+    context.on('page', (other) => {
+      if (other !== page) void other.close().catch(() => undefined);
+    });
+    const changes = createConditionVariable();
+    const frame = await watchMainFrame(cdp, changes, (listener) => {
+      page.on('crash', () => listener('The page crashed its tab.'));
+      page.on('close', () => listener('The tab was closed.'));
+    });
+    const { egressFailureOf, basic: signIn, headers, settling } = tab;
+    const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: settling.hosts, signIn, headers });
+    await Promise.all([prepareTab(cdp, tab), introduce(cdp, tab.identity)]);
+    return await runSteps({ page, cdp, frame, traffic }, request);
+  } finally {
+    await withTimeLimit(browser.close(), CLOSE_MS, 'closing the browser of the sign-in').catch((error: unknown) => {
+      if (!(error instanceof TimeLimitExceeded)) throw error;
+      log.warn({ err: error }, 'closing the browser of the sign-in failed');
+    });
+  }
+}
