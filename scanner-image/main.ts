@@ -8,10 +8,12 @@ import { errorMessage } from '../platform/errors.ts';
 import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
-import { runPod } from './pod.ts';
-import { renderPdf } from './report/pdf/render.ts';
+import { runPod, type PodDeps } from './pod.ts';
 import { CURBCUT_VERSION } from './scan.ts';
 import { readSignIn } from './sign-in.ts';
+
+/** Loads the modules of the PDF. They would delay the start of the browser. */
+const loadPdf = async (): Promise<PodDeps['renderPdf']> => (await import('./report/pdf/render.ts')).renderPdf;
 
 /** A failure that may be transient: the Job retries. */
 const EXIT_RETRY = 1;
@@ -51,7 +53,9 @@ async function main(): Promise<number> {
       readSignIn: () => readSignIn(configuration.SCAN_AUTH, input.signIn, new URL(input.options.url)),
       log: scanLog,
       traced: (name, work) => inSpan(tracer, name, { parent: span.traceparent }, work),
-      renderPdf,
+      renderPdf: async (report, options) => (await loadPdf())(report, options),
+      // If that fails, the report reports it.
+      onBrowserStarting: () => void loadPdf().catch(() => undefined),
       signal: terminated.signal,
     });
     writeTerminationMessage(configuration.TERMINATION_LOG, message);

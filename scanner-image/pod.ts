@@ -31,6 +31,8 @@ export interface PodDeps {
   /** Runs a step in a span of its name. */
   traced?: Traced;
   renderPdf: StoreDeps['renderPdf'];
+  /** Called while the browser starts and the process has nothing to do. */
+  onBrowserStarting?: () => void;
   /** Aborts the work immediately; `runPod` then throws the signal's reason. */
   signal: AbortSignal;
 }
@@ -68,6 +70,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
           messages.progress(phase, counts);
         },
         onPage: (page) => logPage(log, page),
+        onBrowserStarting: deps.onBrowserStarting,
       }),
     );
     closed = found.closed;

@@ -50,6 +50,8 @@ export interface ScanDeps {
   onProgress?: (phase: 'crawling' | 'scanning', pages: PageProgress) => void;
   /** Called with each page in the scan's order. */
   onPage?: (page: ReportPage) => void;
+  /** Called while the browser starts and the process has nothing to do. */
+  onBrowserStarting?: () => void;
   /** Runs a step in a span of its name. */
   traced?: Traced;
   /** Aborts the scan immediately; `runScan` then throws the signal's reason. */
@@ -76,6 +78,9 @@ export interface ScanResult {
 
 /** The maximum time reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
 const RESERVE_MS = 60_000;
+
+/** When the browser's process exists. It takes 100 ms more until it answers. */
+const SPAWNED_MS = 20;
 
 /** The share of the export that the findings of pages may use. The rest is for root causes and addresses. */
 const FINDINGS_SHARE = 1 / 2;
@@ -144,6 +149,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     browser.catch(() => undefined); // the first page reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
+    if (deps.onBrowserStarting !== undefined) setTimeout(deps.onBrowserStarting, SPAWNED_MS);
     const { pages, addressesLeft } = await untilAborted(
       walk(input, deps, { start, startedAt, files, pool, pictures, redactor }),
       deps.signal,
