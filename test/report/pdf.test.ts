@@ -8,6 +8,7 @@ import { reviewText } from '../../core/report/rule-texts/review-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { renderPdf } from '../../scanner-image/report/pdf/render.ts';
+import { CAUSES_IN_FULL } from '../../scanner-image/report/pdf/causes.ts';
 import { i18nOf } from '../../scanner-image/report/pdf/i18n.ts';
 import type { Name } from './pdf-reader.ts';
 import { allOf, readPdf, type Dict, type PdfFile, type Tagged } from './pdf-reader.ts';
@@ -340,6 +341,19 @@ describe('PDF report', () => {
     expect(titles).to.include('ᚠᛇᚻ 𐎠𐎡');
     expect(of(elements, 'P').map(({ text }) => text)).to.include(i18nOf('en').texts.aboutGlyphs);
     expect(of(elements, 'Span').find(({ text }) => text === '日本語のページ')!.dict['Lang']).to.equal('ja');
+  });
+
+  it('lets the process go on with its other work between two cards', async () => {
+    const report = largeReport(20, 40, true);
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      next = setImmediate(count);
+    };
+    let next = setImmediate(count);
+    await renderPdf(report);
+    clearImmediate(next);
+    expect(turns).to.be.at.least(Math.min(report.groups.length, CAUSES_IN_FULL));
   });
 
   it('does not grow with the number of violations, and shows how many are omitted', async () => {

@@ -1,4 +1,5 @@
 /** Root causes, worst first: an example, how to fix it, and where it occurs. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import { causeTitle, drawCause, type CauseContext } from './cause-card.ts';
@@ -13,8 +14,9 @@ import type { I18n } from './i18n.ts';
 export const CAUSES_IN_FULL = 50;
 export const CAUSES_IN_TABLE = 200;
 export const REVIEWS_IN_FULL = 15;
-/** Draws the section of root causes, and adds them to the outline. */
-export function drawCauses(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): void {
+
+/** Draws the section of root causes, and adds them to the outline. Other work of the process goes on between two cards. */
+export async function drawCauses(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): Promise<void> {
   const { pdf } = flow;
   const { i18n } = context;
   const { texts } = i18n;
@@ -32,19 +34,20 @@ export function drawCauses(flow: Flow, report: Report, context: CauseContext, ou
   const entry = flow.heading(section, 2, texts.rootCauses, { outline });
   flow.skip(5);
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
-  report.groups.slice(0, CAUSES_IN_FULL).forEach((group, index) => {
+  for (const [index, group] of report.groups.slice(0, CAUSES_IN_FULL).entries()) {
+    await nextTurn();
     flow.skip(11);
     const title = `${index + 1}. ${causeTitle(group, i18n.locale)}`;
     drawCause(flow, section, { kind: 'violation', group, title, place: placeOf(index) }, context, entry);
-  });
+  }
   const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
   const left = report.groups.length - CAUSES_IN_FULL - further.length;
   drawFurther(flow, further, left, { heading: texts.furtherCauses, intro: texts.furtherCausesIntro }, i18n, outline);
   flow.skip(26);
 }
 
-/** Draws the elements that a person must check, grouped like violations but apart from them. */
-export function drawReviews(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): void {
+/** Draws the elements that a person must check, as `drawCauses` draws violations. */
+export async function drawReviews(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): Promise<void> {
   const { pdf } = flow;
   const { i18n } = context;
   const { texts } = i18n;
@@ -55,6 +58,7 @@ export function drawReviews(flow: Flow, report: Report, context: CauseContext, o
   flow.skip(5);
   flow.paragraph(section, texts.reviewIntro, TYPE.soft);
   for (const group of groups.slice(0, REVIEWS_IN_FULL)) {
+    await nextTurn();
     flow.skip(11);
     drawCause(flow, section, { kind: 'review', group, title: causeTitle(group, i18n.locale) }, context, entry);
   }

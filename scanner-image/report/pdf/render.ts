@@ -20,7 +20,8 @@ export interface PdfOptions {
 
 /**
  * Renders a report. The same report gives the same bytes. Long lists are truncated, and the document says how many entries
- * are left out, so that time, memory and size do not grow with the number of violations.
+ * are left out, so that time, memory and size do not grow with the number of violations. Other work of the process, such as the
+ * upload of the export, goes on meanwhile.
  */
 export async function renderPdf(report: Report, options: PdfOptions = {}): Promise<Uint8Array> {
   const i18n = i18nOf(options.locale ?? report.scan.options.locale);
@@ -38,8 +39,8 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   };
   outline.addItem(texts.title, { top: 0, fit: false } as object);
   drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length));
-  drawCauses(flow, report, context, outline);
-  drawReviews(flow, report, context, outline);
+  await drawCauses(flow, report, context, outline);
+  await drawReviews(flow, report, context, outline);
   drawPages(flow, report, i18n, outline);
   drawGaps(flow, report, i18n, outline);
   drawAbout(flow, report, i18n, outline);
