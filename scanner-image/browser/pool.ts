@@ -20,8 +20,8 @@ export interface Pool {
   close(): Promise<void>;
 }
 
-/** Playwright keeps data about every request until its context is closed, so a tab is replaced after this many visits. */
-const VISITS_PER_TAB = 300;
+/** A tab is tidied after this many visits: two workers need 100 MB less than without, for 3 % more time. */
+const VISITS_BETWEEN_TIDYING = 25;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
 /** The minimum time left for a second visit, in milliseconds. */
@@ -68,7 +68,8 @@ export function createPool(deps: PoolDeps): Pool {
   async function tabOf(worker: number): Promise<Tab> {
     await preparing.get(worker);
     const known = tabs.get(worker);
-    if (known !== undefined && known.browser.isConnected() && known.visits < VISITS_PER_TAB) {
+    if (known !== undefined && known.browser.isConnected()) {
+      if (known.visits > 0 && known.visits % VISITS_BETWEEN_TIDYING === 0) await known.tab.tidy();
       known.visits += 1;
       return known.tab;
     }
