@@ -80,10 +80,10 @@ export function pageKey(url: URL): string {
 
 const withoutFinalSlash = (path: string): string => (path.endsWith('/') ? path.replace(/(?<=.)\/+$/, '') : path);
 
-/** A query that is written as `URLSearchParams` would write it. */
-const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
+/** A query that is written as `URLSearchParams` would write it. Plain queries need no parser, which pages with thousands of links notice. */
+export const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
 
-/** The parameters by name and value. Plain queries are sorted without being parsed, because a page may have thousands of links. */
+/** The parameters by name and value. */
 function sortedQuery(url: URL): string {
   const { search } = url;
   if (search === '') return '';

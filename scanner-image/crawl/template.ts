@@ -1,4 +1,5 @@
 /** Which pages probably have the same template, judged by their addresses. Pure. */
+import { PLAIN_QUERY } from './address.ts';
 
 /** A locale as the first segment of a path, such as `de` or `pt-br`. */
 const LOCALE = /^[a-z]{2}(?:[-_][a-z]{2})?$/i;
@@ -12,9 +13,21 @@ const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
  * For example, `/products/17/reviews/4?page=2` has the key `/products/{}/reviews/{}?page`, with an asterisk for each `{}`.
  */
 export function templateOf(url: URL): string {
-  const parameters = [...new Set(url.searchParams.keys())].sort().map(encodeURIComponent).join('&');
+  const parameters = url.search === '' ? '' : namesOf(url);
   const route = /^#!?(\/.*)$/.exec(url.hash)?.[1];
   return `${shapeOf(url.pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
+}
+
+/** The names of query parameters, sorted. */
+function namesOf(url: URL): string {
+  const { search } = url;
+  const names = PLAIN_QUERY.test(search)
+    ? search
+        .slice(1)
+        .split('&')
+        .map((parameter) => parameter.slice(0, parameter.indexOf('=')))
+    : [...url.searchParams.keys()].map(encodeURIComponent);
+  return [...new Set(names)].sort().join('&');
 }
 
 function shapeOf(path: string): string {
