@@ -146,7 +146,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
   try {
     await untilAborted(refuseForbiddenTarget(egress, start), deps.signal);
     const browser = pool.version();
-    browser.catch(() => undefined); // the first page reports that the browser does not start
+    browser.catch(() => undefined); // the first page tries again, and reports that the browser does not start
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
     if (deps.onBrowserStarting !== undefined) setTimeout(deps.onBrowserStarting, SPAWNED_MS);
@@ -161,7 +161,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
         // With the tokens that were learned later, as the addresses of the pages.
         [...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: redactor.url(picture.pageUrl) }] as const),
       ),
-      tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser}` },
+      tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser.catch(() => pool.version())}` },
       startedAt,
       finishedAt: new Date(),
       closed: close(),

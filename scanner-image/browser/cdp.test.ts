@@ -91,6 +91,31 @@ describe('a connection to a browser', () => {
     await setImmediate();
   });
 
+  it('closes the sessions within a session that is detached, which the browser does not report', async () => {
+    const { session, say } = connected();
+    say(attached('page'));
+    say({ ...attached('frame'), sessionId: 'page' });
+    say({ ...attached('nested'), sessionId: 'frame' });
+    await setImmediate();
+    const closed: string[] = [];
+    for (const name of ['page', 'frame', 'nested']) session(name).onClosed(() => closed.push(name));
+    say({ ...detached('frame'), sessionId: 'page' });
+    await setImmediate();
+    expect(closed).to.deep.equal(['nested', 'frame']);
+  });
+
+  it('rejects commands to a session that the browser does not know any more, or not yet', async () => {
+    const { session, say, sent } = connected();
+    say(attached('frame'));
+    await setImmediate();
+    const sending = failure(session('frame').send('Page.enable'));
+    say({ id: sent()[0]!.id, error: { message: 'Session with given id not found.' } });
+    expect(await sending)
+      .to.be.instanceOf(CommandFailed)
+      .with.property('message', 'Page.enable: Session with given id not found.');
+    expect(await failure(session('unknown').send('Page.enable'))).to.be.instanceOf(CommandFailed);
+  });
+
   it('rejects all commands when the browser is gone', async () => {
     const { root, session, say, messages } = connected();
     say(attached('page'));

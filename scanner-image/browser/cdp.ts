@@ -23,6 +23,7 @@ export interface Cdp {
 
 /** A session with a target. */
 export interface Session extends Cdp {
+  off<T extends keyof Events>(event: T, listener: (payload: Events[T][0]) => void): void;
   /** Calls the function once, when the target is gone. Commands fail from then on. */
   onClosed(listener: () => void): void;
 }
@@ -47,24 +48,29 @@ interface Message {
 /** The name of the event for `onClosed`. No event of the protocol is called that. */
 const CLOSED = 'closed';
 
+/** Sends a command, and calls back with its result. */
+type Send = (method: string, params: object | undefined, answer: (message: Pick<Message, 'result' | 'error'>) => void) => void;
+
 class PipeSession implements Session {
   readonly #events = new EventEmitter().setMaxListeners(0);
-  readonly #commands = new Map<number, { method: string; resolve(result: never): void; reject(error: Error): void }>();
-  readonly #write: (message: object) => void;
-  readonly #nextId: () => number;
+  readonly #open = new Set<(reason: string) => void>();
+  readonly #send: Send;
   #closed = false;
 
-  constructor(write: (message: object) => void, nextId: () => number) {
-    this.#write = write;
-    this.#nextId = nextId;
+  constructor(send: Send) {
+    this.#send = send;
   }
 
   send<T extends keyof Commands>(method: T, params?: Commands[T]['paramsType'][0]): Promise<Commands[T]['returnType']> {
     if (this.#closed) return Promise.reject(new CommandFailed(`${method}: the target is closed`));
-    const id = this.#nextId();
     return new Promise((resolve, reject) => {
-      this.#commands.set(id, { method, resolve, reject });
-      this.#write({ id, method, params });
+      const fail = (reason: string): void => reject(new CommandFailed(`${method}: ${reason}`));
+      this.#open.add(fail);
+      this.#send(method, params, ({ result, error }) => {
+        this.#open.delete(fail);
+        if (error === undefined) resolve(result as Commands[T]['returnType']);
+        else fail(error.message);
+      });
     });
   }
 
@@ -73,24 +79,24 @@ class PipeSession implements Session {
     return this;
   }
 
+  off<T extends keyof Events>(event: T, listener: (payload: Events[T][0]) => void): void {
+    this.#events.off(event, listener);
+  }
+
   onClosed(listener: () => void): void {
     if (this.#closed) listener();
     else this.#events.once(CLOSED, listener);
   }
 
-  receive({ id, method, params, result, error }: Message): void {
-    if (id === undefined) return void this.#events.emit(method!, params);
-    const command = this.#commands.get(id);
-    this.#commands.delete(id);
-    if (error === undefined) command?.resolve(result as never);
-    else command?.reject(new CommandFailed(`${command.method}: ${error.message}`));
+  emit(event: string, payload: unknown): void {
+    this.#events.emit(event, payload);
   }
 
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    for (const { method, reject } of this.#commands.values()) reject(new CommandFailed(`${method}: the target was closed`));
-    this.#commands.clear();
+    for (const fail of this.#open) fail('the target was closed');
+    this.#open.clear();
     this.#events.emit(CLOSED);
   }
 }
@@ -98,40 +104,64 @@ class PipeSession implements Session {
 /** Connects to a browser whose debugging pipe these streams are. All sessions close with the pipe. */
 export function connect(commands: Writable, messages: Readable): Connection {
   const sessions = new Map<string, PipeSession>();
+  /** The IDs of the sessions that a session has attached to, by its ID. */
+  const children = new Map<string, Set<string>>();
+  const answers = new Map<number, (message: Message) => void>();
   let lastId = 0;
-  const nextId = (): number => ++lastId;
-  const write = (message: object): void => void commands.write(`${JSON.stringify(message)}\0`);
-  const root = new PipeSession(write, nextId);
 
-  function session(id: string): PipeSession {
-    let known = sessions.get(id);
-    if (known === undefined) {
-      known = new PipeSession((message) => write({ ...message, sessionId: id }), nextId);
-      sessions.set(id, known);
-    }
-    return known;
+  const sendIn =
+    (sessionId?: string): Send =>
+    (method, params, answer) => {
+      const id = ++lastId;
+      answers.set(id, answer);
+      commands.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+    };
+  const root = new PipeSession(sendIn());
+
+  function attach(id: string, parent: string | undefined): void {
+    sessions.set(id, new PipeSession(sendIn(id)));
+    if (parent !== undefined) children.set(parent, (children.get(parent) ?? new Set()).add(id));
+  }
+
+  /** Closes a session with those that it has attached to: the browser reports only the first. */
+  function detach(id: string): void {
+    for (const child of children.get(id) ?? []) detach(child);
+    children.delete(id);
+    sessions.get(id)?.close();
+    sessions.delete(id);
   }
 
   function receive(message: Message): void {
+    const { id, sessionId, method, params } = message;
+    if (id !== undefined) {
+      // The answer to a command of a session that is gone has no session ID.
+      answers.get(id)?.(message);
+      answers.delete(id);
+      return;
+    }
+    const child = params?.sessionId;
+    if (method === 'Target.attachedToTarget' && child !== undefined) attach(child, sessionId);
     // A session that is unknown was detached meanwhile.
-    const receiver = message.sessionId === undefined ? root : sessions.get(message.sessionId);
-    const child = message.params?.sessionId;
-    if (message.method === 'Target.attachedToTarget' && child !== undefined) session(child);
-    receiver?.receive(message);
-    if (message.method !== 'Target.detachedFromTarget' || child === undefined) return;
-    sessions.get(child)?.close();
-    sessions.delete(child);
+    (sessionId === undefined ? root : sessions.get(sessionId))?.emit(method!, params);
+    if (method === 'Target.detachedFromTarget' && child !== undefined) detach(child);
   }
 
   readMessages(messages, (text) => receive(JSON.parse(text) as Message));
-  const close = (): void => {
+  messages.once('close', () => {
     for (const open of [...sessions.values(), root]) open.close();
     sessions.clear();
-  };
-  messages.once('close', close);
+    answers.clear();
+  });
   // The browser has exited. The closing of its messages ends the sessions.
   for (const stream of [commands, messages]) stream.on('error', () => undefined);
-  return { root, session };
+  return { root, session: (id) => sessions.get(id) ?? closedSession() };
+}
+
+/** The session of a target that was gone before it was used. */
+function closedSession(): Session {
+  const session = new PipeSession(() => undefined);
+  session.close();
+  return session;
 }
 
 /** Calls the function with each text that ends with a zero byte. */

@@ -82,20 +82,31 @@ const HEADLESS_FLAGS = [
   // No experiments, updates, reports or dialogs of the browser itself.
   '--disable-field-trial-config',
   '--disable-breakpad',
+  '--disable-component-extensions-with-background-pages',
   '--disable-component-update',
   '--disable-default-apps',
   '--disable-extensions',
   '--disable-prompt-on-repost',
   '--disable-search-engine-choice-screen',
   '--disable-sync',
+  '--metrics-recording-only',
   '--no-default-browser-check',
   '--no-first-run',
   '--no-service-autorun',
   '--password-store=basic',
-  // No process is started in advance of every navigation: most are not used. `http:` is what was asked for; frames of other sites keep their storage as in most browsers; the first paint is not delayed.
-  '--disable-features=SpareRendererForSitePerProcess,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,ThirdPartyStoragePartitioning,PaintHolding,AvoidUnnecessaryBeforeUnloadCheckSync,AvoidCorsURLLoaderRestartOnRedirect,DestroyProfileOnBrowserClose,MediaRouter,LensOverlay,OptimizationHints,NetworkTimeServiceQuerying,PreconnectToSearch',
+  '--use-mock-keychain',
+  // No process is started in advance of every navigation, because most are not used. `http:` is what was asked for. Frames of
+  // other sites keep their storage, as in most browsers. The first paint is not delayed. The browser asks its maker for nothing.
+  `--disable-features=${[
+    'SpareRendererForSitePerProcess',
+    ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable'],
+    'ThirdPartyStoragePartitioning',
+    'PaintHolding',
+    ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'AvoidCorsURLLoaderRestartOnRedirect', 'DestroyProfileOnBrowserClose'],
+    ...['AimEnabled', 'LensOverlay', 'MediaRouter', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PreconnectToSearch'],
+  ].join(',')}`,
   // Several tabs can be photographed at the same time.
-  '--enable-features=CDPScreenshotNewSurface',
+  '--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies',
   '--enable-unsafe-swiftshader',
 ];
 

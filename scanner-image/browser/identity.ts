@@ -38,20 +38,21 @@ export function identityOf(browserVersion: string, version: string, locale: Loca
   };
 }
 
-/** Gives a page of the browser, or a frame in a process of its own, an identity and the screen and settings of a desktop computer. */
-export async function emulate(cdp: Cdp, identity: Identity, { width, height }: { width: number; height: number }): Promise<void> {
+/** Chromium's generic fonts on a Linux desktop. The headless shell has none of its own. */
+const FONTS = {
+  standard: 'Times New Roman',
+  fixed: 'Monospace',
+  serif: 'Times New Roman',
+  sansSerif: 'Arial',
+  cursive: 'Comic Sans MS',
+  fantasy: 'Impact',
+};
+
+/** Gives a tab the screen and the fonts of a desktop computer. */
+export async function emulateScreen(cdp: Cdp, { width, height }: { width: number; height: number }): Promise<void> {
   await Promise.all([
-    introduce(cdp, identity),
     // Each tab behaves as the one that a person looks at.
     cdp.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
-    cdp.send('Emulation.setEmulatedMedia', {
-      features: [
-        { name: 'prefers-reduced-motion', value: 'reduce' },
-        { name: 'prefers-color-scheme', value: 'light' },
-        { name: 'prefers-contrast', value: 'no-preference' },
-        { name: 'forced-colors', value: 'none' },
-      ],
-    }),
     cdp.send('Emulation.setDeviceMetricsOverride', {
       ...{ width, height, screenWidth: width, screenHeight: height },
       deviceScaleFactor: 1,
@@ -61,10 +62,19 @@ export async function emulate(cdp: Cdp, identity: Identity, { width, height }: {
       scale: 0.1,
       screenOrientation: { type: 'landscapePrimary', angle: 0 },
     }),
+    cdp.send('Page.setFontFamilies', { fontFamilies: FONTS }),
   ]);
 }
 
-/** Applies an identity to a tab. Without it the browser's brands (`Sec-CH-UA`) contradict its user agent. */
+/** The settings of a person, as media queries tell them. */
+const PREFERENCES = [
+  { name: 'prefers-reduced-motion', value: 'reduce' },
+  { name: 'prefers-color-scheme', value: 'light' },
+  { name: 'prefers-contrast', value: 'no-preference' },
+  { name: 'forced-colors', value: 'none' },
+];
+
+/** Applies an identity to a tab, or to a frame in a process of its own. Without it the browser's brands (`Sec-CH-UA`) contradict its user agent. */
 export async function introduce(cdp: Cdp, { userAgent, languages, brands }: Identity): Promise<void> {
   const override = {
     userAgent,
@@ -74,6 +84,7 @@ export async function introduce(cdp: Cdp, { userAgent, languages, brands }: Iden
   };
   await Promise.all([
     cdp.send('Emulation.setUserAgentOverride', override),
+    cdp.send('Emulation.setEmulatedMedia', { features: PREFERENCES }),
     cdp.send('Emulation.setLocaleOverride', { locale: languages[0].replace('-', '_') }),
   ]);
 }

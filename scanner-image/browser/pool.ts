@@ -1,5 +1,6 @@
 /** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
 import type { Logger } from '../../platform/logger.ts';
+import { withTimeLimit } from '../../platform/time-limits.ts';
 import { templateOf } from '../crawl/template.ts';
 import { launchChromium, type Browser, type Machine } from './chromium.ts';
 import { signInBySteps } from './sign-in-browser.ts';
@@ -22,6 +23,8 @@ export interface Pool {
 
 /** A tab is tidied after this many visits: two workers need 100 MB less than without, in the same time. */
 const VISITS_BETWEEN_TIDYING = 15;
+/** The time limit for closing the browser, in milliseconds. */
+const CLOSE_MS = 5000;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
 /** The minimum time left for a second visit, in milliseconds. */
@@ -47,6 +50,7 @@ export function createPool(deps: PoolDeps): Pool {
   const { machine, proxy, log, languages } = deps;
   let browser: Promise<Browser> | null = null;
   let closed = false;
+  const closing = new AbortController();
   const tabs = new Map<number, { tab: Tab; visits: number; browser: Browser }>();
 
   function running(): Promise<Browser> {
@@ -71,10 +75,12 @@ export function createPool(deps: PoolDeps): Pool {
     if (known !== undefined && known.browser.isConnected()) {
       if (known.visits > 0 && known.visits % VISITS_BETWEEN_TIDYING === 0) await known.tab.tidy();
       known.visits += 1;
-      return known.tab;
+      // It may have crashed since its last visit.
+      if (!known.tab.lost()) return known.tab;
     }
     await retire(worker);
-    return (await open(worker, 1)).tab;
+    // The browser may crash meanwhile, or the tab, because of another page.
+    return (await open(worker, 1).catch(() => open(worker, 1))).tab;
   }
 
   async function open(worker: number, visits: number): Promise<{ tab: Tab }> {
@@ -157,12 +163,22 @@ export function createPool(deps: PoolDeps): Pool {
       const isAsBefore = (hostSilent || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
       return { ...(isAsBefore ? first.visit : visit), durationMs };
     },
-    signIn: (request) => signInBySteps(deps, request),
+    async signIn(request) {
+      if (closed) throw new Error('the pool is closed');
+      return signInBySteps(deps, request, closing.signal);
+    },
     version: async () => (await running()).version,
     async close() {
       closed = true;
-      const started = await browser?.catch(() => null);
-      await started?.close().catch(() => undefined);
+      closing.abort();
+      const ending = browser?.then(
+        (started) => started.close(),
+        () => undefined,
+      );
+      // A browser that does not answer ends with the process at the latest.
+      await withTimeLimit(ending ?? Promise.resolve(), CLOSE_MS, 'closing the browser').catch((error: unknown) =>
+        log.warn({ err: error }, 'the browser was not closed'),
+      );
     },
   };
 }

@@ -17,6 +17,8 @@ export interface BrowserProcess {
   kill(): Promise<void>;
 }
 
+/** Whether the system has process groups. */
+const HAS_GROUPS = process.platform !== 'win32';
 /** The time in which a browser must answer its first command, in milliseconds. */
 const START_MS = 30_000;
 /** The part of the browser's messages that is kept to explain why it did not start, in characters. */
@@ -32,12 +34,16 @@ export async function startBrowser(executable: string, args: readonly string[], 
     env,
     stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'pipe'],
     // A process group of its own, so that none of its processes is left behind.
-    detached: true,
+    detached: HAS_GROUPS,
   });
   const kill = (): void => killGroup(child);
   const onExit = (): void => {
     kill();
-    rmSync(profile, { recursive: true, force: true });
+    try {
+      rmSync(profile, { recursive: true, force: true });
+    } catch {
+      // The processes of the browser still write to it.
+    }
   };
   process.once('exit', onExit);
   const failed = failureOf(child);
@@ -75,7 +81,9 @@ export async function startBrowser(executable: string, args: readonly string[], 
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
-    process.kill(-child.pid, 'SIGKILL');
+    // Without groups, the other processes of the browser end when the connection to it breaks.
+    if (HAS_GROUPS) process.kill(-child.pid, 'SIGKILL');
+    else child.kill('SIGKILL');
   } catch {
     // It has just exited.
   }

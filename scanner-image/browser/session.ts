@@ -2,6 +2,7 @@
  * The session of a scan that signs in. Each visit starts with the same state in every tab; a page that is not signed in is
  * visited again, after another sign-in if necessary.
  */
+import { errorMessage } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { describeMarker } from '../../core/scan/sign-in.ts';
 import type { PageFailureReason } from '../../core/report/schema.ts';
@@ -9,7 +10,7 @@ import { ScanFailed } from '../failure.ts';
 import type { Redactor } from '../redact.ts';
 import { signInHeaders, type SignIn } from '../sign-in.ts';
 import type { Pool } from './pool.ts';
-import { STEP_MS } from './sign-in-steps.ts';
+import { STEP_MS, type SignedIn } from './sign-in-steps.ts';
 import { cookieHeader, cookieOf, tokensOf, withRotated, type SessionState } from './session-state.ts';
 import type { Visit, VisitRequest } from './visit.ts';
 
@@ -73,7 +74,10 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
 
   async function runSteps(): Promise<Renewed> {
     const budgetMs = Math.min(SIGN_IN_MS, deps.softDeadline - Date.now());
-    const signedIn = await pool.signIn({ signIn, base: start, state: configured, budgetMs, stepMs: deps.stepMs ?? STEP_MS });
+    // The pages that were tested already are worth a report, also if the browser does not start again.
+    const signedIn = await pool
+      .signIn({ signIn, base: start, state: configured, budgetMs, stepMs: deps.stepMs ?? STEP_MS })
+      .catch((error: unknown): SignedIn => ({ ok: false, message: `The browser of the sign-in failed: ${errorMessage(error)}.` }));
     if (!signedIn.ok) return { ok: false, message: redactor.text(signedIn.message) };
     redactor.learn(tokensOf(signedIn.state));
     current = { state: signedIn.state, signIn: current.signIn + 1 };
@@ -105,6 +109,8 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
     const used = current;
     const visit = await pool.visit(worker, {
       ...request,
+      // The visit may have waited for another one.
+      budgetMs: Math.min(request.budgetMs, deps.softDeadline - Date.now()),
       ...(!stateless && { session: used.state }),
       ...(signIn.marker !== null && { marker: signIn.marker }),
     });
@@ -135,14 +141,16 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
         if ((stateless && signIn.marker === null) || !isSignedOut(visit, request.url)) return visit;
         if (pages.includes(addressOf(request.url))) return lost(visit, 'It is a page of the sign-in itself.', signIn);
         if (visits === VISITS_MAX) return lost(visit, why, signIn);
+        const advice = `Another sign-in did not help. ${ADVICE[visit.loaded ? 'sign_in_page' : visit.reason] ?? ''}`;
         if (used !== current) {
+          if (used.signIn !== current.signIn) why = advice;
           // Another visit changed the session ID: the site allows one visit at a time.
           if (used.signIn === current.signIn) turns.serialise();
           continue;
         }
         const renewed = await renew();
         if (!renewed.ok) return lost(visit, renewed.message, signIn);
-        why = `Another sign-in did not help. ${ADVICE[visit.loaded ? 'sign_in_page' : visit.reason] ?? ''}`;
+        why = advice;
       }
     },
   };

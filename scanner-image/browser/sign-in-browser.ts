@@ -3,7 +3,7 @@
  * person. The tabs that test pages start with the state that the steps lead to. They are not driven by Playwright, because its
  * record of every request and frame costs a sixth of the time of a scan.
  */
-import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
+import { withTimeLimit } from '../../platform/time-limits.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { Cdp } from './cdp.ts';
 import { planLaunch, withOrWithoutSandbox, type Machine } from './chromium.ts';
@@ -24,11 +24,16 @@ export interface SignInBrowserDeps {
   tab: (version: string) => TabDeps;
 }
 
-/** The time limit for closing the browser, in milliseconds. */
+/** The time limits for starting and closing the browser, in milliseconds. */
+const START_MS = 30_000;
 const CLOSE_MS = 5000;
 
-/** Runs the steps of a sign-in and returns the state that they lead to. @throws Error if the browser does not start */
-export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequest): Promise<SignedIn> {
+/**
+ * Runs the steps of a sign-in and returns the state that they lead to.
+ * @param signal closes the browser, so that the steps fail
+ * @throws Error if the browser does not start
+ */
+export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequest, signal: AbortSignal): Promise<SignedIn> {
   const { machine, proxy, log, languages } = deps;
   // Loaded only when it is needed: it takes a fifth of a second.
   const { chromium } = await import('playwright-core');
@@ -43,10 +48,13 @@ export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequ
       handleSIGINT: false,
       handleSIGTERM: false,
       handleSIGHUP: false,
-      timeout: 30_000,
+      timeout: Math.max(1, Math.min(START_MS, request.budgetMs)),
     }),
   );
+  const close = (): void => void browser.close().catch(() => undefined);
+  signal.addEventListener('abort', close);
   try {
+    signal.throwIfAborted();
     const tab = deps.tab(browser.version());
     const context = await browser.newContext({
       userAgent: tab.identity.userAgent,
@@ -71,9 +79,9 @@ export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequ
     await Promise.all([prepareTab(cdp, tab), introduce(cdp, tab.identity)]);
     return await runSteps({ page, cdp, frame, traffic }, request);
   } finally {
-    await withTimeLimit(browser.close(), CLOSE_MS, 'closing the browser of the sign-in').catch((error: unknown) => {
-      if (!(error instanceof TimeLimitExceeded)) throw error;
-      log.warn({ err: error }, 'closing the browser of the sign-in failed');
-    });
+    signal.removeEventListener('abort', close);
+    await withTimeLimit(browser.close(), CLOSE_MS, 'closing the browser of the sign-in').catch((error: unknown) =>
+      log.warn({ err: error }, 'the browser of the sign-in was not closed'),
+    );
   }
 }

@@ -42,6 +42,8 @@ export interface TabDeps extends AxeScript {
 
 export interface Tab {
   visit(request: VisitRequest): Promise<Visit>;
+  /** Whether the tab crashed or was closed. */
+  lost(): boolean;
   /**
    * Frees the memory of the documents of earlier visits, at the cost of 0.1 s. The browser itself keeps them until they take
    * several times as much. Never fails.
@@ -52,6 +54,8 @@ export interface Tab {
 }
 
 const CLOSE_MS = 5000;
+/** The time limit for opening a tab, in milliseconds. */
+const OPEN_MS = 15_000;
 /** The time limit for freeing memory, because the last page may be busy, in milliseconds. */
 const TIDY_MS = 2000;
 /**
@@ -68,7 +72,12 @@ interface OpenTab extends ArrivalDeps {
   target: Target;
 }
 
-export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
+/** @throws TimeLimitExceeded if the browser does not open a tab */
+export function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
+  return withTimeLimit(open(browser, deps), OPEN_MS, 'opening a tab');
+}
+
+async function open(browser: Browser, deps: TabDeps): Promise<Tab> {
   const target = await openTarget(browser, deps.identity);
   const { cdp } = target;
   const changes = createConditionVariable();
@@ -79,6 +88,7 @@ export async function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
   const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
+    lost: () => frame.lost() !== null,
     tidy: () => withTimeLimit(cdp.send('HeapProfiler.collectGarbage'), TIDY_MS, 'freeing memory').catch(() => undefined),
     close: () => withTimeLimit(target.close(), CLOSE_MS, 'closing a tab'),
   };
@@ -151,13 +161,13 @@ async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock):
   const displayed = restoring === null ? null : await frame.whileAlive(restoring, clock.left(), 'restoring the session');
   try {
     if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
-    await open(tab, request, clock);
+    await load(tab, request, clock);
   } finally {
     displayed?.();
   }
 }
 
-async function open({ deps, cdp, frame, traffic, changes }: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
+async function load({ deps, cdp, frame, traffic, changes }: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
   traffic.begin(request.mayGoTo);
   const before = frame.shown.documents;
   const sent = await frame.whileAlive(cdp.send('Page.navigate', { url: request.url.href }), clock.left(), 'navigating');

@@ -1,7 +1,7 @@
 /** A tab of the browser in a context of its own, and the processes that its page spreads over. */
 import type { Browser } from './chromium.ts';
 import type { Session } from './cdp.ts';
-import { emulate, type Identity } from './identity.ts';
+import { emulateScreen, introduce, type Identity } from './identity.ts';
 
 /** A frame that has a process of its own, because its site is another one. */
 export interface FrameProcess {
@@ -54,7 +54,10 @@ export async function openTarget(browser: Browser, identity: Identity): Promise<
       // A worker: it has nothing to test, but waits to be started.
       if (targetInfo.type !== 'iframe') return ignoreGone(child.send('Runtime.runIfWaitingForDebugger'));
       processes.set(targetInfo.targetId, { id: targetInfo.targetId, session: child });
-      child.onClosed(() => processes.delete(targetInfo.targetId));
+      child.onClosed(() => {
+        // A frame may be back in a process of its own already.
+        if (processes.get(targetInfo.targetId)?.session === child) processes.delete(targetInfo.targetId);
+      });
       ignoreGone(prepare(child));
       ignoreGone(child.send('Runtime.runIfWaitingForDebugger'));
     });
@@ -68,14 +71,26 @@ export async function openTarget(browser: Browser, identity: Identity): Promise<
       session.send('Runtime.enable'),
       session.send('Page.addScriptToEvaluateOnNewDocument', { source: NO_SERVICE_WORKERS }),
       session.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true }),
-      emulate(session, identity, VIEWPORT),
+      introduce(session, identity),
+      session === cdp ? emulateScreen(session, VIEWPORT) : null,
     ]);
   }
 
   // Windows without an opener do not belong to the page's session.
-  root.on('Target.targetCreated', ({ targetInfo }) => {
+  const closeOther = ({ targetInfo }: { targetInfo: { browserContextId?: string; targetId: string } }): void => {
     if (targetInfo.browserContextId === browserContextId && targetInfo.targetId !== targetId)
       ignoreGone(root.send('Target.closeTarget', { targetId: targetInfo.targetId }));
+  };
+  let lose = (_why: string): void => undefined;
+  const onCrash = (crashed: { targetId: string }): void => {
+    if (crashed.targetId === targetId) lose('The page crashed its tab.');
+  };
+  root.on('Target.targetCreated', closeOther);
+  root.on('Target.targetCrashed', onCrash);
+  cdp.onClosed(() => {
+    root.off('Target.targetCreated', closeOther);
+    root.off('Target.targetCrashed', onCrash);
+    lose('The tab was closed.');
   });
   await prepare(cdp);
   return {
@@ -85,12 +100,7 @@ export async function openTarget(browser: Browser, identity: Identity): Promise<
       const { targetInfo } = await root.send('Target.getTargetInfo', { targetId: id });
       return { url: targetInfo.url, parentId: targetInfo.parentFrameId ?? null };
     },
-    onLost(listener) {
-      root.on('Target.targetCrashed', (crashed) => {
-        if (crashed.targetId === targetId) listener('The page crashed its tab.');
-      });
-      cdp.onClosed(() => listener('The tab was closed.'));
-    },
+    onLost: (listener) => void (lose = listener),
     close: () => root.send('Target.disposeBrowserContext', { browserContextId }),
   };
 }

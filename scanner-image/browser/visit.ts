@@ -41,7 +41,7 @@ export interface VisitRequest {
   marker?: Marker;
   /** False: the page stops responding when it is scrolled. */
   scroll?: false;
-  /** Called when the page has waited for its site for a while, and when it goes on. */
+  /** Called when the page has been loading or settling for a moment, and when its test begins or the visit ends. */
   onWaiting?: (waits: boolean) => void;
 }
 

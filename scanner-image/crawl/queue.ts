@@ -32,7 +32,7 @@ export interface Queue {
 }
 
 /**
- * The number of positions that a choice looks back, at least the number of workers (core/protocol/pod-messages.ts): the
+ * The number of positions that a choice looks back, about the largest number of workers (core/protocol/pod-messages.ts): the
  * pages before are processed when the choice is made, whatever the number of workers. The first choices look back a little,
  * to see the templates that the first pages lead to; later ones look back further, so that the other workers go on for as
  * long as possible while one page is slow. Bounded, because results are kept until their turn.
