@@ -40,7 +40,7 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): s
   throw new Error('Chromium not found. Install the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.');
 }
 
-/** What untrusted pages require of the browser, whoever drives it. */
+/** Flags for untrusted pages. Every start of the browser has them. */
 const FLAGS = [
   // Without this a page reaches any address over UDP. Chromium reads only the first name, the headless shell only the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',

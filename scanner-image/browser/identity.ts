@@ -38,7 +38,7 @@ export function identityOf(browserVersion: string, version: string, locale: Loca
   };
 }
 
-/** Chromium's generic fonts on a Linux desktop. The headless shell has none of its own. */
+/** The generic fonts of Chromium on a Linux desktop. */
 const FONTS = {
   standard: 'Times New Roman',
   fixed: 'Monospace',

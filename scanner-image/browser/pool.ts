@@ -1,11 +1,11 @@
 /** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
-import type { Logger } from '../../platform/logger.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
 import { templateOf } from '../crawl/template.ts';
-import { launchChromium, type Browser, type Machine } from './chromium.ts';
-import { signInBySteps } from './sign-in-browser.ts';
+import { launchChromium, type Browser } from './chromium.ts';
+import { CLOSE_MS } from './process.ts';
+import { signInBySteps, type BrowserDeps } from './sign-in-browser.ts';
 import type { SignedIn, SignInRequest } from './sign-in-steps.ts';
-import { openTab, type Tab, type TabDeps } from './tab.ts';
+import { openTab, type Tab } from './tab.ts';
 import type { Visit, VisitRequest } from './visit.ts';
 
 export interface Pool {
@@ -23,8 +23,6 @@ export interface Pool {
 
 /** A tab is tidied after this many visits: two workers need 100 MB less than without, in the same time. */
 const VISITS_BETWEEN_TIDYING = 15;
-/** The time limit for closing the browser, in milliseconds. */
-const CLOSE_MS = 5000;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
 /** The minimum time left for a second visit, in milliseconds. */
@@ -33,20 +31,9 @@ const MIN_RETRY_MS = 1000;
 /** If pages of this number of templates hang when they are scrolled, no page of the scan is scrolled any more. */
 const HANGING_TEMPLATES = 2;
 
-export interface PoolDeps {
-  machine: Machine;
-  /** The address of the egress proxy. */
-  proxy: string;
-  log: Logger;
-  /** The languages that sites are asked for, most wanted first. */
-  languages: readonly string[];
-  /** Returns the dependencies of a tab, for a browser of this version. */
-  tab: (version: string) => TabDeps;
-}
-
 const isHung = (visit: Visit): boolean => !visit.loaded && visit.hungOnScroll === true;
 
-export function createPool(deps: PoolDeps): Pool {
+export function createPool(deps: BrowserDeps): Pool {
   const { machine, proxy, log, languages } = deps;
   let browser: Promise<Browser> | null = null;
   let closed = false;
@@ -80,7 +67,11 @@ export function createPool(deps: PoolDeps): Pool {
     }
     await retire(worker);
     // The browser may crash meanwhile, or the tab, because of another page.
-    return (await open(worker, 1).catch(() => open(worker, 1))).tab;
+    const opened = await open(worker, 1).catch((error: unknown) => {
+      log.warn({ err: error }, 'opening a tab failed; trying again');
+      return open(worker, 1);
+    });
+    return opened.tab;
   }
 
   async function open(worker: number, visits: number): Promise<{ tab: Tab }> {

@@ -20,7 +20,9 @@ export interface BrowserProcess {
 /** Whether the system has process groups. */
 const HAS_GROUPS = process.platform !== 'win32';
 /** The time in which a browser must answer its first command, in milliseconds. */
-const START_MS = 30_000;
+export const START_MS = 30_000;
+/** The time in which a browser must have exited, in milliseconds. */
+export const CLOSE_MS = 5000;
 /** The part of the browser's messages that is kept to explain why it did not start, in characters. */
 const STDERR_MAX = 10_000;
 

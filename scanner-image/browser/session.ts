@@ -110,7 +110,7 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
     const visit = await pool.visit(worker, {
       ...request,
       // The visit may have waited for another one.
-      budgetMs: Math.min(request.budgetMs, deps.softDeadline - Date.now()),
+      budgetMs: Math.max(0, Math.min(request.budgetMs, deps.softDeadline - Date.now())),
       ...(!stateless && { session: used.state }),
       ...(signIn.marker !== null && { marker: signIn.marker }),
     });

@@ -11,29 +11,29 @@ import { createConditionVariable } from './condition-variable.ts';
 import { introduce } from './identity.ts';
 import { watchMainFrame } from './main-frame.ts';
 import { runSteps, type SignedIn, type SignInRequest } from './sign-in-steps.ts';
+import { CLOSE_MS, START_MS } from './process.ts';
 import { prepareTab, type TabDeps } from './tab.ts';
+import { VIEWPORT } from './target.ts';
 import { watchTraffic } from './traffic.ts';
 
-export interface SignInBrowserDeps {
+/** What starting a browser and opening its tabs takes. */
+export interface BrowserDeps {
   machine: Machine;
   /** The address of the egress proxy. */
   proxy: string;
   log: Logger;
+  /** The languages that sites are asked for, most wanted first. */
   languages: readonly string[];
   /** Returns the dependencies of a tab, for a browser of this version. */
   tab: (version: string) => TabDeps;
 }
-
-/** The time limits for starting and closing the browser, in milliseconds. */
-const START_MS = 30_000;
-const CLOSE_MS = 5000;
 
 /**
  * Runs the steps of a sign-in and returns the state that they lead to.
  * @param signal closes the browser, so that the steps fail
  * @throws Error if the browser does not start
  */
-export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequest, signal: AbortSignal): Promise<SignedIn> {
+export async function signInBySteps(deps: BrowserDeps, request: SignInRequest, signal: AbortSignal): Promise<SignedIn> {
   const { machine, proxy, log, languages } = deps;
   // Loaded only when it is needed: it takes a fifth of a second.
   const { chromium } = await import('playwright-core');
@@ -61,7 +61,7 @@ export async function signInBySteps(deps: SignInBrowserDeps, request: SignInRequ
       reducedMotion: 'reduce',
       serviceWorkers: 'block',
       acceptDownloads: false,
-      viewport: { width: 1280, height: 720 },
+      viewport: VIEWPORT,
     });
     const page = await context.newPage();
     // Its commands and events are those of our own sessions.

@@ -60,7 +60,7 @@ const OPEN_MS = 15_000;
 const TIDY_MS = 2000;
 /**
  * A page that is not displayed and quiet after this time counts as waiting for its site, in milliseconds. Most pages are for a
- * moment: a fifth of the time of two cores was idle when nothing was loaded meanwhile.
+ * moment: a tenth of the time of two cores was idle when nothing was loaded meanwhile.
  */
 const WAITING_MS = 50;
 /** The limit for reading the cookies after a visit, in milliseconds. */
@@ -74,7 +74,12 @@ interface OpenTab extends ArrivalDeps {
 
 /** @throws TimeLimitExceeded if the browser does not open a tab */
 export function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
-  return withTimeLimit(open(browser, deps), OPEN_MS, 'opening a tab');
+  const opening = open(browser, deps);
+  return withTimeLimit(opening, OPEN_MS, 'opening a tab').catch((error: unknown) => {
+    // A tab that opens later has no user any more.
+    void opening.then((tab) => tab.close()).catch(() => undefined);
+    throw error;
+  });
 }
 
 async function open(browser: Browser, deps: TabDeps): Promise<Tab> {

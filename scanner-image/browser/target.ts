@@ -22,13 +22,14 @@ export interface Target {
   close(): Promise<void>;
 }
 
-const VIEWPORT = { width: 1280, height: 720 };
+/** The size of every page, in CSS pixels. */
+export const VIEWPORT = { width: 1280, height: 720 };
 
 /**
  * Service workers would answer the requests of later pages, and run after their page was left. They are refused as in a private
  * window of some browsers.
  */
-export const NO_SERVICE_WORKERS = `if (globalThis.ServiceWorkerContainer)
+const NO_SERVICE_WORKERS = `if (globalThis.ServiceWorkerContainer)
   ServiceWorkerContainer.prototype.register = function register() {
     return Promise.reject(new DOMException('The operation is insecure.', 'SecurityError'));
   };`;
@@ -61,7 +62,7 @@ export async function openTarget(browser: Browser, identity: Identity): Promise<
       ignoreGone(prepare(child));
       ignoreGone(child.send('Runtime.runIfWaitingForDebugger'));
     });
-    // Nobody answers a dialog. A page that asks whether to leave it is left.
+    // Dialogs are dismissed, because nobody can answer them. A page that asks whether to leave it gets a yes.
     session.on('Page.javascriptDialogOpening', ({ type }) =>
       ignoreGone(session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' })),
     );
