@@ -111,7 +111,8 @@ export function createSession(pool: Pick<Pool, 'visit' | 'signIn'>, deps: Sessio
       ...request,
       // The visit may have waited for another one.
       budgetMs: Math.max(0, Math.min(request.budgetMs, deps.softDeadline - Date.now())),
-      ...(!stateless && { session: used.state }),
+      // Sites may accept one page at a time in a session, so no other page is loaded while this one waits.
+      ...(!stateless && { session: used.state, onWaiting: undefined }),
       ...(signIn.marker !== null && { marker: signIn.marker }),
     });
     if (visit.cookies !== undefined && !isSignedOut(visit, request.url) && used.signIn === current.signIn) {

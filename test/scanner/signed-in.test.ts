@@ -92,6 +92,13 @@ describe('a scan that signs in with steps', function () {
       expect(site.signIns).to.be.at.most(workers === 1 ? 1 : 3);
     });
 
+  it('loads no page in the same session while the page of its only worker waits for its site', async () => {
+    const site = await opened({ rotates: true, delayMs: 150, pages: ['/one', '/two', '/three'] });
+    const { pages } = await scanMembers(site);
+    expect(testedOf(pages)).to.have.length(4);
+    expect(site.signIns).to.equal(1);
+  });
+
   it('stays signed in after a page that deletes the cookie', async () => {
     const site = await opened({
       pages: ['/drops', '/two', '/three'],
