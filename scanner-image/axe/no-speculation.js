@@ -7,6 +7,8 @@
   'use strict';
   const withdrawn = new WeakSet();
   const RULES = 'script[type="speculationrules" i]';
+  /** More changes than this are not looked at one by one, as while the document is parsed: it costs an object for each of its nodes. */
+  const EACH_MAX = 20;
 
   function withdraw(script) {
     if (withdrawn.has(script)) return;
@@ -20,13 +22,18 @@
     else addEventListener('load', restore, { once: true });
   }
 
+  function search(root) {
+    for (const script of root.querySelectorAll(RULES)) withdraw(script);
+  }
+
   new MutationObserver((records) => {
+    if (records.length > EACH_MAX) return search(document);
     for (const { addedNodes } of records)
       for (const node of addedNodes) {
         if (node.nodeType !== Node.ELEMENT_NODE) continue;
         if (node.localName === 'script') {
           if (node.matches(RULES)) withdraw(node);
-        } else if (node.firstElementChild !== null) for (const script of node.querySelectorAll(RULES)) withdraw(script);
+        } else if (node.firstElementChild !== null) search(node);
       }
   }).observe(document, { subtree: true, childList: true });
 })();

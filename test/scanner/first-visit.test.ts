@@ -110,7 +110,8 @@ describe('first visits', () => {
     const rules = (path: string): string =>
       JSON.stringify({ prefetch: [{ urls: [`${path}?fetched`] }], prerender: [{ urls: [`${path}?run`] }] });
     const later = `const add = (parent, path) => { const rules = document.createElement('script'); rules.type = 'speculationrules'; rules.textContent = ${JSON.stringify(rules('PATH'))}.replaceAll('PATH', path); parent.append(rules); return rules; };
-      add(document.head, '/_added'); const box = document.createElement('div'); add(box, '/_nested'); document.body.append(box); fetch('/_wait');`;
+      add(document.head, '/_added'); const box = document.createElement('div'); add(box, '/_nested'); document.body.append(box);
+      for (let n = 0; n < 100; n++) document.body.append(document.createElement('span')); add(document.body, '/_among'); fetch('/_wait');`;
     site = await openSite({
       '/': file('text/html', html(`${FAULT}<script type="speculationrules">${rules('/_inline')}</script>${script(later)}`), {
         'speculation-rules': '"/_rules.json"',
