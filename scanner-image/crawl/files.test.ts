@@ -3,7 +3,8 @@ import { parseRobots } from './robots.ts';
 import fc from 'fast-check';
 import { createSitemapReader } from './sitemap-reader.ts';
 import { collectSitemaps } from './sitemaps.ts';
-import type { FetchOptions, GuardedFetch } from '../egress/fetch.ts';
+import { gzipSync } from 'node:zlib';
+import { FetchRefused, type FetchOptions, type GuardedFetch } from '../egress/fetch.ts';
 
 describe('robots.txt', () => {
   const location = new URL('https://example.org/robots.txt');
@@ -118,14 +119,96 @@ describe('sitemaps', () => {
   beforeEach(() => (chunksRead = 0));
 
   it('are read no further than necessary', async () => {
-    const pages = await collectSitemaps([location], fileOf(50_000), {
+    const { pages, unread } = await collectSitemaps([location], fileOf(50_000), {
       enough: 30,
       take: (url) => new URL(url),
       deadline: Number.POSITIVE_INFINITY,
     });
     expect(pages).to.have.length(30);
+    expect(unread).to.deep.equal([]);
     expect(chunksRead).to.equal(1);
   });
+
+  const urlset = (...paths: string[]): string =>
+    `<urlset>${paths.map((path) => `<url><loc>https://example.org${path}</loc></url>`).join('')}</urlset>`;
+  const index = (paths: string[]): string =>
+    `<sitemapindex>${paths.map((path) => `<sitemap><loc>${path}</loc></sitemap>`).join('')}</sitemapindex>`;
+  type File = string | Buffer | number | FetchRefused;
+
+  /** A fetch of files by path: their content, a status, or an error. Others do not exist. */
+  function filesOf(files: Record<string, File>): GuardedFetch {
+    return {
+      async get(url, options) {
+        const file = files[url.pathname] ?? 404;
+        if (file instanceof FetchRefused) throw file;
+        const status = typeof file === 'number' ? file : 200;
+        async function* chunks(): AsyncGenerator<Uint8Array> {
+          yield Buffer.from(file as string);
+        }
+        if (status === 200) await options.consume!(chunks());
+        return { url, status, contentType: '', body: new Uint8Array(), cut: url.pathname === '/cut.xml' };
+      },
+      close: () => Promise.resolve(),
+    };
+  }
+
+  const read = (files: Record<string, File>, guessed: boolean, deadline = Number.POSITIVE_INFINITY): ReturnType<typeof collectSitemaps> =>
+    collectSitemaps([location], filesOf(files), { guessed, enough: 1000, take: (url) => new URL(url), deadline });
+  const unreadOf = async (...from: Parameters<typeof read>): Promise<string[]> =>
+    (await read(...from)).unread.map(({ url, message }) => `${url.pathname}: ${message}`);
+
+  const refused = new FetchRefused('network', 'example.org closed the connection.');
+  const page = '<!doctype html><title>Not found</title>';
+  const problems: [string, File, named: string | null, guessed: string | null][] = [
+    ['a sitemap', urlset('/a'), null, null],
+    ['a sitemap without pages', '<urlset/>', null, null],
+    ['a list', 'https://example.org/a\n', null, null],
+    ['no such file', 404, 'The server responded with status 404.', null],
+    ['a page in its place', page, 'It is neither a sitemap in XML nor a list of addresses.', null],
+    ['a file with nothing', '', 'It is neither a sitemap in XML nor a list of addresses.', null],
+    ['a failing server', 500, 'The server responded with status 500.', 'The server responded with status 500.'],
+    ['a server that limits requests', 429, 'The server responded with status 429.', 'The server responded with status 429.'],
+    ['a failing network', refused, refused.message, refused.message],
+    [
+      'a damaged file',
+      gzipSync(urlset('/a')).subarray(0, -9),
+      'It is damaged, so it was not unpacked to its end.',
+      'It is damaged, so it was not unpacked to its end.',
+    ],
+  ];
+  for (const [what, file, ...expected] of problems)
+    for (const [at, guessed] of [false, true].entries())
+      it(`report ${expected[at] === null ? 'nothing about' : 'what is wrong with'} ${what}${guessed ? ' that nobody has named' : ''}`, async () =>
+        expect(await unreadOf({ '/sitemap.xml': file }, guessed)).to.deep.equal(
+          expected[at] === null ? [] : [`/sitemap.xml: ${expected[at]}`],
+        ));
+
+  it('report each part of an index that was not read', async () => {
+    const files = { '/sitemap.xml': index(['/gone.xml', '/cut.xml', '/a.xml']), '/cut.xml': urlset('/c'), '/a.xml': urlset('/a') };
+    const { pages, unread } = await read(files, true);
+    expect(pages.map(({ pathname }) => pathname)).to.deep.equal(['/c', '/a']);
+    expect(unread.map(({ url }) => url.pathname)).to.deep.equal(['/gone.xml', '/cut.xml']);
+    expect(unread[1]!.message).to.equal('It is larger than 50 MiB, so its end was not read.');
+  });
+
+  it('report an index with too many parts, and the parts that were not read', async () => {
+    const parts = Array.from({ length: 31 }, (_, at) => `/${at}.xml`);
+    const files = { '/sitemap.xml': index(parts), ...Object.fromEntries(parts.map((path) => [path, urlset(`${path}/a`)])) };
+    expect(await unreadOf(files, true)).to.deep.equal([
+      '/sitemap.xml: It lists more than 30 sitemaps, of which the first were read.',
+      '/29.xml: It was not read, because a scan reads at most 30 sitemaps.',
+    ]);
+  });
+
+  it('report an index that is too deep', async () => {
+    const files = { '/sitemap.xml': index(['/1']), '/1': index(['/2']), '/2': index(['/3']), '/3': index(['/4']), '/4': urlset('/a') };
+    expect(await unreadOf(files, true)).to.deep.equal(['/4: It was not read, because it is listed within 4 indexes.']);
+  });
+
+  it('report what was not read in time', async () =>
+    expect(await unreadOf({ '/sitemap.xml': urlset('/a') }, true, 0)).to.deep.equal([
+      '/sitemap.xml: It was not read, because the time for sitemaps was up.',
+    ]));
 
   it('let other work run between their parts', async () => {
     let turns = 0;

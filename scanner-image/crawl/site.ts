@@ -31,13 +31,24 @@ export interface Site {
   refusal(url: URL, isFirst: boolean): WrongPage | null;
   /** Uses the origin to which the first page redirected. @throws ScanFailed if its robots.txt disallows the page, or cannot be read */
   moveTo(finalUrl: URL): Promise<void>;
-  sitemapPages(): Promise<URL[]>;
+  sitemapPages(): Promise<SitemapPages>;
+}
+
+/** What the sitemaps of a site list. */
+export interface SitemapPages {
+  pages: URL[];
+  /** Addresses that are not part of the scan, and sitemaps that were not read to their end. */
+  left: { url: URL; why: WrongPage }[];
+  /** The number of addresses that are not part of the scan, beyond those in `left`. */
+  beyond: number;
 }
 
 const NOT_INCLUDED: WrongPage = { reason: 'excluded', message: 'The include and exclude rules of the scan leave out this address.' };
 
 /** The time limit for all sitemaps of a scan, in milliseconds. */
 const SITEMAPS_MS = 20_000;
+/** The number of addresses in sitemaps that are kept although they are not part of the scan. More would not be listed. */
+const LEFT_MAX = 1000;
 
 /** @throws ScanFailed if robots.txt disallows the first page, or cannot be read */
 export async function openSite(deps: SiteDeps): Promise<Site> {
@@ -59,17 +70,33 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     const message = robots.refusal(url);
     return message === null ? null : { reason: 'robots_disallowed', message };
   }
-  function readSitemaps(): Promise<URL[]> {
-    if (!crawl.sitemap || deps.maxPages === 1) return Promise.resolve([]);
-    const pages = collectSitemaps(robots.sitemaps.length > 0 ? robots.sitemaps : [new URL('/sitemap.xml', origin)], files, {
+  async function collect(): Promise<SitemapPages> {
+    if (!crawl.sitemap || deps.maxPages === 1) return { pages: [], left: [], beyond: 0 };
+    const left: SitemapPages['left'] = [];
+    let beyond = 0;
+    const guessed = robots.sitemaps.length === 0;
+    const found = await collectSitemaps(guessed ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
+      guessed,
       enough: deps.maxPages * 2 + 20,
-      take: (text) => {
+      take(text) {
         const page = pageOfSite(text, origin, deps.signedIn);
-        return page !== null && exclusionOf(page) === null ? page : null;
+        const why = page === null ? null : exclusionOf(page);
+        if (page === null || why === null) return page;
+        if (left.length < LEFT_MAX) left.push({ url: page, why });
+        else beyond += 1;
+        return null;
       },
       deadline: Math.min(Date.now() + SITEMAPS_MS, deps.softDeadline),
       headersFor,
     });
+    const unread = found.unread.map(({ url, message }) => ({
+      url,
+      why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
+    }));
+    return { pages: found.pages, left: [...unread, ...left], beyond };
+  }
+  function readSitemaps(): Promise<SitemapPages> {
+    const pages = collect();
     // Its errors are those of `sitemapPages`, which is called after the first page was loaded.
     pages.catch(() => undefined);
     return pages;

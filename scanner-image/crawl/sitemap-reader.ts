@@ -4,6 +4,8 @@ import { Parser } from 'htmlparser2';
 export interface SitemapReader {
   write(text: string): void;
   end(): void;
+  /** Whether the file is a sitemap, as far as it was read: a known root element, or a URL in text. */
+  isSitemap(): boolean;
 }
 
 export interface SitemapEvents {
@@ -28,14 +30,18 @@ export function createSitemapReader(events: SitemapEvents): SitemapReader {
       reader.write(text);
     },
     end: () => reader?.end(),
+    isSitemap: () => reader?.isSitemap() ?? false,
   };
 }
 
 function textReader({ page }: SitemapEvents): SitemapReader {
   let rest = '';
+  let found = false;
   const take = (line: string): void => {
     const url = line.trim();
-    if (/^https?:\/\//i.test(url)) page(url);
+    if (!/^https?:\/\//i.test(url)) return;
+    found = true;
+    page(url);
   };
   return {
     write(text) {
@@ -44,18 +50,21 @@ function textReader({ page }: SitemapEvents): SitemapReader {
       for (const line of lines) take(line);
     },
     end: () => take(rest),
+    isSitemap: () => found,
   };
 }
 
 /** The elements around a URL. */
 const PAGE = 'urlset/url/loc';
 const SITEMAP = 'sitemapindex/sitemap/loc';
+const ROOTS = [PAGE, SITEMAP].map((place) => place.split('/', 1)[0]!);
 const DEPTH_MAX = 20;
 
 function xmlReader(events: SitemapEvents): SitemapReader {
   const path: string[] = [];
   let url: string | null = null;
   let over = false;
+  let known = false;
   const parser = new Parser(
     {
       // A document type may define entities, and sitemaps have none.
@@ -65,6 +74,7 @@ function xmlReader(events: SitemapEvents): SitemapReader {
       onopentagname(name) {
         if (path.length >= DEPTH_MAX) over = true;
         path.push(name.slice(name.indexOf(':') + 1).toLowerCase());
+        if (path.length === 1) known ||= ROOTS.includes(path[0]!);
         if (path.length === 3) url = '';
       },
       ontext(text) {
@@ -88,5 +98,6 @@ function xmlReader(events: SitemapEvents): SitemapReader {
     end() {
       if (!over) parser.end();
     },
+    isSitemap: () => known,
   };
 }

@@ -15,6 +15,8 @@ const SLICE = 64 * 1024;
 const FILES_FACTOR = 4;
 
 export interface SitemapOptions {
+  /** The first sitemaps are a guess: it says nothing if they do not exist. */
+  guessed?: boolean;
   /** Reading a file stops after this many pages. */
   enough: number;
   /** Returns the page to collect, or null. */
@@ -25,69 +27,114 @@ export interface SitemapOptions {
   now?: () => number;
 }
 
-/**
- * Collects pages from sitemaps, breadth first, in their order. A sitemap that cannot be fetched or parsed is skipped,
- * because the site is also crawled by its links.
- */
-export async function collectSitemaps(starts: URL[], files: GuardedFetch, options: SitemapOptions): Promise<URL[]> {
+/** A sitemap that was not read, or not to its end. */
+export interface UnreadSitemap {
+  url: URL;
+  /** A sentence. */
+  message: string;
+}
+
+export interface CollectedSitemaps {
+  pages: URL[];
+  /** Each of them is the reason why pages may be missing. */
+  unread: UnreadSitemap[];
+}
+
+/** Collects pages from sitemaps, breadth first, in their order. One that cannot be read is skipped, because the site is also crawled by its links. */
+export async function collectSitemaps(starts: URL[], files: GuardedFetch, options: SitemapOptions): Promise<CollectedSitemaps> {
   const { now = Date.now } = options;
   const pages = new Map<string, URL>();
+  const unread: UnreadSitemap[] = [];
   const seen = new Set<string>();
   let level = starts;
-  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
+  for (let depth = 0; level.length > 0; depth++) {
     const next: URL[] = [];
-    for (const location of level) {
+    for (const url of level) {
+      if (pages.size >= options.enough * FILES_FACTOR) return { pages: [...pages.values()], unread };
+      if (seen.has(url.href)) continue;
       const timeoutMs = options.deadline - now();
-      if (seen.has(location.href) || seen.size >= MAX_FILES || pages.size >= options.enough * FILES_FACTOR || timeoutMs <= 0) continue;
-      seen.add(location.href);
-      const found = await readFile(location, files, { ...options, timeoutMs });
+      const limit = limitOf({ depth, files: seen.size, timeoutMs });
+      if (limit !== null) {
+        unread.push({ url, message: limit });
+        continue;
+      }
+      seen.add(url.href);
+      const found = await readFile(url, files, { ...options, guessed: options.guessed === true && depth === 0, timeoutMs });
       for (const page of found.pages) pages.set(page.href, page);
       next.push(...found.sitemaps);
+      if (found.problem !== null) unread.push({ url, message: found.problem });
     }
     level = next;
   }
-  return [...pages.values()];
+  return { pages: [...pages.values()], unread };
 }
 
-async function readFile(
-  location: URL,
-  files: GuardedFetch,
-  options: SitemapOptions & { timeoutMs: number },
-): Promise<{ pages: URL[]; sitemaps: URL[] }> {
+/** Returns why no further sitemap is read, or null. */
+function limitOf(state: { depth: number; files: number; timeoutMs: number }): string | null {
+  if (state.depth > MAX_DEPTH) return `It was not read, because it is listed within ${MAX_DEPTH + 1} indexes.`;
+  if (state.files >= MAX_FILES) return `It was not read, because a scan reads at most ${MAX_FILES} sitemaps.`;
+  return state.timeoutMs <= 0 ? 'It was not read, because the time for sitemaps was up.' : null;
+}
+
+interface ReadFile {
+  pages: URL[];
+  sitemaps: URL[];
+  /** Why the file was not read to its end; null if it was, or if it has given enough pages. */
+  problem: string | null;
+}
+
+async function readFile(location: URL, files: GuardedFetch, options: SitemapOptions & { timeoutMs: number }): Promise<ReadFile> {
   const pages: URL[] = [];
   const sitemaps: URL[] = [];
+  let listed = 0;
   const reader = createSitemapReader({
     page(text) {
       const page = pages.length < options.enough ? options.take(text) : null;
       if (page !== null) pages.push(page);
     },
     sitemap(text) {
-      if (sitemaps.length < MAX_FILES && URL.canParse(text, location.href)) sitemaps.push(new URL(text, location));
+      if (!URL.canParse(text, location.href)) return;
+      listed += 1;
+      if (sitemaps.length < MAX_FILES) sitemaps.push(new URL(text, location));
     },
   });
+  const size = { cut: false };
   async function consume(packed: AsyncIterable<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
-    for await (const slice of slices(unpacked(packed))) {
+    for await (const slice of slices(unpacked(packed, size))) {
       reader.write(decoder.decode(slice, { stream: true }));
-      if (pages.length >= options.enough || sitemaps.length >= MAX_FILES) return;
+      if (pages.length >= options.enough || listed > MAX_FILES) return;
       await nextTurn();
     }
     reader.end();
   }
-  const { timeoutMs, headersFor } = options;
+  let problem: string | null = null;
+  const { timeoutMs, headersFor, guessed = false } = options;
   try {
-    await files.get(location, { maxBytes: MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
+    const answer = await files.get(location, { maxBytes: MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
+    problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), guessed });
   } catch (error) {
     if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;
+    problem = error instanceof FetchRefused ? error.message : 'It is damaged, so it was not unpacked to its end.';
   }
-  return { pages, sitemaps };
+  if (listed > MAX_FILES) problem ??= `It lists more than ${MAX_FILES} sitemaps, of which the first were read.`;
+  return { pages, sitemaps, problem: pages.length >= options.enough ? null : problem };
+}
+
+function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; guessed: boolean }): string | null {
+  const { status } = file;
+  // The site has no sitemap at this address, which nobody has named.
+  if (file.guessed && (status === 200 ? !file.isSitemap : status < 500 && status !== 429)) return null;
+  if (status !== 200) return `The server responded with status ${status}.`;
+  if (!file.isSitemap) return 'It is neither a sitemap in XML nor a list of addresses.';
+  return file.cut ? `It is larger than ${MAX_BYTES / 1024 / 1024} MiB, so its end was not read.` : null;
 }
 
 /** Whether a packed file is damaged, by the codes of zlib. */
 const isDamaged = (error: unknown): boolean => /^Z_/.test((error as NodeJS.ErrnoException | null)?.code ?? '');
 
-/** Yields the content of a file that may be packed with gzip, up to the limit. */
-async function* unpacked(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Yields the content of a file that may be packed with gzip, up to the limit. Sets `size.cut` if it is larger. */
+async function* unpacked(chunks: AsyncIterable<Uint8Array>, size: { cut: boolean }): AsyncGenerator<Uint8Array> {
   const source = chunks[Symbol.asyncIterator]();
   const first = await source.next();
   if (first.done === true) return;
@@ -99,7 +146,10 @@ async function* unpacked(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   pipeline(Readable.from(all), gunzip, () => undefined);
   for await (const chunk of gunzip as AsyncIterable<Uint8Array>) {
     bytes += chunk.length;
-    if (bytes > MAX_BYTES) return;
+    if (bytes > MAX_BYTES) {
+      size.cut = true;
+      return;
+    }
     yield chunk;
   }
 }

@@ -89,7 +89,10 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
       await site.moveTo(visit.finalUrl);
     },
     async afterFirst() {
-      for (const page of await site.sitemapPages()) frontier.add(page, 1);
+      const { pages, left, beyond } = await site.sitemapPages();
+      for (const page of pages) frontier.add(page, 1);
+      for (const { url, why } of left) exclusions.add(url, why);
+      exclusions.count(beyond);
     },
   });
 

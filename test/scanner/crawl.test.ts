@@ -201,7 +201,11 @@ describe('crawl', () => {
       ...Object.fromEntries([0, 1, 2, 3].flatMap((at) => ['large', 'broken'].map((name) => [`/${name}/${at}`, html('')]))),
     });
     const { pages, addressesLeft } = await scan(`${site.origin}/`, { maxPages: 5 });
-    expect(paths(pages)).to.deep.equal(['/', '/large/0', '/broken/0', '/large/1', '/broken/1']);
+    expect(paths(pages)).to.deep.equal(['/', '/large/0', '/broken/0', '/large/1', '/broken/1', '/gone.xml.gz']);
+    expect(untested(pages, '/gone.xml.gz')).to.deep.include({
+      reason: 'excluded',
+      message: 'The server responded with status 404. Pages that only this sitemap lists are not part of the scan.',
+    });
     expect(addressesLeft).to.be.within(30, 60);
   });
 
@@ -220,6 +224,23 @@ describe('crawl', () => {
     for (const path of ['/', '/docs/old/b', '/blog']) expect(untested(pages, path).reason, path).to.equal('excluded');
     expect(site.hits('/blog')).to.equal(0);
     expect(countPages(pages)).to.deep.equal({ scanned: 2, failed: 0, total: 2 });
+  });
+
+  it('lists the pages of a sitemap that are not part of the scan, each once', async () => {
+    const urls = ['/a', '/blog/1', '/private', '/blog/2'];
+    await open({
+      '/robots.txt': (_request, response) => response.end('User-agent: *\nDisallow: /private\n'),
+      '/sitemap.xml': (_request, response) =>
+        response.end(`<urlset>${urls.map((path) => `<url><loc>${site.origin}${path}</loc></url>`).join('')}</urlset>`),
+      '/': links('/blog/2'),
+      '/a': html('', { title: 'a' }),
+    });
+    const crawl = { include: [], exclude: ['/blog/*'], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 };
+    const { pages, addressesLeft } = await scan(`${site.origin}/`, { crawl });
+    expect(paths(pages)).to.deep.equal(['/', '/a', '/blog/2', '/blog/1', '/private']);
+    expect(untested(pages, '/blog/1').reason).to.equal('excluded');
+    expect(untested(pages, '/private').reason).to.equal('robots_disallowed');
+    expect(addressesLeft).to.equal(0);
   });
 
   it('fails if no page matches include and exclude, and says so', async () => {

@@ -65,14 +65,21 @@ describe('egress of a scan', () => {
 
   const pathsOf = (pages: ReportPage[]): unknown[] => pages.map(({ url, tested }) => [new URL(url).pathname, tested]);
 
+  /** The last two are the sitemaps that robots.txt names. */
+  const PAGES = [
+    ['/', true],
+    ['/away', false],
+    ['/sitemap.xml', false],
+    ['/redirect', false],
+  ];
+
   it('does not reach forbidden addresses from a hostile page', async () => {
     const { pages, tried } = await scanHostile('site.test');
     expect(tried.secure).to.equal(false);
-    expect(pathsOf(pages)).to.deep.equal([
-      ['/', true],
-      ['/away', false],
-    ]);
+    expect(pathsOf(pages)).to.deep.equal(PAGES);
     expect(pages[1]).to.include({ reason: 'redirected_away' });
+    for (const page of pages.slice(2))
+      expect(page).to.have.property('message').that.includes('only publicly reachable hosts can be scanned');
     expect(secret.hits()).to.equal(0);
   });
 
@@ -88,10 +95,7 @@ describe('egress of a scan', () => {
       'fetchLater',
       'RTCPeerConnection',
     ]);
-    expect(pathsOf(pages)).to.deep.equal([
-      ['/', true],
-      ['/away', false],
-    ]);
+    expect(pathsOf(pages)).to.deep.equal(PAGES);
     expect(secret.hits()).to.equal(0);
   });
 
