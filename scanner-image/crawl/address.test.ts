@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { cleanUrl, movedWithin, pageKey, pageOfSite, repeatsItself, sameSite, scopeOf } from './address.ts';
+import { addressOf, cleanUrl, movedWithin, pageKey, pagesOf, repeatsItself, sameSite, scopeOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -121,7 +121,7 @@ describe('endless path', () => {
     it(`is not recognised in ${path}`, () => expect(repeatsItself(url(`https://example.org${path}`))).to.equal(false));
 });
 
-describe('pageOfSite', () => {
+describe('reading links', () => {
   const site = url('https://www.example.org');
   const cases: [string, string | null][] = [
     ['https://www.example.org/a#b', 'https://www.example.org/a'],
@@ -147,14 +147,97 @@ describe('pageOfSite', () => {
     [`https://www.example.org/${'x'.repeat(2048)}`, null],
   ];
   for (const [link, page] of cases)
-    it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pageOfSite(link, site)?.href ?? null).to.equal(page));
+    it(`maps ${link.slice(0, 60)} to ${page ?? 'no page of the site'}`, () => expect(pagesOf(site)(link)?.href ?? null).to.equal(page));
+
+  /** What a link may have: what is usual, what browsers change, and what the scan removes. */
+  const segment = fc.oneof(
+    fc.constantFrom('a', 'list', 'de', 'page-1', 'a.html', '.', '..', '%2e', '.%2E', '.well-known', 'x.PDF', 'File:Plan.png', 'logout'),
+    fc.constantFrom('', 'a;sid=1', '(S(a1))', 'a%20b', '%C3%A4', '%c3%a4', '%zz', 'ä', 'a b', 'a+b', "!$'*,:=&~", '@', '|', '^', '\\'),
+  );
+  const parameter = fc.oneof(
+    fc
+      .tuple(
+        fc.constantFrom(
+          'a',
+          'a-b',
+          'page',
+          'A',
+          '',
+          '%61',
+          'ä',
+          'a b',
+          'a[]',
+          'utm_source',
+          'UTM_X',
+          'utm%5fx',
+          'sid',
+          'PHPSESSID',
+          'zen',
+          'q',
+        ),
+        fc.constantFrom(
+          '',
+          '1',
+          '2',
+          'a+b',
+          'a%20b',
+          '%26',
+          '%zz',
+          '%',
+          'a=b',
+          'ä',
+          '/x',
+          '%2Fx',
+          "'",
+          '"',
+          '@;(',
+          'logout',
+          '0123456789abcdef0123',
+        ),
+      )
+      .map((pair) => pair.join('=')),
+    fc.constantFrom('flag', '', 'utm_source', '?', '#top', '#/route'),
+  );
+  const address = fc
+    .tuple(fc.array(segment, { maxLength: 4 }), fc.constantFrom('', '?', '?&'), fc.array(parameter, { maxLength: 4 }))
+    .map(([path, query, parameters]) => `/${path.join('/')}${parameters.length === 0 ? query : `?${parameters.join('&')}`}`);
+
+  it('gives the same address with and without a parser', () => {
+    const origin = 'https://example.org';
+    fc.assert(
+      fc.property(address, fc.boolean(), (text, signedIn) => {
+        const read = pagesOf(url(origin), signedIn);
+        // An explicit port needs a parser.
+        const page = read(`${origin}:443${text}`);
+        expect(read(origin + text)).to.deep.equal(page);
+        if (page !== null) expect(page).to.deep.equal(addressOf(cleanUrl(url(origin + text))));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('needs no parser for most links, because a page may have thousands', () => {
+    const read = pagesOf(site);
+    const links = ['/', '/products/item-1.html', '/list?page=2&sort=name', '/p/1?utm_source=x&id=1', '/search?q=a%20b&from=/c', '/%C3%A4'];
+    const parse = URL.parse;
+    let parsed = 0;
+    URL.parse = (...input) => ((parsed += 1), parse(...input));
+    try {
+      for (const link of links) expect(read(site.origin + link), link).to.not.equal(null);
+      expect(parsed).to.equal(0);
+      read('https://www.example.org:443/');
+      expect(parsed).to.equal(1);
+    } finally {
+      URL.parse = parse;
+    }
+  });
 
   it('rejects links that sign out, if the scan is signed in', () => {
     for (const path of ['/logout', '/account/sign-out', '/LogOff.aspx', '/user/log_out/']) {
-      expect(pageOfSite(`https://example.org${path}`, site, true), path).to.equal(null);
-      expect(pageOfSite(`https://example.org${path}`, site, false), path).to.not.equal(null);
+      expect(pagesOf(site, true)(`https://example.org${path}`), path).to.equal(null);
+      expect(pagesOf(site, false)(`https://example.org${path}`), path).to.not.equal(null);
     }
-    expect(pageOfSite('https://example.org/catalogue/outlook', site, true)).to.not.equal(null);
+    expect(pagesOf(site, true)('https://example.org/catalogue/outlook')).to.not.equal(null);
   });
 
   it('allows the first page to redirect to a parent or child domain only', () => {

@@ -36,32 +36,70 @@ export function withoutAnchor(href: string): string {
   return href.replace(ANCHOR, '');
 }
 
+/** The parts of an address that the rules of a scan are about. */
+export type AddressParts = Readonly<Pick<URL, 'pathname' | 'search' | 'hash'>>;
+
+/** The address of a page, read once: a page may link to thousands, and the getters of a `URL` take time. */
+export interface PageAddress extends AddressParts {
+  readonly href: string;
+  /** See `pageKey`. */
+  readonly key: string;
+}
+
+export function addressOf(url: URL): PageAddress {
+  return addressWith(pageKey(url), url.href, url);
+}
+
+const addressWith = (key: string, href: string, { pathname, search, hash }: AddressParts): PageAddress => ({
+  href,
+  pathname,
+  search,
+  hash,
+  key,
+});
+
 /** The URL to load: without anchor, credentials, tracking parameters and session IDs. */
 export function cleanUrl(url: URL): URL {
   return clean(new URL(url));
 }
 
 /** Whether `clean` changes nothing: most addresses of a site, so that they are not parsed again. */
-function isClean({ href }: URL): boolean {
-  return !/[#?@;(]/.test(href);
-}
-function isCleanQuery({ href, search }: URL): boolean {
-  return PLAIN_QUERY.test(search) && !/[#@;(]/.test(href) && !PERHAPS_NOISE.test(search);
+function isClean({ href, search, hash }: URL): boolean {
+  if (/[@;(]/.test(href) || (search === '' ? href.includes('?') : PERHAPS_NOISE.test(search))) return false;
+  return !href.includes('#') || (hash !== '' && withoutAnchor(hash) === hash);
 }
 
 function clean(url: URL): URL {
-  if (isClean(url) || isCleanQuery(url)) return url;
+  if (isClean(url)) return url;
   if (url.href.includes('#')) url.hash = withoutAnchor(url.hash);
   if (url.username !== '') url.username = '';
   if (url.password !== '') url.password = '';
   const path = url.pathname;
   if (path.includes(';') || path.includes('(')) url.pathname = path.replace(SESSION_IN_PATH, '');
-  if (PERHAPS_NOISE.test(url.search)) {
-    const dropped = [...url.searchParams].filter(([name, value]) => isNoise(name, value));
-    for (const [name, value] of dropped) url.searchParams.delete(name, value);
-  }
-  if (url.search === '' && url.href.includes('?')) url.search = '';
+  const search = withoutNoise(url.search);
+  if (search !== url.search || (search === '' && url.href.includes('?'))) url.search = search;
   return url;
+}
+
+/** A query without the parameters that do not change the page. Other queries are not changed. */
+function withoutNoise(search: string): string {
+  if (!PERHAPS_NOISE.test(search)) return search;
+  const isPlain = PLAIN_QUERY.test(search);
+  const parameters = isPlain ? plainParameters(search) : [...new URLSearchParams(search)];
+  const kept = parameters.filter(([name, value]) => !isNoise(name, value));
+  if (kept.length === parameters.length) return search;
+  if (kept.length === 0) return '';
+  return `?${isPlain ? kept.map((parameter) => parameter.join('=')).join('&') : new URLSearchParams(kept).toString()}`;
+}
+
+function plainParameters(search: string): [name: string, value: string][] {
+  return search
+    .slice(1)
+    .split('&')
+    .map((parameter) => {
+      const at = parameter.indexOf('=');
+      return [parameter.slice(0, at), parameter.slice(at + 1)];
+    });
 }
 
 function isNoise(name: string, value: string): boolean {
@@ -70,30 +108,41 @@ function isNoise(name: string, value: string): boolean {
 
 /** The key of a page, equal for all its URLs: sorted parameters, no trailing slash, normalised host, no scheme. */
 export function pageKey(url: URL): string {
-  const page = isClean(url) || isCleanQuery(url) ? url : cleanUrl(url);
-  let path = page.pathname;
-  if (path.includes('%')) path = path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase());
-  const { hash } = page;
-  const route = START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
-  return `${bareHost(page)}${withoutFinalSlash(path)}${sortedQuery(page)}${route}`;
+  const page = isClean(url) ? url : cleanUrl(url);
+  return keyOf(bareHost(page), page);
+}
+
+function keyOf(host: string, { pathname, search, hash }: AddressParts): string {
+  const route = hash === '' || START_ROUTE.test(hash) ? '' : withoutFinalSlash(hash.replace(/^#!?\/?/, '#/'));
+  return `${host}${withoutFinalSlash(upperEscapes(pathname))}${sortedQuery(search)}${route}`;
+}
+
+/** A path whose escapes are written in one way: `%C3`, not `%c3`. */
+export function upperEscapes(path: string): string {
+  return path.includes('%') ? path.replace(/%[0-9a-f]{2}/gi, (escape) => escape.toUpperCase()) : path;
 }
 
 const withoutFinalSlash = (path: string): string => (path.endsWith('/') ? path.replace(/(?<=.)\/+$/, '') : path);
 
 /** A query that is written as `URLSearchParams` would write it. Plain queries need no parser, which pages with thousands of links notice. */
-export const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
+const PLAIN_QUERY = /^\?[\w.*-]+=[\w.*-]*(?:&[\w.*-]+=[\w.*-]*)*$/;
 
-/** The parameters by name and value. */
-function sortedQuery(url: URL): string {
-  const { search } = url;
+/** A query as `URLSearchParams` writes it, with its parameters in one order. */
+function sortedQuery(search: string): string {
   if (search === '') return '';
-  if (PLAIN_QUERY.test(search)) {
-    if (!search.includes('&')) return search;
-    const plain = search.slice(1).replaceAll('=', '\0').split('&').sort().join('&');
-    return `?${plain.replaceAll('\0', '=')}`;
+  const written = PLAIN_QUERY.test(search) ? search : `?${new URLSearchParams(search).toString()}`;
+  return isSorted(written) ? written : `?${written.slice(1).split('&').sort().join('&')}`;
+}
+
+function isSorted(query: string): boolean {
+  let last = '';
+  for (let at = 1, end = 0; end >= 0; at = end + 1) {
+    end = query.indexOf('&', at);
+    const parameter = query.slice(at, end < 0 ? undefined : end);
+    if (parameter < last) return false;
+    last = parameter;
   }
-  const parameters = [...url.searchParams].sort(([a, x], [b, y]) => (a < b ? -1 : a > b ? 1 : x < y ? -1 : x > y ? 1 : 0));
-  return `?${new URLSearchParams(parameters).toString()}`;
+  return true;
 }
 
 /** The host without `www.` and final dot, with its port unless it is the scheme's default. */
@@ -114,17 +163,47 @@ export function movedWithin(from: URL, to: URL): boolean {
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
 }
 
-/** Returns the URL to load for a link, on the site's origin, or null if the link does not lead to a page of the site. */
-export function pageOfSite(link: string, site: URL, signedIn = false): URL | null {
-  if (link.length > 2048) return null;
-  const url = URL.parse(link);
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || !sameSite(url, site)) return null;
-  if (NOT_A_PAGE.test(url.pathname) && !PAGE_ABOUT_FILE.test(url.pathname)) return null;
-  if (signedIn && signsOut(url)) return null;
-  const page = clean(url);
-  if (page.protocol !== site.protocol) page.protocol = site.protocol;
-  if (page.host !== site.host) page.host = site.host;
-  return page;
+/** An address that is longer is not followed, in characters. */
+const ADDRESS_MAX = 2048;
+
+/** The path and query of most links. A parser would not change them, and they have no fragment and no session ID in the path. */
+const PLAIN = /^(?:\/(?!\.|%2[eE])[\w.~%!$'*+,:=&-]*)+(?:\?[\w.~%!$*+,:=&/?@;()|-]+)?$/;
+
+/**
+ * Returns the function that reads links. It returns the address to load, on the site's origin, or null if the link does not
+ * lead to a page of the site.
+ */
+export function pagesOf(site: URL, signedIn = false): (link: string) => PageAddress | null {
+  const { origin } = site;
+  const host = bareHost(site);
+  const isLeftOut = (parts: AddressParts): boolean => isFile(parts.pathname) || (signedIn && signsOut(parts));
+
+  function plainPage(link: string): PageAddress | null {
+    const at = link.indexOf('?');
+    const query = at < 0 ? '' : link.slice(at);
+    const pathname = link.slice(origin.length, at < 0 ? undefined : at);
+    if (isLeftOut({ pathname, search: query, hash: '' })) return null;
+    const search = query === '' ? '' : withoutNoise(query);
+    const parts = { pathname, search, hash: '' };
+    return addressWith(keyOf(host, parts), search === query ? link : `${origin}${pathname}${search}`, parts);
+  }
+
+  return (link) => {
+    if (link.length > ADDRESS_MAX) return null;
+    if (link.startsWith(origin) && PLAIN.test(link.slice(origin.length))) return plainPage(link);
+    const url = URL.parse(link);
+    if (url === null || !leadsTo(url, site) || isLeftOut(url)) return null;
+    const page = clean(url);
+    if (page.protocol !== site.protocol) page.protocol = site.protocol;
+    if (page.host !== site.host) page.host = site.host;
+    return addressOf(page);
+  };
+}
+
+const leadsTo = (url: URL, site: URL): boolean => (url.protocol === 'http:' || url.protocol === 'https:') && sameSite(url, site);
+
+function isFile(path: string): boolean {
+  return path.includes('.') && NOT_A_PAGE.test(path) && !PAGE_ABOUT_FILE.test(path);
 }
 
 /** Whether the path ends like a file that is not a page, so that an answer which is not HTML is no fault of the site. */
@@ -138,7 +217,7 @@ const SEGMENTS_MAX = 30;
 const REPEATED = /(?<=\/)((?:[^/]+\/){1,4})\1\1/;
 
 /** Whether a site probably leads to ever longer addresses, such as `/a/b/a/b/a/b/`. */
-export function repeatsItself({ pathname }: URL): boolean {
+export function repeatsItself({ pathname }: AddressParts): boolean {
   const segments = pathname.split('/').length;
   return segments > SEGMENTS_MAX || (segments > 3 && REPEATED.test(`${pathname}/`));
 }
@@ -147,13 +226,13 @@ export function repeatsItself({ pathname }: URL): boolean {
  * Returns a function that checks whether the path, query and hash route of a URL belong to the scan. A glob without `?`
  * matches the path with any query, and a glob without `#` matches it with any route.
  */
-export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: URL) => boolean {
+export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: AddressParts) => boolean {
   const include = rules.include.map(matcher);
   const exclude = rules.exclude.map(matcher);
   return (url) => (include.length === 0 || include.some((matches) => matches(url))) && !exclude.some((matches) => matches(url));
 }
 
-function matcher(text: string): (url: URL) => boolean {
+function matcher(text: string): (url: AddressParts) => boolean {
   const glob = compileGlob(text.startsWith('/') || text.startsWith('*') ? text : `/${text}`);
   const [ignoresQuery, ignoresRoute] = [!text.includes('?'), !text.includes('#')];
   return (url) => {

@@ -2,6 +2,7 @@ import { setImmediate as settled } from 'node:timers/promises';
 import { expect } from 'chai';
 import { toPageFindings } from '../axe/results.ts';
 import type { Visit } from '../browser/visit.ts';
+import { addressOf } from './address.ts';
 import { crawl, SPARE_WORKERS } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier } from './frontier.ts';
@@ -44,7 +45,7 @@ interface Open {
 function start(count: number, workers: number) {
   const names = Array.from({ length: count }, (_, at) => `/${at + 1}`);
   const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
-  frontier.add(new URL(ORIGIN), 0);
+  frontier.add(addressOf(new URL(ORIGIN)), 0);
   const started: string[] = [];
   const processed: string[] = [];
   const open = new Map<string, Open>();

@@ -1,6 +1,6 @@
 /** Lists addresses that were found and are not part of the scan. Pure. */
 import type { UntestedPage } from '../../core/report/schema.ts';
-import { pageKey } from './address.ts';
+import type { PageAddress } from './address.ts';
 import type { WrongPage } from './page-checks.ts';
 
 /** The number of listed addresses. The others are counted, because a site may have any number of them. */
@@ -9,7 +9,7 @@ export const EXCLUSIONS_MAX = 100;
 const COUNTED_MAX = 100_000;
 
 export interface Exclusions {
-  add(url: URL, why: WrongPage): void;
+  add(page: PageAddress, why: WrongPage): void;
   /** Counts links that were not read. */
   count(links: number): void;
   /** The listed addresses, in the order in which they were found. */
@@ -23,11 +23,10 @@ export function createExclusions(): Exclusions {
   const counted = new Set<string>();
   let unread = 0;
   return {
-    add(url, { reason, message }) {
-      const key = pageKey(url);
+    add({ href, key }, { reason, message }) {
       if (listed.has(key) || counted.has(key)) return;
       if (listed.size < EXCLUSIONS_MAX)
-        listed.set(key, { url: url.href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
+        listed.set(key, { url: href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
       else if (counted.size < COUNTED_MAX) counted.add(key);
     },
     count(links) {

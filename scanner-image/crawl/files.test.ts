@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { addressOf } from './address.ts';
 import { parseRobots } from './robots.ts';
 import fc from 'fast-check';
 import { createSitemapReader } from './sitemap-reader.ts';
@@ -121,7 +122,7 @@ describe('sitemaps', () => {
   it('are read no further than necessary', async () => {
     const { pages, unread } = await collectSitemaps([location], fileOf(50_000), {
       enough: 30,
-      take: (url) => new URL(url),
+      take: (url) => addressOf(new URL(url)),
       deadline: Number.POSITIVE_INFINITY,
     });
     expect(pages).to.have.length(30);
@@ -153,7 +154,7 @@ describe('sitemaps', () => {
   }
 
   const read = (files: Record<string, File>, guessed: boolean, deadline = Number.POSITIVE_INFINITY): ReturnType<typeof collectSitemaps> =>
-    collectSitemaps([location], filesOf(files), { guessed, enough: 1000, take: (url) => new URL(url), deadline });
+    collectSitemaps([location], filesOf(files), { guessed, enough: 1000, take: (url) => addressOf(new URL(url)), deadline });
   const unreadOf = async (...from: Parameters<typeof read>): Promise<string[]> =>
     (await read(...from)).unread.map(({ url, message }) => `${url.pathname}: ${message}`);
 

@@ -1,9 +1,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { addressOf, type PageAddress } from './address.ts';
 import { SPARE_WORKERS } from './crawl.ts';
 import { createFrontier, type Candidate, type Frontier, type Outcome } from './frontier.ts';
 
-const page = (name: string): URL => new URL(`https://example.org/${name}`);
+const page = (name: string): PageAddress => addressOf(new URL(`https://example.org/${name}`));
 const open = (maxPages: number, maxFailed = 100, maxFolded = 100): Frontier => createFrontier({ maxPages, maxFailed, maxFolded });
 /** The largest number of pages at once: 8 workers (core/protocol/pod-messages.ts), and the spare one. */
 const WORKERS_MAX = 8 + SPARE_WORKERS;

@@ -1,4 +1,5 @@
 /** Decides which page is loaded next. The pages and their order do not depend on the number of workers. Pure. */
+import type { PageAddress } from './address.ts';
 import { createQueue, type Added } from './queue.ts';
 
 /** A page to load. `turn` is its place in the order in which results are processed. */
@@ -18,7 +19,7 @@ export type Outcome = 'tested' | 'failed' | 'disallowed' | 'folded' | 'passed_th
 
 export interface Frontier {
   /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
-  add(url: URL, depth: number, isExcluded?: () => boolean): Added;
+  add(address: PageAddress, depth: number, isExcluded?: () => boolean): Added;
   /** Marks a page as known, so that it is not loaded. */
   cover(key: string): void;
   covered(key: string): boolean;
@@ -60,8 +61,8 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
   const processed = (): number => (inProgress() > 0 ? current() : queue.chosen()) - 1;
 
   return {
-    add: (url, depth, isExcluded) =>
-      queue.add(url, { depth, from: current(), parent: inProgress() > 0 ? queue.at(current()) : undefined, isExcluded }),
+    add: (address, depth, isExcluded) =>
+      queue.add(address, { depth, from: current(), parent: inProgress() > 0 ? queue.at(current()) : undefined, isExcluded }),
     cover: (key) => queue.cover(key),
     covered: (key) => queue.covered(key),
     spent,
@@ -70,7 +71,7 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       const entry = queue.choose(processed());
       if (entry === null) return null;
       positions.push(queue.chosen() - 1);
-      return { url: entry.url, key: entry.key, depth: entry.depth, turn: positions.length - 1 };
+      return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, turn: positions.length - 1 };
     },
     settle(candidate, outcome) {
       if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);
@@ -90,7 +91,7 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       while (!spent() && rest.length < maxPages - outcomes.tested) {
         const entry = queue.choose(processed());
         if (entry === null) break;
-        rest.push(entry.url);
+        rest.push(new URL(entry.address.href));
       }
       return rest;
     },

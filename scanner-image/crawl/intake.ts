@@ -4,7 +4,7 @@ import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { looksLikeFile, pageKey, pageOfSite, repeatsItself } from './address.ts';
+import { looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
@@ -22,7 +22,7 @@ export interface IntakeDeps {
   site(): URL;
   signedIn: boolean;
   /** Why a page is not part of the scan, or null. */
-  exclusionOf(url: URL): WrongPage | null;
+  exclusionOf(url: AddressParts): WrongPage | null;
   /** Called with every page in the scan's order. */
   onPage(page: ReportPage): void;
 }
@@ -56,7 +56,7 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
     const canonical = canonicalOf(visit, deps.site());
     const compared = {
       key: keys[1],
-      canonicalKey: canonical === null ? null : pageKey(canonical),
+      canonicalKey: canonical?.key ?? null,
       content: visit.facts.content,
       findings: visit.findings,
     };
@@ -104,15 +104,16 @@ const LINKS_REMEMBERED = 20_000;
 function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth: number) => void {
   const { frontier, exclusions } = deps;
   const processed = new Set<string>();
-  function exclusionOf(page: URL): WrongPage | null {
+  function exclusionOf(page: PageAddress): WrongPage | null {
     if (deps.signedIn && signsOut(page)) return SIGNS_OUT;
     return deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null);
   }
   return ({ links, linksBeyond }, depth) => {
+    const pageOf = pagesOf(deps.site());
     for (const link of links) {
       if (processed.has(link)) continue;
       if (processed.size < LINKS_REMEMBERED) processed.add(link);
-      const page = pageOfSite(link, deps.site());
+      const page = pageOf(link);
       if (page === null) continue;
       let wrong: WrongPage | null = null;
       const isExcluded = (): boolean => (wrong = exclusionOf(page)) !== null;
@@ -124,18 +125,18 @@ function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth:
   };
 }
 
-function sameMessage({ url, by }: SamePage, canonical: URL): string {
+function sameMessage({ url, by }: SamePage, canonical: Pick<URL, 'href'>): string {
   return by === 'content'
     ? `It displays the same as ${url}, which is tested.`
     : `Its main content is that of ${url}, which is tested, and both have the canonical address ${canonical.href}.`;
 }
 
 /** Returns the canonical address of a page if it is another page of the site. */
-function canonicalOf(visit: LoadedVisit, site: URL): URL | null {
+function canonicalOf(visit: LoadedVisit, site: URL): PageAddress | null {
   const { canonical } = visit.facts;
   if (canonical === null) return null;
-  const page = pageOfSite(canonical, site);
-  return page === null || pageKey(page) === pageKey(visit.finalUrl) ? null : page;
+  const page = pagesOf(site)(canonical);
+  return page === null || page.key === pageKey(visit.finalUrl) ? null : page;
 }
 
 function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFindings): ReportPage {

@@ -1,5 +1,5 @@
 /** The addresses that a scan has found: which are known, which wait, and which is chosen next. Bounded. Pure. */
-import { pageKey } from './address.ts';
+import type { PageAddress } from './address.ts';
 import { createSampling, newTemplate, type Entry, type Template } from './sampling.ts';
 import { templateOf } from './template.ts';
 
@@ -14,7 +14,7 @@ export interface Queue {
    * @param found.parent the page on which the address was found, if it was found on a page; `from` is its position
    * @param found.isExcluded called only for an address that would be queued, because rules take time
    */
-  add(url: URL, found: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean }): Added;
+  add(address: PageAddress, found: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean }): Added;
   /** Marks a page as known, so that it is not chosen. */
   cover(key: string): void;
   covered(key: string): boolean;
@@ -77,17 +77,17 @@ export function createQueue(capacity: number): Queue {
   }
 
   return {
-    add(url, { depth, from, parent, isExcluded }) {
-      const key = pageKey(url);
+    add(address, { depth, from, parent, isExcluded }) {
+      const { key } = address;
       if (known.has(key) || left.has(key)) return 'known';
-      const template = templateFor(url);
+      const template = templateFor(address);
       const chain = parent?.template === template ? parent.chain + 1 : 0;
       if (chain <= CHAIN_MAX && isFull(template)) return leave(key);
       if (isExcluded?.() === true) return 'excluded';
       known.add(key);
       if (chain > CHAIN_MAX) return 'endless';
       unstarted.add(key);
-      sampling.add({ url, key, depth, chain, template, from, chosen: false });
+      sampling.add({ address, key, depth, chain, template, from, chosen: false });
       return 'queued';
     },
     cover(key) {
@@ -127,10 +127,10 @@ function createRegister() {
   const templates = new Map<string, Template>();
   return {
     left,
-    templateFor(url: URL): Template {
-      const key = templateOf(url);
-      const template = templates.get(key) ?? newTemplate();
-      templates.set(key, template);
+    templateFor(address: PageAddress): Template {
+      const key = templateOf(address);
+      let template = templates.get(key);
+      if (template === undefined) templates.set(key, (template = newTemplate()));
       return template;
     },
     leave(key: string): 'left' {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import robotsParser from 'robots-parser';
 import { FetchRefused, type Fetched, type GuardedFetch } from '../egress/fetch.ts';
 import { EGRESS_LIMITS } from '../egress/limits.ts';
+import type { AddressParts } from './address.ts';
 import { retryAfterMs } from './page-checks.ts';
 
 /** The user agent in robots.txt files. */
@@ -10,7 +11,7 @@ export const ROBOTS_NAME = 'Curbcut';
 
 export interface Robots {
   /** Why the page must not be crawled, or null. */
-  refusal(url: URL): string | null;
+  refusal(url: AddressParts): string | null;
   /** Seconds between the starts of two pages. */
   crawlDelay: number;
   sitemaps: URL[];

@@ -5,9 +5,10 @@
  * Pages are found while others are in progress, and how many are depends on the number of workers. So each choice is made as
  * of a position: it sees only what was found and closed up to there.
  */
+import type { PageAddress } from './address.ts';
 
 export interface Entry {
-  url: URL;
+  address: PageAddress;
   key: string;
   depth: number;
   /** The number of links in a row that led here within the template. */

@@ -2,7 +2,7 @@
 import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import { ScanFailed } from '../failure.ts';
-import { movedWithin, pageOfSite, sameSite, scopeOf } from './address.ts';
+import { movedWithin, pagesOf, sameSite, scopeOf, addressOf, type AddressParts, type PageAddress } from './address.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
@@ -24,7 +24,7 @@ export interface Site {
   origin(): URL;
   crawlDelayMs(): number;
   /** Why a page is not part of the scan, by include, exclude and robots.txt; null if it is. */
-  exclusionOf(url: URL): WrongPage | null;
+  exclusionOf(url: AddressParts): WrongPage | null;
   /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
   /** Why a page may not redirect to a URL, or null. */
@@ -36,9 +36,9 @@ export interface Site {
 
 /** What the sitemaps of a site list. */
 export interface SitemapPages {
-  pages: URL[];
+  pages: PageAddress[];
   /** Addresses that are not part of the scan, and sitemaps that were not read to their end. */
-  left: { url: URL; why: WrongPage }[];
+  left: { url: PageAddress; why: WrongPage }[];
   /** The number of addresses that are not part of the scan, beyond those in `left`. */
   beyond: number;
 }
@@ -65,7 +65,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
-  function exclusionOf(url: URL): WrongPage | null {
+  function exclusionOf(url: AddressParts): WrongPage | null {
     if (!scope(url)) return NOT_INCLUDED;
     const message = robots.refusal(url);
     return message === null ? null : { reason: 'robots_disallowed', message };
@@ -73,13 +73,14 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   async function collect(): Promise<SitemapPages> {
     if (!crawl.sitemap || deps.maxPages === 1) return { pages: [], left: [], beyond: 0 };
     const left: SitemapPages['left'] = [];
+    const pageOf = pagesOf(origin, deps.signedIn);
     let beyond = 0;
     const guessed = robots.sitemaps.length === 0;
     const found = await collectSitemaps(guessed ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
       guessed,
       enough: deps.maxPages * 2 + 20,
       take(text) {
-        const page = pageOfSite(text, origin, deps.signedIn);
+        const page = pageOf(text);
         const why = page === null ? null : exclusionOf(page);
         if (page === null || why === null) return page;
         if (left.length < LEFT_MAX) left.push({ url: page, why });
@@ -90,7 +91,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       headersFor,
     });
     const unread = found.unread.map(({ url, message }) => ({
-      url,
+      url: addressOf(url),
       why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
     }));
     return { pages: found.pages, left: [...unread, ...left], beyond };

@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { FetchRefused, type GuardedFetch } from '../egress/fetch.ts';
+import type { PageAddress } from './address.ts';
 import { createSitemapReader } from './sitemap-reader.ts';
 
 const MAX_FILES = 30;
@@ -20,7 +21,7 @@ export interface SitemapOptions {
   /** Reading a file stops after this many pages. */
   enough: number;
   /** Returns the page to collect, or null. */
-  take: (url: string) => URL | null;
+  take: (url: string) => PageAddress | null;
   /** In milliseconds since the epoch. */
   deadline: number;
   headersFor?: (url: URL) => Record<string, string>;
@@ -35,7 +36,7 @@ export interface UnreadSitemap {
 }
 
 export interface CollectedSitemaps {
-  pages: URL[];
+  pages: PageAddress[];
   /** Each of them is the reason why pages may be missing. */
   unread: UnreadSitemap[];
 }
@@ -43,7 +44,7 @@ export interface CollectedSitemaps {
 /** Collects pages from sitemaps, breadth first, in their order. One that cannot be read is skipped, because the site is also crawled by its links. */
 export async function collectSitemaps(starts: URL[], files: GuardedFetch, options: SitemapOptions): Promise<CollectedSitemaps> {
   const { now = Date.now } = options;
-  const pages = new Map<string, URL>();
+  const pages = new Map<string, PageAddress>();
   const unread: UnreadSitemap[] = [];
   const seen = new Set<string>();
   let level = starts;
@@ -77,14 +78,14 @@ function limitOf(state: { depth: number; files: number; timeoutMs: number }): st
 }
 
 interface ReadFile {
-  pages: URL[];
+  pages: PageAddress[];
   sitemaps: URL[];
   /** Why the file was not read to its end; null if it was, or if it has given enough pages. */
   problem: string | null;
 }
 
 async function readFile(location: URL, files: GuardedFetch, options: SitemapOptions & { timeoutMs: number }): Promise<ReadFile> {
-  const pages: URL[] = [];
+  const pages: PageAddress[] = [];
   const sitemaps: URL[] = [];
   let listed = 0;
   const reader = createSitemapReader({

@@ -41,4 +41,20 @@ describe('template of a page', () => {
       }),
     );
   });
+
+  it('does not depend on how the names of query parameters are written', () => {
+    const name = fc.constantFrom('a', 'b', 'a-b', 'a.b', 'page', 'A', 'ab');
+    const value = fc.constantFrom('', '1', 'a=b', '%26', '+', 'ä');
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, value, fc.boolean()), { minLength: 1, maxLength: 5 }), (parameters) => {
+        const written = (encodes: boolean): string =>
+          parameters
+            .map(([text, is, encoded]) => `${encodes && encoded ? `%${text.charCodeAt(0).toString(16)}${text.slice(1)}` : text}=${is}`)
+            .join('&');
+        expect(keyOf(`/page?${written(true)}`)).to.equal(keyOf(`/page?${written(false)}`));
+        const names = [...new Set(parameters.map(([text]) => text))].sort();
+        expect(keyOf(`/page?${written(false)}`)).to.equal(`/page?${names.join('&')}`);
+      }),
+    );
+  });
 });

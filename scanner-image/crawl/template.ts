@@ -1,10 +1,14 @@
 /** Which pages probably have the same template, judged by their addresses. Pure. */
-import { PLAIN_QUERY } from './address.ts';
+import type { AddressParts } from './address.ts';
 
 /** A locale as the first segment of a path, such as `de` or `pt-br`. */
 const LOCALE = /^[a-z]{2}(?:[-_][a-z]{2})?$/i;
 /** A first segment longer than this names one document, in characters. */
 const LONG_NAME = 24;
+/** A number, or more than two words. */
+const VARIABLE = /\d|(?:[-_+]|%20).*(?:[-_+]|%20)/;
+/** A query whose names need no parser, which pages with thousands of links notice. */
+const PLAIN_NAMES = /^\?[\w.*-]+=[^&]*(?:&[\w.*-]+=[^&]*)*$/;
 const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
 
 /**
@@ -12,33 +16,43 @@ const EXTENSION = /\.[a-z][a-z0-9]{0,4}$/i;
  * route. Segments that name one document are `*`: IDs, dates, slugs, locales, and the last segment below a folder.
  * For example, `/products/17/reviews/4?page=2` has the key `/products/{}/reviews/{}?page`, with an asterisk for each `{}`.
  */
-export function templateOf(url: URL): string {
-  const parameters = url.search === '' ? '' : namesOf(url);
-  const route = /^#!?(\/.*)$/.exec(url.hash)?.[1];
-  return `${shapeOf(url.pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
+export function templateOf({ pathname, search, hash }: AddressParts): string {
+  const parameters = search === '' ? '' : namesOf(search);
+  const route = hash === '' ? undefined : /^#!?(\/.*)$/.exec(hash)?.[1];
+  return `${shapeOf(pathname)}${parameters === '' ? '' : `?${parameters}`}${route === undefined ? '' : `#${shapeOf(route)}`}`;
 }
 
 /** The names of query parameters, sorted. */
-function namesOf(url: URL): string {
-  const { search } = url;
-  const names = PLAIN_QUERY.test(search)
-    ? search
-        .slice(1)
-        .split('&')
-        .map((parameter) => parameter.slice(0, parameter.indexOf('=')))
-    : [...url.searchParams.keys()].map(encodeURIComponent);
-  return [...new Set(names)].sort().join('&');
+function namesOf(search: string): string {
+  const names = PLAIN_NAMES.test(search) ? plainNames(search) : [...new URLSearchParams(search).keys()].map(encodeURIComponent);
+  const isSorted = names.every((name, at) => at === 0 || names[at - 1]! < name);
+  return (isSorted ? names : [...new Set(names)].sort()).join('&');
+}
+
+function plainNames(search: string): string[] {
+  const names: string[] = [];
+  for (let at = 1; at > 0; at = search.indexOf('&', at) + 1) names.push(search.slice(at, search.indexOf('=', at)));
+  return names;
 }
 
 function shapeOf(path: string): string {
-  const segments = path.split('/').filter((segment) => segment !== '');
-  return `/${segments.map((segment, at) => (isVariable(segment, at, segments.length) ? `*${extensionOf(segment)}` : segment)).join('/')}`;
+  const segments = path.split('/');
+  const last = segments.findLastIndex((segment) => segment !== '');
+  let shape = '';
+  let count = 0;
+  for (let at = 0; at <= last; at += 1) {
+    const segment = segments[at]!;
+    if (segment === '') continue;
+    shape += isVariable(segment, count, at === last) ? `/*${extensionOf(segment)}` : `/${segment}`;
+    count += 1;
+  }
+  return shape === '' ? '/' : shape;
 }
 
-function isVariable(segment: string, at: number, count: number): boolean {
-  if (at === 0 && LOCALE.test(segment)) return true;
-  if (at > 0 && at === count - 1) return true;
-  return /\d/.test(segment) || segment.length > LONG_NAME || segment.split(/[-_+]|%20/).length > 2;
+function isVariable(segment: string, at: number, isLast: boolean): boolean {
+  if (at > 0 && isLast) return true;
+  if (at === 0 && segment.length < 6 && LOCALE.test(segment)) return true;
+  return segment.length > LONG_NAME || VARIABLE.test(segment);
 }
 
-const extensionOf = (segment: string): string => EXTENSION.exec(segment)?.[0].toLowerCase() ?? '';
+const extensionOf = (segment: string): string => (segment.includes('.') ? (EXTENSION.exec(segment)?.[0].toLowerCase() ?? '') : '');

@@ -4,6 +4,7 @@ import type { ReportPage } from '../../core/report/schema.ts';
 import type { PageProgress } from '../../core/scan/counts.ts';
 import type { Pool } from '../browser/pool.ts';
 import { ScanFailed, firstPageFailure } from '../failure.ts';
+import { addressOf } from './address.ts';
 import { crawl, type CrawlDeps } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
@@ -43,7 +44,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const { start, site, pool, maxPages, signedIn, softDeadline } = deps;
   // Dead links and duplicates are limited too, because a site may have any number of them.
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
-  frontier.add(start, 0);
+  frontier.add(addressOf(start), 0);
   const exclusions = createExclusions();
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
   const visitPolitely = createPoliteVisits({
