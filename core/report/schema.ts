@@ -303,7 +303,7 @@ export const Report = Type.Object(
     /** The rules of all violations and needs-review findings, by ID. */
     rules: Type.Array(ReportRule),
     pictures: Type.Array(ReportPicture),
-    /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, or too many are excluded. */
+    /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,
   },
   closed,

@@ -4,7 +4,9 @@
 (() => {
   'use strict';
   const MAX_LINKS = 20_000;
+  /** The crawl follows no longer address (crawl/address.ts), and counts those that are cut. */
   const MAX_URL = 2048;
+  const OTHER_SCHEME = /^\s*(?!https?:)[a-z][a-z0-9+.-]*:/i;
 
   /** Every element that matches a selector, in the document and its open shadow roots. */
   function everywhere(selector) {
@@ -19,12 +21,14 @@
     return found;
   }
 
+  /** The address that an element names; null if it names none. Longer ones are cut after one character more than `MAX_URL`. */
   function hrefOf(element) {
     const text = typeof element.href === 'object' ? element.href.baseVal : element.getAttribute('href');
-    if (text === null || text.length > MAX_URL) return null;
+    // Pictures and scripts as addresses may have megabytes.
+    if (text === null || (text.length > MAX_URL && OTHER_SCHEME.test(text))) return null;
     try {
       // Without the fragment, unless it may be a hash route: most links to places on a page are the same page.
-      return new URL(text, document.baseURI).href.replace(/#(?![/!]).*$/s, '');
+      return new URL(text, document.baseURI).href.replace(/#(?![/!]).*$/s, '').slice(0, MAX_URL + 1);
     } catch {
       return null;
     }

@@ -21,7 +21,7 @@ export interface PageFacts {
   markup: string;
   /** Fingerprints of what the page displays: all of it, and its main content. */
   content: { whole: string; main: string };
-  /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. */
+  /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
   links: string[];
   /** The number of links that are too many for `links`. */
   linksBeyond: number;

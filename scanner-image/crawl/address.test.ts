@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addressOf, cleanUrl, movedWithin, pageKey, pagesOf, repeatsItself, sameSite, scopeOf } from './address.ts';
+import { addressOf, cleanUrl, isTooLong, movedWithin, pageKey, pagesOf, repeatsItself, sameSite, scopeOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -230,6 +230,13 @@ describe('reading links', () => {
     } finally {
       URL.parse = parse;
     }
+  });
+
+  it('distinguishes addresses of the site that are too long from other links', () => {
+    const long = '?'.padEnd(2048, 'x');
+    for (const link of [`https://example.org/${long}`, `http://www.example.org/${long}`]) expect(isTooLong(link, site)).to.equal(true);
+    for (const link of ['https://example.org/', `https://example.com/${long}`, `data:,${long}`])
+      expect(isTooLong(link, site)).to.equal(false);
   });
 
   it('rejects links that sign out, if the scan is signed in', () => {

@@ -163,7 +163,7 @@ export function movedWithin(from: URL, to: URL): boolean {
   return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
 }
 
-/** An address that is longer is not followed, in characters. */
+/** An address that is longer is not followed, in characters. Links that are cut have one more (axe/facts.js). */
 const ADDRESS_MAX = 2048;
 
 /** The path and query of most links. A parser would not change them, and they have no fragment and no session ID in the path. */
@@ -198,6 +198,12 @@ export function pagesOf(site: URL, signedIn = false): (link: string) => PageAddr
     if (page.host !== site.host) page.host = site.host;
     return addressOf(page);
   };
+}
+
+/** Whether a link leads to the site and is too long to be followed. */
+export function isTooLong(link: string, site: URL): boolean {
+  const url = link.length > ADDRESS_MAX ? URL.parse(link) : null;
+  return url !== null && leadsTo(url, site);
 }
 
 const leadsTo = (url: URL, site: URL): boolean => (url.protocol === 'http:' || url.protocol === 'https:') && sameSite(url, site);

@@ -4,7 +4,7 @@ import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
+import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
 import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
@@ -109,12 +109,16 @@ function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth:
     return deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null);
   }
   return ({ links, linksBeyond }, depth) => {
-    const pageOf = pagesOf(deps.site());
+    const site = deps.site();
+    const pageOf = pagesOf(site);
     for (const link of links) {
       if (processed.has(link)) continue;
       if (processed.size < LINKS_REMEMBERED) processed.add(link);
       const page = pageOf(link);
-      if (page === null) continue;
+      if (page === null) {
+        if (isTooLong(link, site)) exclusions.count(1);
+        continue;
+      }
       let wrong: WrongPage | null = null;
       const isExcluded = (): boolean => (wrong = exclusionOf(page)) !== null;
       const added = frontier.add(page, depth, isExcluded);

@@ -223,6 +223,21 @@ describe('addresses of a scan', () => {
     expect(addressesLeft).to.equal(9999);
   }).timeout(120_000);
 
+  it('are counted if they are too long, each once', async () => {
+    const long = 'x'.repeat(2048);
+    const links = anchors(
+      `/?q=${long}`,
+      `/long/${long}`,
+      `https://other.test/${long}`,
+      `data:text/plain,${long}`,
+      `mailto:a@b.test?body=${long}`,
+    );
+    await open({ '/': html(`${links}${anchors('/a')}`), '/a': html(links) });
+    const { pages, addressesLeft } = await scan(`${site.origin}/`);
+    expect(paths(pages)).to.deep.equal(['/', '/a']);
+    expect(addressesLeft).to.equal(2);
+  });
+
   it('show all templates of a site that leads on without end', async () => {
     // A calendar whose months link to the next one, and relative links that make every path longer.
     const routes: Record<string, Route> = {
