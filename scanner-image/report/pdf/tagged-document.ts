@@ -156,16 +156,32 @@ function openPdf(info: DocumentInfo): PDFKit.PDFDocument {
   // If `subset` is the number 1, pdfkit writes a CIDSet without the parts of composed letters (ą, é), which PDF/UA forbids
   // (7.21.4.2). The set is optional. As text, the part number still gets into the metadata.
   (doc as unknown as { subset: string }).subset = '1';
+  doc.on('pageAdded', () => writeAtEnd(doc.page));
   return doc;
 }
 
+/** Collects the parts of the file, thousands of them, before they go through the stream that a document is. */
 function collect(doc: PDFKit.PDFDocument): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  return new Promise((resolve, reject) => {
-    doc.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-    doc.on('end', () => resolve(Buffer.concat(chunks)));
-    doc.on('error', reject);
+  // The header is in the stream already.
+  const parts = [doc.read() as Uint8Array];
+  return new Promise((resolve) => {
+    doc.push = (part: Uint8Array | null) => {
+      if (part === null) resolve(Buffer.concat(parts));
+      else parts.push(part);
+      return true;
+    };
   });
+}
+
+/** Keeps the lines of a page as texts until the page ends. pdfkit turns each line into bytes that the garbage collector must free. */
+function writeAtEnd(page: PDFKit.PDFPage): void {
+  const end = page.end.bind(page);
+  const lines: string[] = [];
+  page.write = (line: string) => void lines.push(line);
+  page.end = () => {
+    page.content.write(Buffer.from(`${lines.join('\n')}\n`, 'latin1'));
+    end();
+  };
 }
 
 function openPicture(doc: PDFKit.PDFDocument, jpeg: Uint8Array): Picture | null {
@@ -193,6 +209,7 @@ const AS_IT_IS = { lineBreak: false, baseline: 'alphabetic', textWidth: 0, wordC
 
 /** The left edge of each span of a line, whose order on the page differs from the logical one in right-to-left text. */
 function placesOf({ spans }: Line, x: number, style: Style, metrics: Metrics): number[] {
+  if (spans.length === 1) return [x];
   const widths = spans.map(({ face, text }) => metrics.width(face, style.size, text));
   // A space at the end of a line has no width (rule L1).
   const last = spans.length - 1;
@@ -226,7 +243,8 @@ function drawLines(
       let at = places[index]!;
       for (const part of unkerned(drawnText(span.text, span.level))) {
         doc.text(part, at, baselineOf(y, style), AS_IT_IS);
-        at += doc.widthOfString(part);
+        // The end of the text.
+        at = doc.x;
       }
       if (actual !== null) doc.endMarkedContent();
     });

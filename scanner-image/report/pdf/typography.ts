@@ -177,7 +177,7 @@ export function createLineBreaker(metrics: Metrics): (text: string, style: Style
   const known = new Map<string, readonly Line[]>();
   return (text, style, width, maxLines = Infinity) => {
     const { face, size, breakAnywhere = false } = style;
-    const key = [face, size, breakAnywhere, width, maxLines, text].join(' ');
+    const key = `${face} ${size} ${breakAnywhere} ${width} ${maxLines} ${text}`;
     let lines = known.get(key);
     if (lines === undefined) {
       if (known.size === REMEMBERED) known.clear();
