@@ -36,6 +36,7 @@ export async function measureLongScan(pages: number): Promise<LongScan> {
     const run = await curbcut(2).run(
       site,
       Array.from({ length: pages }, () => ''),
+      true,
     );
     const { samples } = run.measured;
     const size = Math.ceil(samples.length / 5);

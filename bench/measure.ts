@@ -7,9 +7,9 @@ export interface Measured {
   stdout: string;
   stderr: string;
   seconds: number;
-  /** Largest sum of proportional set sizes over the process and all its descendants, in bytes. */
+  /** Largest sum of proportional set sizes over the process and all its descendants, in bytes. 0: it was not measured. */
   peakBytes: number;
-  /** The sum of each sample, in order. */
+  /** The sum of each sample, in order. Empty: it was not measured. */
   samples: number[];
   /** When the process was started, in milliseconds since the epoch. */
   startedAt: number;
@@ -17,13 +17,16 @@ export interface Measured {
 
 const SAMPLE_EVERY_MS = 100;
 
-/** Runs a command to its end. Samples memory ten times per second. */
-export async function measure(
-  command: string,
-  args: readonly string[],
-  environment: NodeJS.ProcessEnv = process.env,
-  cwd?: string,
-): Promise<Measured> {
+export interface MeasureOptions {
+  environment?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Whether memory is measured too, ten times per second. It takes time from the command: more, the more processes it has. */
+  memory: boolean;
+}
+
+/** Runs a command to its end. */
+export async function measure(command: string, args: readonly string[], options: MeasureOptions): Promise<Measured> {
+  const { environment = process.env, cwd, memory } = options;
   const started = performance.now();
   const startedAt = Date.now();
   const child = spawn(command, args, { env: environment, cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -32,7 +35,7 @@ export async function measure(
   const samples: number[] = [];
   child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const sampler = setInterval(() => samples.push(treeBytes(child.pid!)), SAMPLE_EVERY_MS);
+  const sampler = memory ? setInterval(() => samples.push(treeBytes(child.pid!)), SAMPLE_EVERY_MS) : undefined;
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject);
     child.on('close', resolve);

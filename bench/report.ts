@@ -23,7 +23,7 @@ export interface ReportCost {
 export async function measureReport(pages: number, perPage: number): Promise<ReportCost> {
   const flags = SCANNER_PROGRAM.filter((argument) => argument.startsWith('--'));
   const program = join(import.meta.dirname, 'report-process.ts');
-  const { code, stdout, stderr } = await measure(process.execPath, [...flags, program, String(pages), String(perPage)]);
+  const { code, stdout, stderr } = await measure(process.execPath, [...flags, program, String(pages), String(perPage)], { memory: false });
   if (code !== 0) throw new Error(`the report failed: ${stderr}`);
   return JSON.parse(stdout) as ReportCost;
 }

@@ -27,7 +27,8 @@ export interface Run {
 }
 export interface Scanner {
   name: string;
-  run(site: string, pages: readonly string[]): Promise<Run>;
+  /** @param memory whether memory is measured too, which takes time from the scanner */
+  run(site: string, pages: readonly string[], memory: boolean): Promise<Run>;
 }
 
 const add = (findings: BenchFindings, page: string, rule: string, elements: number): void => {
@@ -40,7 +41,7 @@ const add = (findings: BenchFindings, page: string, rule: string, elements: numb
 export function curbcut(workers: number, { pictures = false } = {}): Scanner {
   return {
     name: `Curbcut, ${workers} worker${workers === 1 ? '' : 's'} (crawl, PDF and export${pictures ? ', pictures' : ''} included)`,
-    async run(site, pages) {
+    async run(site, pages, memory) {
       const stored = new Map<string, Buffer>();
       const sink = createServer((request, response) => {
         const chunks: Buffer[] = [];
@@ -96,7 +97,7 @@ export function curbcut(workers: number, { pictures = false } = {}): Scanner {
           // As in the image, where it is filled when the image is built; here the first run fills it.
           NODE_COMPILE_CACHE: COMPILE_CACHE,
         };
-        const measured = await measure(process.execPath, [...SCANNER_PROGRAM], environment, ROOT);
+        const measured = await measure(process.execPath, [...SCANNER_PROGRAM], { environment, cwd: ROOT, memory });
         const report = JSON.parse(stored.get('/report.json')?.toString() ?? '{"pages":[]}') as Report;
         const findings: BenchFindings = new Map();
         const tested = report.pages.filter((page) => page.tested);
@@ -123,13 +124,10 @@ function firstPageSeconds({ stdout, startedAt }: Measured): number | undefined {
 export function bareLoop(tabs: number): Scanner {
   return {
     name: `bare loop, ${tabs} reused tab${tabs === 1 ? '' : 's'} (load and axe-core only)`,
-    async run(_site, pages) {
+    async run(_site, pages, memory) {
       const args = [join(import.meta.dirname, 'bare-loop.ts'), String(tabs), ...pages];
-      const measured = await measure(process.execPath, args, {
-        ...process.env,
-        CHROMIUM_PATH: HEADLESS_SHELL,
-        NODE_COMPILE_CACHE: COMPILE_CACHE,
-      });
+      const environment = { ...process.env, CHROMIUM_PATH: HEADLESS_SHELL, NODE_COMPILE_CACHE: COMPILE_CACHE };
+      const measured = await measure(process.execPath, args, { environment, memory });
       if (measured.code !== 0) throw new Error(`the bare loop failed:\n${measured.stderr.slice(-2000)}`);
       const findings: BenchFindings = new Map();
       for (const [page, rules] of Object.entries(JSON.parse(measured.stdout) as BareFindings)) {
@@ -145,7 +143,7 @@ export function bareLoop(tabs: number): Scanner {
 export function pa11yCi(concurrency: number): Scanner {
   return {
     name: `pa11y-ci 4.1 (axe runner), concurrency ${concurrency}`,
-    async run(_site, pages) {
+    async run(_site, pages, memory) {
       const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
       try {
         const config = {
@@ -161,12 +159,8 @@ export function pa11yCi(concurrency: number): Scanner {
           urls: pages.map((url) => ({ url })),
         };
         await writeFile(join(dir, 'pa11yci.json'), JSON.stringify(config));
-        const measured = await measure(process.execPath, [
-          join(PEERS, 'pa11y-ci/bin/pa11y-ci.js'),
-          '--json',
-          '--config',
-          join(dir, 'pa11yci.json'),
-        ]);
+        const program = join(PEERS, 'pa11y-ci/bin/pa11y-ci.js');
+        const measured = await measure(process.execPath, [program, '--json', '--config', join(dir, 'pa11yci.json')], { memory });
         const { results } = JSON.parse(measured.stdout) as {
           results: Record<string, { code?: string; type?: string; message?: string }[]>;
         };
@@ -189,7 +183,7 @@ export function pa11yCi(concurrency: number): Scanner {
 /** @axe-core/cli: one WebDriver session for all pages. */
 export const axeCli: Scanner = {
   name: '@axe-core/cli 4.13',
-  async run(_site, pages) {
+  async run(_site, pages, memory) {
     const dir = await mkdtemp(join(tmpdir(), 'curbcut-bench-'));
     try {
       const args = [
@@ -207,7 +201,7 @@ export const axeCli: Scanner = {
         '--chromedriver-path',
         '/usr/bin/chromedriver',
       ];
-      const measured = await measure(process.execPath, [join(PEERS, '@axe-core/cli/dist/src/bin/cli.js'), ...args]);
+      const measured = await measure(process.execPath, [join(PEERS, '@axe-core/cli/dist/src/bin/cli.js'), ...args], { memory });
       const results = JSON.parse(await readFile(join(dir, 'axe.json'), 'utf8')) as {
         url: string;
         violations: { id: string; nodes: unknown[] }[];
