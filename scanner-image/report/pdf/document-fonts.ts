@@ -3,24 +3,21 @@ import { TEXT_FACES, readFont, type Face } from './fonts.ts';
 import { shapePlainText, type EmbeddedFont } from './plain-shaping.ts';
 import type { Metrics } from './typography.ts';
 
-interface FontkitFont {
-  hasGlyphForCodePoint(codePoint: number): boolean;
-}
-
 /**
  * Registers the text fonts with a document, and the others when they are first needed. Returns which characters they have,
  * and the widths of texts. Only fonts that are used become part of the file, and of them only the characters that occur.
  */
 export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
-  const fonts = new Map<Face, FontkitFont | null>();
-  const load = (face: Face): FontkitFont => {
-    doc.registerFont(face, readFont(face) as unknown as ArrayBuffer);
+  const fonts = new Map<Face, EmbeddedFont | null>();
+  const load = (face: Face): EmbeddedFont => {
+    const file = readFont(face);
+    doc.registerFont(face, file as unknown as ArrayBuffer);
     doc.font(face);
-    const embedded = (doc as unknown as { _font: EmbeddedFont & { font: FontkitFont } })._font;
-    shapePlainText(embedded, face);
-    return embedded.font;
+    const embedded = (doc as unknown as { _font: EmbeddedFont })._font;
+    shapePlainText(embedded, face, file);
+    return embedded;
   };
-  const fontOf = (face: Face): FontkitFont | null => {
+  const fontOf = (face: Face): EmbeddedFont | null => {
     let font = fonts.get(face);
     if (font === undefined) {
       try {
@@ -39,12 +36,12 @@ export function embedFonts(doc: PDFKit.PDFDocument): Metrics {
     has(face, codePoint) {
       const key = `${face}${codePoint}`;
       let has = known.get(key);
-      if (has === undefined) known.set(key, (has = fontOf(face)?.hasGlyphForCodePoint(codePoint) ?? false));
+      if (has === undefined) known.set(key, (has = fontOf(face)?.font.hasGlyphForCodePoint(codePoint) ?? false));
       return has;
     },
-    width: (face, size, text) => {
-      doc.font(face).fontSize(size);
-      return unkerned(text).reduce((sum, part) => sum + doc.widthOfString(part), 0);
+    width(face, size, text) {
+      const font = fontOf(face)!;
+      return unkerned(text).reduce((sum, part) => sum + font.widthOfString(part, size), 0);
     },
   };
 }

@@ -1,109 +1,107 @@
-/** Lays plain Latin text out by kerning alone. fontkit's shaper gives the same result, but takes most of the time of a report. */
+/** Lays plain Latin text out. fontkit's shaper gives the same result, but takes most of the time of a report. */
 import type { Face } from './fonts.ts';
+import { glyphRulesOf, type GlyphRules } from './glyph-rules.ts';
+import { openFontFile } from './opentype.ts';
 
-/**
- * What Inter never replaces. Its contextual alternates (`calt`) are arrows, brackets and signs beside capitals and digits, and × for
- * an x between digits. So it depends on the other characters of the text which signs are left out. A letter makes the script Latin,
- * which has a kerning of its own.
- */
-const INTER = new RegExp(
-  `^(?=.*[A-Za-zÀ-ÖØ-öø-ž])(?:${[
-    String.raw`[ !"#$%&',./0-9;?A-Z\\^_\`a-wyz|À-ÖØ-öø-ž]+`,
-    String.raw`[ !"#$%&',./;?A-Z\\^_\`a-z|À-ÖØ-öø-ž]+`,
-    String.raw`[ "#',./;\\^_\`a-z(*+:=@[{~-]+`,
-  ].join('|')})$`,
-);
+const CHARACTERS = '[ -~¡-¬®-ž–—‘’“”•…›€]+';
+/** Inter joins these signs to arrows. */
+const ARROWS = '[-–—=]>|<[-–—=]';
+const INTER = new RegExp(`^(?!.*(?:${ARROWS}))${CHARACTERS}$`);
 
-/** The texts of which nothing but kerning moves a glyph, by font. Texts in other fonts always need the shaper. */
+/** The texts of which no glyphs are joined, added or moved by marks, by font. Texts in other fonts always need the shaper. */
 export const PLAIN: Readonly<Partial<Record<Face, RegExp>>> = {
   regular: INTER,
   semibold: INTER,
   bold: INTER,
-  mono: /^[ -~À-ÖØ-öø-ž]+$/,
+  mono: new RegExp(`^${CHARACTERS}$`),
 };
+
+/** A letter makes the script of a text Latin. Texts of signs and digits have rules of their own. */
+const LETTER = /[A-Za-zªºÀ-ÖØ-öø-ž]/;
 
 interface Position {
   xAdvance: number;
   yAdvance: number;
   xOffset: number;
   yOffset: number;
+  advanceWidth: number;
 }
 
 interface Glyph {
   id: number;
   advanceWidth: number;
+  codePoints: number[];
 }
 
 /** A text in one font. Distances are in thousandths of the font size. */
 export interface Run {
   glyphs: Glyph[];
-  positions: Readonly<Position & { advanceWidth: number }>[];
+  positions: Readonly<Position>[];
   advanceWidth: number;
 }
 
-/** What this module uses of pdfkit's `EmbeddedFont` and fontkit's `TTFFont`. */
+/** What this program uses of pdfkit's `EmbeddedFont` and fontkit's `TTFFont`. */
 export interface EmbeddedFont {
   /** Thousandths of the font size per unit of the font. */
   scale: number;
   layoutRun(text: string, features?: unknown): Run;
+  widthOfString(text: string, size: number): number;
   font: {
+    hasGlyphForCodePoint(codePoint: number): boolean;
     glyphForCodePoint(codePoint: number): Glyph;
-    _layoutEngine: { engine: { GPOSProcessor: Positioning } };
+    getGlyph(id: number, codePoints: number[]): Glyph;
   };
 }
 
-interface Positioning {
-  selectScript(script: string): void;
-  lookupsForFeatures(features: string[]): unknown[];
-  applyLookups(lookups: unknown[], glyphs: { id: number; features: object }[], positions: Position[]): void;
-}
-
-/** Replaces the layout of plain text in a font. Other text is laid out as before. */
-export function shapePlainText(embedded: EmbeddedFont, face: Face): void {
+/** Replaces the layout of plain text in a font. Other text is laid out as before. @param file the bytes of the font */
+export function shapePlainText(embedded: EmbeddedFont, face: Face, file: Uint8Array): void {
   const plain = PLAIN[face];
   if (plain === undefined) return;
   const { font, scale } = embedded;
-  const positioning = font._layoutEngine.engine.GPOSProcessor;
-  positioning.selectScript('latn');
-  const kerning = positioning.lookupsForFeatures(['kern']);
-
-  function kernOf(glyph: Glyph, next: Glyph): number {
-    const features = { kern: true };
-    const positions = [0, 0].map(() => ({ xAdvance: 0, yAdvance: 0, xOffset: 0, yOffset: 0 }));
-    positioning.applyLookups(
-      kerning,
-      [glyph, next].map(({ id }) => ({ id, features })),
-      positions,
-    );
-    return positions[0]!.xAdvance;
-  }
-
-  const places = new Map<number, Run['positions'][number]>();
-  /** The position of a character before another one, or before nothing (0). */
-  function placeOf(glyph: Glyph, character: number, next: number): Run['positions'][number] {
-    const pair = character * 0x10000 + next;
-    let place = places.get(pair);
-    if (place === undefined) {
-      const kern = next === 0 ? 0 : kernOf(glyph, font.glyphForCodePoint(next));
-      const { advanceWidth } = glyph;
-      place = { xAdvance: (advanceWidth + kern) * scale, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: advanceWidth * scale };
-      places.set(pair, place);
-    }
-    return place;
-  }
+  const tables = openFontFile(file);
+  const rulesOf = (script: string): { rules: GlyphRules; positionOf: PositionOf } => {
+    const rules = glyphRulesOf(tables, script);
+    return { rules, positionOf: rememberedPositions(rules, scale) };
+  };
+  const [latin, common] = [rulesOf('latn'), rulesOf('DFLT')];
+  const known = new Map<number, number>();
+  const idOf = (character: number): number => {
+    let id = known.get(character);
+    if (id === undefined) known.set(character, (id = font.glyphForCodePoint(character).id));
+    return id;
+  };
 
   const shape = embedded.layoutRun.bind(embedded);
   embedded.layoutRun = (text, features) => {
     if (features !== undefined || !plain.test(text)) return shape(text, features);
+    const { rules, positionOf } = LETTER.test(text) ? latin : common;
+    const ids: number[] = [];
+    for (let at = 0; at < text.length; at += 1) ids.push(idOf(text.charCodeAt(at)));
+    rules.alternate(ids);
     const run: Run = { glyphs: [], positions: [], advanceWidth: 0 };
     for (let at = 0; at < text.length; at += 1) {
-      const character = text.charCodeAt(at);
-      const glyph = font.glyphForCodePoint(character);
-      const place = placeOf(glyph, character, at + 1 < text.length ? text.charCodeAt(at + 1) : 0);
+      const glyph = font.getGlyph(ids[at]!, [text.charCodeAt(at)]);
+      const position = positionOf(glyph, ids[at + 1]);
       run.glyphs.push(glyph);
-      run.positions.push(place);
-      run.advanceWidth += place.xAdvance;
+      run.positions.push(position);
+      run.advanceWidth += position.xAdvance;
     }
     return run;
+  };
+}
+
+/** The position of a glyph before another one, or before nothing. */
+type PositionOf = (glyph: Glyph, next: number | undefined) => Position;
+
+function rememberedPositions({ kerning }: GlyphRules, scale: number): PositionOf {
+  const known = new Map<number, Position>();
+  return ({ id, advanceWidth }, next) => {
+    const pair = id * 0x10000 + (next ?? 0xffff);
+    let position = known.get(pair);
+    if (position === undefined) {
+      const xAdvance = (advanceWidth + (next === undefined ? 0 : kerning(id, next))) * scale;
+      known.set(pair, (position = { xAdvance, yAdvance: 0, xOffset: 0, yOffset: 0, advanceWidth: advanceWidth * scale }));
+    }
+    return position;
   };
 }
