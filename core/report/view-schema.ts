@@ -143,7 +143,7 @@ export const ReportView = Type.Object({
   pages_total: Count,
   /** Tested pages with `gaps`. */
   pages_with_gaps: Count,
-  /** Addresses that were found and not taken up, because enough pages were tested or the time was up. */
+  /** As in the export. */
   addresses_left: Count,
   /** Failing elements, worst first; only if the scan tested one page. */
   issues: Type.Array(ViewIssue),

@@ -1,5 +1,4 @@
 /** Recognises links that sign out. A scan that signs in must not follow them. Pure. */
-import type { AddressParts } from './address.ts';
 
 /** Words for signing out, as they are written in paths and parameters. */
 const WORDS = [
@@ -22,7 +21,7 @@ const AS_PARAMETER = new RegExp(`(?:^|[/.:])(?:${WORDS})$`, 'i');
 const IN_NAME = /[a-z](?:Log|Sign)(?:[Oo]ut|[Oo]ff)(?![a-z])|(?<![A-Za-z])(?:[Ll]og|[Ss]ign)(?:[Oo]ut|[Oo]ff)(?=[A-Z])/;
 
 /** Whether a link signs out, by its path (`/account/logout`), its hash route or its parameters (`?action=logout`, `?route=account/logout`). */
-export function signsOut({ pathname, search, hash }: AddressParts): boolean {
+export function signsOut({ pathname, search, hash }: Pick<URL, 'pathname' | 'search' | 'hash'>): boolean {
   const address = pathname + search + hash;
   if (!ANYWHERE.test(address) && !address.includes('%')) return false;
   const path = decoded(pathname + hash);

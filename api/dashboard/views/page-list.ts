@@ -26,8 +26,9 @@ const REASONS: Readonly<Record<PageFailureReason, string>> = {
 };
 
 const ADDRESSES = {
-  one: '{n} more address was found and not tested, because enough pages were tested or the time was up.',
-  other: '{n} more addresses were found and not tested, because enough pages were tested or the time was up.',
+  one: '{n} more address was found and not tested, because enough pages were tested, the time was up, the rules of the scan leave it out, or it is too long.',
+  other:
+    '{n} more addresses were found and not tested, because enough pages were tested, the time was up, the rules of the scan leave them out, or they are too long.',
 };
 const INCOMPLETE = {
   one: '{n} page was not tested completely: the list says what may have been missed.',

@@ -141,7 +141,7 @@ export const de: TextsOf<'de'> = {
   caveat: 'Was fehlen kann',
   addressesLeftHeading: 'Nicht aufgenommene Adressen',
   addressesLeftIntro:
-    'Diese Adressen wurden gefunden, aber es waren schon genug Seiten geprüft oder die Zeit war um. Erlauben Sie mehr Seiten, um sie zu prüfen.',
+    'Diese Adressen wurden gefunden und nicht geprüft: Es waren schon genug Seiten geprüft, die Zeit war um, die Regeln des Scans lassen sie aus, oder sie sind zu lang. Erlauben Sie mehr Seiten, um mehr davon zu prüfen.',
   leftOutRows: {
     one: '{n} weiterer Eintrag ist hier nicht aufgeführt. Der JSON-Export enthält ihn.',
     other: '{n} weitere Einträge sind hier nicht aufgeführt. Der JSON-Export enthält alle.',

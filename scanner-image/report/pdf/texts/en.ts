@@ -138,7 +138,8 @@ export const en: TextsOf<'en'> = {
   caveatsIntro: 'These pages were tested, but something on them may have been missed.',
   caveat: 'What may be missing',
   addressesLeftHeading: 'Addresses not taken up',
-  addressesLeftIntro: 'These addresses were found, but enough pages had been tested or the time was up. Allow more pages to test them.',
+  addressesLeftIntro:
+    'These addresses were found and not tested: enough pages had been tested, the time was up, the rules of the scan leave them out, or they are too long. Allow more pages to test more of them.',
   leftOutRows: {
     one: '{n} more entry is not shown here. The JSON export contains it.',
     other: '{n} more entries are not shown here. The JSON export contains all of them.',

@@ -152,7 +152,7 @@ export const fr: TextsOf<'fr'> = {
   caveat: 'Ce qui peut manquer',
   addressesLeftHeading: 'Adresses non retenues',
   addressesLeftIntro:
-    'Ces adresses ont été trouvées, mais assez de pages avaient été testées ou le temps était écoulé. Autorisez plus de pages pour les tester.',
+    'Ces adresses ont été trouvées et non testées : assez de pages avaient été testées, le temps était écoulé, les règles de l’analyse les excluent, ou elles sont trop longues. Autorisez plus de pages pour en tester davantage.',
   leftOutRows: {
     one: '{n} autre entrée n’est pas reprise ici. L’export JSON la contient.',
     many: '{n} d’autres entrées ne sont pas reprises ici. L’export JSON les contient toutes.',

@@ -139,7 +139,7 @@ export const nl: TextsOf<'nl'> = {
   caveat: 'Wat kan ontbreken',
   addressesLeftHeading: 'Niet opgenomen adressen',
   addressesLeftIntro:
-    'Deze adressen zijn gevonden, maar er waren al genoeg pagina’s getest of de tijd was om. Sta meer pagina’s toe om ze te testen.',
+    'Deze adressen zijn gevonden en niet getest: er waren al genoeg pagina’s getest, de tijd was om, de regels van de scan laten ze weg, of ze zijn te lang. Sta meer pagina’s toe om er meer te testen.',
   leftOutRows: {
     one: 'Nog {n} regel is hier weggelaten. De JSON-export bevat hem.',
     other: 'Nog {n} regels zijn hier weggelaten. De JSON-export bevat ze allemaal.',

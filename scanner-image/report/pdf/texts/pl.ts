@@ -171,7 +171,7 @@ export const pl: TextsOf<'pl'> = {
   caveat: 'Czego może brakować',
   addressesLeftHeading: 'Adresy nieuwzględnione',
   addressesLeftIntro:
-    'Te adresy znaleziono, ale zbadano już dość stron lub skończył się czas. Aby je zbadać, należy dopuścić więcej stron.',
+    'Te adresy znaleziono, ale ich nie zbadano: zbadano już dość stron, skończył się czas, reguły skanowania je pomijają lub są za długie. Aby zbadać ich więcej, należy dopuścić więcej stron.',
   leftOutRows: {
     one: 'Pominięto tu jeszcze {n} pozycję. Zawiera ją eksport JSON.',
     few: 'Pominięto tu jeszcze {n} pozycje. Wszystkie zawiera eksport JSON.',
