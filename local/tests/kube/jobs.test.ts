@@ -68,7 +68,8 @@ interface Trial {
   livePod(): Promise<Pod>;
   report(pod: Pod, status: object): Promise<void>;
   patch(body: object): Promise<void>;
-  events(): Promise<string[]>;
+  /** Waits for this number of events, which a real cluster writes after the status, and returns all, sorted. */
+  events(count: number): Promise<string[]>;
   call: Client['call'];
 }
 
@@ -103,10 +104,12 @@ async function trialOf({ call }: Client, name: string, spec: object): Promise<Tr
     async patch(body) {
       expect((await call('PATCH', `${JOBS}/${name}`, body, MERGE)).code).to.equal(200);
     },
-    async events() {
-      const { body } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=involvedObject.name%3D${name}`);
-      return (body['items'] as { type: string; reason: string }[]).map((event) => `${event.type} ${event.reason}`).sort();
-    },
+    events: (count) =>
+      eventually(`${count} events`, async () => {
+        const { body } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/events?fieldSelector=involvedObject.name%3D${name}`);
+        const events = (body['items'] as { type: string; reason: string }[]).map((event) => `${event.type} ${event.reason}`);
+        return events.length < count ? undefined : events.sort();
+      }),
   };
 }
 
@@ -154,7 +157,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
     expect(status).to.include({ succeeded: 1, ready: 0, terminating: 0 }).and.have.property('completionTime');
     expect(status).not.to.have.any.keys('active', 'failed');
     expect((await job.pods())[0]?.metadata.finalizers).to.equal(undefined);
-    expect(await job.events()).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
+    expect(await job.events(2)).to.deep.equal(['Normal Completed', 'Normal SuccessfulCreate']);
   },
 
   async 'retries up to the back-off limit'(client) {
@@ -169,7 +172,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
       'Failed True BackoffLimitExceeded: Job has reached the specified backoff limit',
     ]);
     expect(status).to.include({ failed: 2 }).and.not.have.property('completionTime');
-    expect(await job.events()).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulCreate', 'Warning BackoffLimitExceeded']);
+    expect(await job.events(3)).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulCreate', 'Warning BackoffLimitExceeded']);
   },
 
   async 'applies its pod failure policy'(client) {
@@ -257,7 +260,7 @@ const scenarios: Record<string, (client: Client) => Promise<void>> = {
       'Failed True DeadlineExceeded: Job was active longer than specified deadline',
     ]);
     expect(await job.pods()).to.deep.equal([]);
-    expect(await job.events()).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulDelete', 'Warning DeadlineExceeded']);
+    expect(await job.events(3)).to.deep.equal(['Normal SuccessfulCreate', 'Normal SuccessfulDelete', 'Warning DeadlineExceeded']);
   },
 
   async 'is suspended and resumed'(client) {
