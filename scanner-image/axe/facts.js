@@ -4,8 +4,8 @@
 (() => {
   'use strict';
   const MAX_LINKS = 20_000;
-  /** The crawl follows no longer address (crawl/address.ts), and counts those that are cut. */
-  const MAX_URL = 2048;
+  /** The crawl follows no longer address, and counts those that are cut. */
+  const MAX_URL = globalThis.curbcutLimits.address;
   const OTHER_SCHEME = /^\s*(?!https?:)[a-z][a-z0-9+.-]*:/i;
 
   /** Every element that matches a selector, in the document and its open shadow roots. */

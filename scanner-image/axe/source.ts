@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
 import { LANDMARK_ELEMENTS, LANDMARKS } from '../../core/report/landmarks.ts';
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../../core/report/schema.ts';
+import { ADDRESS_MAX } from '../crawl/address.ts';
 import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
 
 /** The name of the isolated world. The scripts of the page run in a different world. */
@@ -32,6 +33,8 @@ const LIMITS = {
   selector: SELECTOR_MAX / 2,
   /** The address of a frame. */
   frameUrl: 2048,
+  /** The address of a link. */
+  address: ADDRESS_MAX,
   /** The number of shadow hosts in a path, if it is replaced. */
   shadows: 10,
   summary: FAILURE_SUMMARY_MAX,

@@ -62,7 +62,7 @@ export async function openTarget(browser: Browser, identity: Identity): Promise<
       ignoreGone(prepare(child));
       ignoreGone(child.send('Runtime.runIfWaitingForDebugger'));
     });
-    // Dialogs are dismissed, because nobody can answer them. A page that asks whether to leave it gets a yes.
+    // A scan has no user who could answer a dialog, so it is dismissed. Only the question whether to leave a page is accepted.
     session.on('Page.javascriptDialogOpening', ({ type }) =>
       ignoreGone(session.send('Page.handleJavaScriptDialog', { accept: type === 'beforeunload' })),
     );

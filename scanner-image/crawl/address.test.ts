@@ -205,8 +205,8 @@ describe('reading links', () => {
   it('gives the same address with and without a parser', () => {
     const origin = 'https://example.org';
     fc.assert(
-      fc.property(address, fc.boolean(), (text, signedIn) => {
-        const read = pagesOf(url(origin), signedIn);
+      fc.property(address, (text) => {
+        const read = pagesOf(url(origin));
         // An explicit port needs a parser.
         const page = read(`${origin}:443${text}`);
         expect(read(origin + text)).to.deep.equal(page);
@@ -237,14 +237,6 @@ describe('reading links', () => {
     for (const link of [`https://example.org/${long}`, `http://www.example.org/${long}`]) expect(isTooLong(link, site)).to.equal(true);
     for (const link of ['https://example.org/', `https://example.com/${long}`, `data:,${long}`])
       expect(isTooLong(link, site)).to.equal(false);
-  });
-
-  it('rejects links that sign out, if the scan is signed in', () => {
-    for (const path of ['/logout', '/account/sign-out', '/LogOff.aspx', '/user/log_out/']) {
-      expect(pagesOf(site, true)(`https://example.org${path}`), path).to.equal(null);
-      expect(pagesOf(site, false)(`https://example.org${path}`), path).to.not.equal(null);
-    }
-    expect(pagesOf(site, true)('https://example.org/catalogue/outlook')).to.not.equal(null);
   });
 
   it('allows the first page to redirect to a parent or child domain only', () => {

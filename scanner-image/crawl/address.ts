@@ -1,7 +1,6 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
 import { compileGlob, matchesGlob } from './glob.ts';
-import { signsOut } from './sign-out.ts';
 
 /** Query parameters that track visitors and do not change the page. */
 const TRACKING =
@@ -164,7 +163,7 @@ export function movedWithin(from: URL, to: URL): boolean {
 }
 
 /** An address that is longer is not followed, in characters. Links that are cut have one more (axe/facts.js). */
-const ADDRESS_MAX = 2048;
+export const ADDRESS_MAX = 2048;
 
 /** The path and query of most links. A parser would not change them, and they have no fragment and no session ID in the path. */
 const PLAIN = /^(?:\/(?!\.|%2[eE])[\w.~%!$'*+,:=&-]*)+(?:\?[\w.~%!$*+,:=&/?@;()|-]+)?$/;
@@ -173,16 +172,15 @@ const PLAIN = /^(?:\/(?!\.|%2[eE])[\w.~%!$'*+,:=&-]*)+(?:\?[\w.~%!$*+,:=&/?@;()|
  * Returns the function that reads links. It returns the address to load, on the site's origin, or null if the link does not
  * lead to a page of the site.
  */
-export function pagesOf(site: URL, signedIn = false): (link: string) => PageAddress | null {
+export function pagesOf(site: URL): (link: string) => PageAddress | null {
   const { origin } = site;
   const host = bareHost(site);
-  const isLeftOut = (parts: AddressParts): boolean => isFile(parts.pathname) || (signedIn && signsOut(parts));
 
   function plainPage(link: string): PageAddress | null {
     const at = link.indexOf('?');
     const query = at < 0 ? '' : link.slice(at);
     const pathname = link.slice(origin.length, at < 0 ? undefined : at);
-    if (isLeftOut({ pathname, search: query, hash: '' })) return null;
+    if (isFile(pathname)) return null;
     const search = query === '' ? '' : withoutNoise(query);
     const parts = { pathname, search, hash: '' };
     return addressWith(keyOf(host, parts), search === query ? link : `${origin}${pathname}${search}`, parts);
@@ -192,7 +190,7 @@ export function pagesOf(site: URL, signedIn = false): (link: string) => PageAddr
     if (link.length > ADDRESS_MAX) return null;
     if (link.startsWith(origin) && PLAIN.test(link.slice(origin.length))) return plainPage(link);
     const url = URL.parse(link);
-    if (url === null || !leadsTo(url, site) || isLeftOut(url)) return null;
+    if (url === null || !leadsTo(url, site) || isFile(url.pathname)) return null;
     const page = clean(url);
     if (page.protocol !== site.protocol) page.protocol = site.protocol;
     if (page.host !== site.host) page.host = site.host;

@@ -1,17 +1,32 @@
 /** Lists addresses that were found and are not part of the scan. Pure. */
 import type { UntestedPage } from '../../core/report/schema.ts';
-import type { PageAddress } from './address.ts';
+import type { AddressParts, PageAddress } from './address.ts';
 import type { WrongPage } from './page-checks.ts';
+import { signsOut } from './sign-out.ts';
 
 /** The number of listed addresses. The others are counted, because a site may have any number of them. */
 export const EXCLUSIONS_MAX = 100;
 /** The number of counted addresses, so that a scan cannot fill the memory. */
 const COUNTED_MAX = 100_000;
 
+const SIGNS_OUT: WrongPage = { reason: 'excluded', message: 'The link signs out, so the scan does not follow it.' };
+
+export interface LinkRules {
+  signedIn: boolean;
+  /** Why a page is not part of the scan, or null. */
+  exclusionOf(url: AddressParts): WrongPage | null;
+}
+
+/** Why an address that a page or a sitemap of the site names is not followed, or null. */
+export function leavesOut({ signedIn, exclusionOf }: LinkRules, page: PageAddress): WrongPage | null {
+  if (signedIn && signsOut(page)) return SIGNS_OUT;
+  return exclusionOf(page);
+}
+
 export interface Exclusions {
   add(page: PageAddress, why: WrongPage): void;
-  /** Counts links that were not read. */
-  count(links: number): void;
+  /** Counts addresses that were not read, or not kept. */
+  count(addresses: number): void;
   /** The listed addresses, in the order in which they were found. */
   pages(): UntestedPage[];
   /** The number of addresses that are not listed. */
@@ -29,8 +44,8 @@ export function createExclusions(): Exclusions {
         listed.set(key, { url: href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
       else if (counted.size < COUNTED_MAX) counted.add(key);
     },
-    count(links) {
-      unread += links;
+    count(addresses) {
+      unread += addresses;
     },
     pages: () => [...listed.values()],
     beyond: () => counted.size + unread,

@@ -153,20 +153,22 @@ describe('sitemaps', () => {
     };
   }
 
-  const read = (files: Record<string, File>, guessed: boolean, deadline = Number.POSITIVE_INFINITY): ReturnType<typeof collectSitemaps> =>
-    collectSitemaps([location], filesOf(files), { guessed, enough: 1000, take: (url) => addressOf(new URL(url)), deadline });
+  const read = (files: Record<string, File>, isDefault: boolean, deadline = Number.POSITIVE_INFINITY): ReturnType<typeof collectSitemaps> =>
+    collectSitemaps([location], filesOf(files), { isDefault, enough: 1000, take: (url) => addressOf(new URL(url)), deadline });
   const unreadOf = async (...from: Parameters<typeof read>): Promise<string[]> =>
     (await read(...from)).unread.map(({ url, message }) => `${url.pathname}: ${message}`);
 
   const refused = new FetchRefused('network', 'example.org closed the connection.');
   const page = '<!doctype html><title>Not found</title>';
-  const problems: [string, File, named: string | null, guessed: string | null][] = [
+  const NEITHER = 'It is neither a sitemap in XML without a document type nor a list of addresses.';
+  const problems: [string, File, named: string | null, atDefault: string | null][] = [
     ['a sitemap', urlset('/a'), null, null],
     ['a sitemap without pages', '<urlset/>', null, null],
     ['a list', 'https://example.org/a\n', null, null],
     ['no such file', 404, 'The server responded with status 404.', null],
-    ['a page in its place', page, 'It is neither a sitemap in XML nor a list of addresses.', null],
-    ['a file with nothing', '', 'It is neither a sitemap in XML nor a list of addresses.', null],
+    ['a page in its place', page, NEITHER, null],
+    ['a file with nothing', '', NEITHER, null],
+    ['a document type', `<!DOCTYPE urlset>${urlset('/a')}`, NEITHER, null],
     ['a failing server', 500, 'The server responded with status 500.', 'The server responded with status 500.'],
     ['a server that limits requests', 429, 'The server responded with status 429.', 'The server responded with status 429.'],
     ['a failing network', refused, refused.message, refused.message],
@@ -178,9 +180,9 @@ describe('sitemaps', () => {
     ],
   ];
   for (const [what, file, ...expected] of problems)
-    for (const [at, guessed] of [false, true].entries())
-      it(`report ${expected[at] === null ? 'nothing about' : 'what is wrong with'} ${what}${guessed ? ' that nobody has named' : ''}`, async () =>
-        expect(await unreadOf({ '/sitemap.xml': file }, guessed)).to.deep.equal(
+    for (const [at, isDefault] of [false, true].entries())
+      it(`report ${expected[at] === null ? 'nothing about' : 'what is wrong with'} ${what}${isDefault ? ' at the default address' : ''}`, async () =>
+        expect(await unreadOf({ '/sitemap.xml': file }, isDefault)).to.deep.equal(
           expected[at] === null ? [] : [`/sitemap.xml: ${expected[at]}`],
         ));
 

@@ -4,30 +4,24 @@ import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
+import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
-import type { Exclusions } from './exclusions.ts';
+import { leavesOut, type Exclusions, type LinkRules } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import type { WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
-import { signsOut } from './sign-out.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
-export interface IntakeDeps {
+export interface IntakeDeps extends LinkRules {
   frontier: Frontier;
   /** Takes the links that are not part of the scan. */
   exclusions: Exclusions;
   /** The site's origin; final after the first page was loaded. */
   site(): URL;
-  signedIn: boolean;
-  /** Why a page is not part of the scan, or null. */
-  exclusionOf(url: AddressParts): WrongPage | null;
   /** Called with every page in the scan's order. */
   onPage(page: ReportPage): void;
 }
-
-const SIGNS_OUT: WrongPage = { reason: 'excluded', message: 'The link signs out, so the scan does not follow it.' };
 
 const ENDLESS: WrongPage = {
   reason: 'excluded',
@@ -104,10 +98,6 @@ const LINKS_REMEMBERED = 20_000;
 function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth: number) => void {
   const { frontier, exclusions } = deps;
   const processed = new Set<string>();
-  function exclusionOf(page: PageAddress): WrongPage | null {
-    if (deps.signedIn && signsOut(page)) return SIGNS_OUT;
-    return deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null);
-  }
   return ({ links, linksBeyond }, depth) => {
     const site = deps.site();
     const pageOf = pagesOf(site);
@@ -120,7 +110,7 @@ function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth:
         continue;
       }
       let wrong: WrongPage | null = null;
-      const isExcluded = (): boolean => (wrong = exclusionOf(page)) !== null;
+      const isExcluded = (): boolean => (wrong = leavesOut(deps, page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
       const added = frontier.add(page, depth, isExcluded);
       if (added === 'endless') wrong = ENDLESS;
       if (wrong !== null) exclusions.add(page, wrong);

@@ -2,7 +2,8 @@
 import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import { ScanFailed } from '../failure.ts';
-import { movedWithin, pagesOf, sameSite, scopeOf, addressOf, type AddressParts, type PageAddress } from './address.ts';
+import { addressOf, isTooLong, movedWithin, pagesOf, sameSite, scopeOf, type AddressParts, type PageAddress } from './address.ts';
+import { leavesOut } from './exclusions.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
@@ -38,8 +39,8 @@ export interface Site {
 export interface SitemapPages {
   pages: PageAddress[];
   /** Addresses that are not part of the scan, and sitemaps that were not read to their end. */
-  left: { url: PageAddress; why: WrongPage }[];
-  /** The number of addresses that are not part of the scan, beyond those in `left`. */
+  left: { page: PageAddress; why: WrongPage }[];
+  /** The number of addresses that are too long, or not part of the scan and not in `left`. */
   beyond: number;
 }
 
@@ -73,17 +74,21 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
   async function collect(): Promise<SitemapPages> {
     if (!crawl.sitemap || deps.maxPages === 1) return { pages: [], left: [], beyond: 0 };
     const left: SitemapPages['left'] = [];
-    const pageOf = pagesOf(origin, deps.signedIn);
+    const pageOf = pagesOf(origin);
     let beyond = 0;
-    const guessed = robots.sitemaps.length === 0;
-    const found = await collectSitemaps(guessed ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
-      guessed,
+    const isDefault = robots.sitemaps.length === 0;
+    const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
+      isDefault,
       enough: deps.maxPages * 2 + 20,
       take(text) {
         const page = pageOf(text);
-        const why = page === null ? null : exclusionOf(page);
-        if (page === null || why === null) return page;
-        if (left.length < LEFT_MAX) left.push({ url: page, why });
+        if (page === null) {
+          if (isTooLong(text, origin)) beyond += 1;
+          return null;
+        }
+        const why = leavesOut({ signedIn: deps.signedIn, exclusionOf }, page);
+        if (why === null) return page;
+        if (left.length < LEFT_MAX) left.push({ page, why });
         else beyond += 1;
         return null;
       },
@@ -91,7 +96,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       headersFor,
     });
     const unread = found.unread.map(({ url, message }) => ({
-      url: addressOf(url),
+      page: addressOf(url),
       why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
     }));
     return { pages: found.pages, left: [...unread, ...left], beyond };

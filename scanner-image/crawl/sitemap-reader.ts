@@ -4,7 +4,7 @@ import { Parser } from 'htmlparser2';
 export interface SitemapReader {
   write(text: string): void;
   end(): void;
-  /** Whether the file is a sitemap, as far as it was read: a known root element, or a URL in text. */
+  /** Whether the file is a sitemap, as far as it was read: a known root element and no document type, or a URL in text. */
   isSitemap(): boolean;
 }
 
@@ -98,6 +98,6 @@ function xmlReader(events: SitemapEvents): SitemapReader {
     end() {
       if (!over) parser.end();
     },
-    isSitemap: () => known,
+    isSitemap: () => known && !over,
   };
 }

@@ -16,8 +16,8 @@ const SLICE = 64 * 1024;
 const FILES_FACTOR = 4;
 
 export interface SitemapOptions {
-  /** The first sitemaps are a guess: it says nothing if they do not exist. */
-  guessed?: boolean;
+  /** Robots.txt names no sitemap, so the start is at the usual address, and need not exist. */
+  isDefault?: boolean;
   /** Reading a file stops after this many pages. */
   enough: number;
   /** Returns the page to collect, or null. */
@@ -60,7 +60,7 @@ export async function collectSitemaps(starts: URL[], files: GuardedFetch, option
         continue;
       }
       seen.add(url.href);
-      const found = await readFile(url, files, { ...options, guessed: options.guessed === true && depth === 0, timeoutMs });
+      const found = await readFile(url, files, { ...options, isDefault: options.isDefault === true && depth === 0, timeoutMs });
       for (const page of found.pages) pages.set(page.href, page);
       next.push(...found.sitemaps);
       if (found.problem !== null) unread.push({ url, message: found.problem });
@@ -110,10 +110,10 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
     reader.end();
   }
   let problem: string | null = null;
-  const { timeoutMs, headersFor, guessed = false } = options;
+  const { timeoutMs, headersFor, isDefault = false } = options;
   try {
     const answer = await files.get(location, { maxBytes: MAX_BYTES, larger: 'cut', timeoutMs, headersFor, consume });
-    problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), guessed });
+    problem = problemOf({ status: answer.status, cut: answer.cut || size.cut, isSitemap: reader.isSitemap(), isDefault });
   } catch (error) {
     if (!(error instanceof FetchRefused) && !isDamaged(error)) throw error;
     problem = error instanceof FetchRefused ? error.message : 'It is damaged, so it was not unpacked to its end.';
@@ -122,12 +122,12 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
   return { pages, sitemaps, problem: pages.length >= options.enough ? null : problem };
 }
 
-function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; guessed: boolean }): string | null {
+function problemOf(file: { status: number; cut: boolean; isSitemap: boolean; isDefault: boolean }): string | null {
   const { status } = file;
-  // The site has no sitemap at this address, which nobody has named.
-  if (file.guessed && (status === 200 ? !file.isSitemap : status < 500 && status !== 429)) return null;
+  // The site has no sitemap at the usual address.
+  if (file.isDefault && (status === 200 ? !file.isSitemap : status < 500 && status !== 429)) return null;
   if (status !== 200) return `The server responded with status ${status}.`;
-  if (!file.isSitemap) return 'It is neither a sitemap in XML nor a list of addresses.';
+  if (!file.isSitemap) return 'It is neither a sitemap in XML without a document type nor a list of addresses.';
   return file.cut ? `It is larger than ${MAX_BYTES / 1024 / 1024} MiB, so its end was not read.` : null;
 }
 

@@ -92,7 +92,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     async afterFirst() {
       const { pages, left, beyond } = await site.sitemapPages();
       for (const page of pages) frontier.add(page, 1);
-      for (const { url, why } of left) exclusions.add(url, why);
+      for (const { page, why } of left) exclusions.add(page, why);
       exclusions.count(beyond);
     },
   });

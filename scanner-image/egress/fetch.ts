@@ -125,7 +125,7 @@ export function createGuardedFetch(
     const failure = egress.failureOf(url);
     if (failure !== undefined) return new FetchRefused(failure.kind === 'cut' ? 'network' : 'unreachable', failure.message);
     if (error instanceof Error && error.name === 'TimeoutError')
-      return new FetchRefused('network', `${url.host} did not send the whole file within ${timeoutMs / 1000} s.`);
+      return new FetchRefused('network', `${url.host} did not send the whole file within ${Math.ceil(timeoutMs / 1000)} s.`);
     const code = codeOf(error);
     const kind = CERTIFICATE.test(code) ? 'certificate' : HANDSHAKE.test(code) ? 'unreachable' : 'network';
     return new FetchRefused(kind, networkFailureMessage(url.host, code));

@@ -1,5 +1,6 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
 import { isAttempted } from '../../../core/report/coverage.ts';
+import { leftMessage } from '../../../core/report/formats/shared.ts';
 import type { PageFailureReason } from '../../../core/report/schema.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../core/report/view-schema.ts';
 import { badge, table } from '../../web/components/index.ts';
@@ -25,11 +26,6 @@ const REASONS: Readonly<Record<PageFailureReason, string>> = {
   same_as: 'Same as another page',
 };
 
-const ADDRESSES = {
-  one: '{n} more address was found and not tested, because enough pages were tested, the time was up, the rules of the scan leave it out, or it is too long.',
-  other:
-    '{n} more addresses were found and not tested, because enough pages were tested, the time was up, the rules of the scan leave them out, or they are too long.',
-};
 const INCOMPLETE = {
   one: '{n} page was not tested completely: the list says what may have been missed.',
   other: '{n} pages were not tested completely: the list says what may have been missed.',
@@ -38,13 +34,14 @@ const FRAMES = { one: '{n} frame was not tested', other: '{n} frames were not te
 
 type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left'>;
 
-export function pageList({ pages, pages_total: total, pages_with_gaps: incomplete, addresses_left: left }: Listed): Html {
+export function pageList({ pages, pages_total: total, pages_with_gaps: incomplete, ...view }: Listed): Html {
   if (pages.length === 0) return NOTHING;
+  const left = leftMessage(view);
   const untested = pages.filter(({ tested }) => !tested).length;
   return html`<section class="card" id="pages" aria-labelledby="pages-title">
     <h2 id="pages-title">Pages</h2>
     ${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
-    ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${left > 0 && html`<p>${count(ADDRESSES, left)}</p>`}
+    ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${left !== null && html`<p>${left}</p>`}
     ${table({
       id: 'page-table',
       caption: 'Pages of this scan',

@@ -45,7 +45,7 @@ export function gapsOf(page: TestedPage): { kind: string; message: string }[] {
 export const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
   left === 0
     ? null
-    : `${left} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;
+    : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;
 
 /** `N elements`. */
 export const elements = (count: number): string => `${count} ${count === 1 ? 'element' : 'elements'}`;
