@@ -207,6 +207,7 @@ function scanPageDeps(
     logger: deps.logger,
     newId: randomUUID,
     maxPagesLimit: options.maxPagesLimit,
+    allowPrepareSteps: options.allowPrepareSteps ?? true,
   };
 }
 
@@ -226,7 +227,7 @@ function eventStreamsOver(app: FastifyInstance, { scans, keys, sessions }: ApiSt
 }
 
 function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACER }: AppDeps, options: AppOptions) {
-  const { namespace, targets, maxLiveScans, maxLiveScansPerOrganisation } = options;
+  const { namespace, targets, allowPrepareSteps = true, maxLiveScans, maxLiveScansPerOrganisation } = options;
   return createSubmissions({
     stores,
     resolver,
@@ -235,6 +236,7 @@ function submissionsOver(stores: ApiStores, { resolver, clock, tracer = NO_TRACE
     newId: randomUUID,
     namespace,
     targets,
+    allowPrepareSteps,
     maxLiveScansPerOrganisation,
     queueGate: createQueueGate({ ...stores, clock, maxLiveScans, cacheMs: options.queueCacheMs ?? QUEUE_CACHE_MS }),
     answerFor: acceptedAnswer,

@@ -34,6 +34,10 @@ export const Environment = Type.Object({
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
   ...ScanLimitSettings,
+  ALLOW_PREPARE_STEPS: Type.Boolean({
+    default: true,
+    description: 'true, or false to refuse scans with steps (`prepare`) over HTTP and in the dashboard; manifests may still have them',
+  }),
   ...PublicScanSettings,
   ...ProxySettings,
   DASHBOARD: Type.Boolean({

@@ -85,6 +85,8 @@ export interface AppOptions {
   /** Namespace of the scans that are submitted over HTTP. */
   namespace: string;
   targets: TargetRules;
+  /** Whether scans may be prepared by steps. Default: true. */
+  allowPrepareSteps?: boolean;
   /** The maximum number of pages of one scan. */
   maxPagesLimit: number;
   /** Submissions are rejected while this many scans are live. */

@@ -125,6 +125,8 @@ export const VALIDATION_TYPES = [
   'array.min_items',
   'array.max_items',
   'array.unique_items',
+  'object.min_properties',
+  'object.max_properties',
   'number.minimum',
   'number.maximum',
   'string.min_length',
@@ -142,6 +144,8 @@ export const VALIDATION_TYPES = [
   'url.credentials',
   'url.port',
   'url.unresolvable',
+  'prepare.disabled',
+  'prepare.other_site',
   'idempotency_key.reused',
   'turnstile.refused',
 ] as const;

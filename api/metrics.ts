@@ -15,6 +15,8 @@ const SUBMISSION_OUTCOMES: Readonly<Record<SubmissionOutcome, true>> = {
   accepted: true,
   replayed: true,
   target_refused: true,
+  prepare_refused: true,
+  prepare_disabled: true,
   queue_paused: true,
   queue_full: true,
   organisation_full: true,

@@ -105,6 +105,10 @@ function describe(part: string, error: ErrorObject): ValidationItem {
       return item('array.unique_items', 'must not have the same item twice');
     case 'maxItems':
       return item('array.max_items', `must have at most ${String(params.limit)} items`);
+    case 'minProperties':
+      return item('object.min_properties', `must have at least ${fields(params.limit)}`);
+    case 'maxProperties':
+      return item('object.max_properties', `must have at most ${fields(params.limit)}`);
     case 'minLength':
       return item('string.min_length', `must have at least ${characters(params.limit)}`);
     case 'maxLength':
@@ -127,6 +131,7 @@ function describe(part: string, error: ErrorObject): ValidationItem {
   }
 }
 
+const fields = (limit: unknown): string => `${String(limit)} field${limit === 1 ? '' : 's'}`;
 const characters = (limit: unknown): string => `${String(limit)} character${limit === 1 ? '' : 's'}`;
 
 /** Reports a schema keyword without a message: a programming error, which the first test of that schema finds. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import { SCANNER_PROGRAM } from '../core/protocol/scanner-program.ts';
 import type { Report } from '../core/report/schema.ts';
+import { withDefaults } from '../core/scan/options.ts';
 import type { BareFindings } from './bare-loop.ts';
 import { measure, type Measured } from './measure.ts';
 
@@ -58,16 +59,7 @@ export function curbcut(workers: number, { pictures = false } = {}): Scanner {
         const input: PodInput = {
           scanId: '00000000-0000-4000-8000-000000000000',
           submittedAt: new Date().toISOString(),
-          options: {
-            url: site,
-            maxPages: pages.length,
-            wcagLevel: 'AA',
-            wcagVersion: '2.1',
-            thresholds: {},
-            crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
-            locale: 'en',
-            pictures,
-          },
+          options: withDefaults({ url: site, maxPages: pages.length, pictures }),
           pagesRequested: pages.length,
           uploads: [
             {

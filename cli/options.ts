@@ -1,6 +1,7 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
-import { CrawlRules, ScanOptions } from '../core/scan/options.ts';
+import { CONSENT_CHOICES, CrawlRules, ScanOptions, type ConsentChoice } from '../core/scan/options.ts';
+import type { PrepareStep } from '../core/scan/steps.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from '../core/scan/wcag.ts';
 import { numberOf } from './number-of.ts';
@@ -53,6 +54,11 @@ const SITE_OPTION_HELP: OptionHelp[] = [
   { option: '--exclude GLOB', meaning: 'skip pages whose path and query match; may be given several times' },
   { option: '--wait-for SELECTOR', meaning: 'test each page when an element matches this CSS selector' },
   { option: '--settle-ms N', meaning: `additional milliseconds for each page to show its content (0 to ${String(settleMs.maximum)})` },
+  {
+    option: '--consent CHOICE',
+    meaning: `the answer to the dialog that asks for consent to cookies: ${CONSENT_CHOICES.join(', ')} (default keep)`,
+  },
+  { option: '--prepare FILE', meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate (prepare.md)' },
   { option: '--no-pictures', meaning: 'no pictures of elements in the report' },
   { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
 ];
@@ -88,6 +94,8 @@ export const SITE_ARGUMENTS = {
   exclude: { type: 'string', multiple: true },
   'wait-for': { type: 'string' },
   'settle-ms': { type: 'string' },
+  consent: { type: 'string' },
+  prepare: { type: 'string' },
   'no-pictures': { type: 'boolean', default: false },
   wcag: { type: 'string' },
 } as const;
@@ -98,17 +106,24 @@ interface SiteValues {
   exclude?: string[];
   'wait-for'?: string;
   'settle-ms'?: string;
+  consent?: string;
+  prepare?: string;
   'no-pictures': boolean;
   wcag?: string;
 }
 
+/** Reads the file of `--prepare`. The parser is loaded only for it. */
+const stepsOf = async (file: string): Promise<PrepareStep[]> => (await import('./steps.ts')).stepsOf(file);
+
 /** Reads the options about the site from parsed arguments. The service checks the bounds. @throws UsageError */
-export function siteOptionsFrom(values: SiteValues): SiteOptions {
+export async function siteOptionsFrom(values: SiteValues): Promise<SiteOptions> {
   const crawl = stated({
     include: values.include,
     exclude: values.exclude,
     waitFor: values['wait-for'],
     settleMs: numberOf('scan', 'settle-ms', values['settle-ms'], true),
+    consent: values.consent === undefined ? undefined : (oneOf('consent', values.consent, CONSENT_CHOICES) as ConsentChoice),
+    prepare: values.prepare === undefined ? undefined : await stepsOf(values.prepare),
   });
   return stated({
     maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),

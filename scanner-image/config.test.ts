@@ -17,7 +17,7 @@ describe('scanner input', () => {
       wcagLevel: 'AA',
       wcagVersion: '2.1',
       thresholds: {},
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
       locale: 'en',
       pictures: true,
     },

@@ -47,6 +47,8 @@ export function firstPageFailure(url: URL, visit: FailedVisit, signedIn: boolean
     case 'crashed':
     case 'bot_wall':
     case 'test_failed':
+    case 'not_rendered':
+    case 'redirected_to_gate':
     case 'excluded':
     case 'same_as':
       return failed('no_page_tested');

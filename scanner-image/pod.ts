@@ -74,13 +74,13 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
       }),
     );
     closed = found.closed;
-    const { pages, pictures, addressesLeft, tools, startedAt, finishedAt } = found;
+    const { pages, pictures, addressesLeft, consent, tools, startedAt, finishedAt } = found;
     known = countPages(pages);
     messages.progress('aggregating', known);
     // Lets the browser exit, and free its memory, while the report is made.
     await nextTurn();
     const fitted = fitReport(
-      (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, addressesLeft }),
+      (kept) => buildReport({ input, pages: kept, tools, startedAt, finishedAt, consent, addressesLeft }),
       { pages, pictures },
       input.exportMaxBytes,
     );

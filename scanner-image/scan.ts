@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import type { Logger } from '../platform/logger.ts';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import { createFindingsBudget } from '../core/report/cap-nodes.ts';
+import type { ReportConsent } from '../core/report/consent.ts';
 import type { Report, ReportPage } from '../core/report/schema.ts';
 import type { Resolver } from '../core/scan/targets.ts';
 import type { PageProgress } from '../core/scan/counts.ts';
 import { AXE_VERSION, axeOptions, axeSource, htmlTotal, watchSource } from './axe/source.ts';
 import type { Machine } from './browser/chromium.ts';
 import { LANGUAGES, agentName, identityOf } from './browser/identity.ts';
-import { createPatience } from './browser/patience.ts';
 import { createPool, type Pool } from './browser/pool.ts';
-import { createSilentHosts } from './browser/silent-hosts.ts';
 import type { TabDeps } from './browser/tab.ts';
 import { withoutAnchor } from './crawl/address.ts';
 import { openSite } from './crawl/site.ts';
@@ -23,6 +22,7 @@ import { kindOf } from './egress/egress-failures.ts';
 import { openEgress, type Egress } from './egress/proxy.ts';
 import { ScanFailed } from './failure.ts';
 import { createPictureBook, type BookedPicture, type PictureBook, type PictureLimits } from './pictures/book.ts';
+import { isPrepared } from './browser/preparation.ts';
 import { createSession } from './browser/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './redact.ts';
 import type { SignIn } from './sign-in.ts';
@@ -67,6 +67,8 @@ export interface ScanResult {
   pages: ReportPage[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft: number;
+  /** What was answered to the dialog; undefined if the scan answers none. */
+  consent: ReportConsent | undefined;
   /** By fingerprint; empty if the scan takes none. */
   pictures: ReadonlyMap<string, BookedPicture>;
   tools: Report['tools'];
@@ -79,8 +81,8 @@ export interface ScanResult {
 /** The maximum time reserved for reports and uploads, in milliseconds. A short scan reserves a tenth of its time. */
 const RESERVE_MS = 60_000;
 
-/** When the browser's process exists. It takes 100 ms more until it answers. */
-const SPAWNED_MS = 20;
+/** When the browser's process exists, which Playwright does not report. It takes 100 ms more until it answers. */
+const SPAWNED_MS = 50;
 
 /** The share of the export that the findings of pages may use. The rest is for root causes and addresses. */
 const FINDINGS_SHARE = 1 / 2;
@@ -113,10 +115,10 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     limits: deps.egressLimits,
   });
   const files = createGuardedFetch(egress, agentName(CURBCUT_VERSION, input.contactUrl), deps.signal);
-  const source = await axeSource(options.locale, { signedIn: signIn !== null });
+  const source = await axeSource(options.locale, { hasSession: signIn !== null || isPrepared(options.crawl) });
   const watch = await watchSource();
   const { waitFor, settleMs } = options.crawl;
-  const settling = { waitFor, settleMs, patience: createPatience(), hosts: createSilentHosts() };
+  const settling = { waitFor, settleMs };
   const pictures = options.pictures ? createPictureBook(deps.pictureLimits, redactor.values) : null;
   const pool = createPool({
     machine: deps.machine,
@@ -150,16 +152,19 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
     // Meanwhile robots.txt is fetched.
     pool.prepare(0);
     if (deps.onBrowserStarting !== undefined) setTimeout(deps.onBrowserStarting, SPAWNED_MS);
-    const { pages, addressesLeft } = await untilAborted(
+    const { pages, addressesLeft, gates, consent } = await untilAborted(
       walk(input, deps, { start, startedAt, files, pool, pictures, redactor }),
       deps.signal,
     );
     return {
       pages,
       addressesLeft,
+      consent,
       pictures: new Map(
         // With the tokens that were learned later, as the addresses of the pages.
-        [...(pictures?.all() ?? [])].map(([cause, picture]) => [cause, { ...picture, pageUrl: redactor.url(picture.pageUrl) }] as const),
+        [...(pictures?.all() ?? [])].map(
+          ([cause, picture]) => [cause, { ...picture, pageUrl: redactor.url(gates.get(picture.pageUrl) ?? picture.pageUrl) }] as const,
+        ),
       ),
       tools: { curbcut: CURBCUT_VERSION, axe_core: AXE_VERSION, browser: `Chromium ${await browser.catch(() => pool.version())}` },
       startedAt,
@@ -194,7 +199,7 @@ async function walk(
   input: ScanInput,
   deps: ScanDeps,
   scan: { start: URL; startedAt: Date; files: GuardedFetch; pool: Pool; pictures: PictureBook | null; redactor: Redactor },
-): Promise<Walked> {
+): Promise<Walked & Pick<ScanResult, 'consent'>> {
   const { start, startedAt, files, pool, pictures, redactor } = scan;
   const { crawl, maxPages } = input.options;
   const { signIn = null, traced = (_step, work) => work() } = deps;
@@ -202,10 +207,13 @@ async function walk(
   const softDeadline = deadline - Math.min(RESERVE_MS, (deadline - startedAt.getTime()) / 10);
   const signedIn = signIn !== null;
   const session =
-    signIn === null ? null : createSession(pool, { signIn, start, redactor, log: deps.log, stepMs: deps.stepMs, softDeadline });
-  if (session !== null) await session.open();
+    signedIn || isPrepared(crawl)
+      ? createSession(pool, { signIn, rules: crawl, start, redactor, log: deps.log, stepMs: deps.stepMs, softDeadline })
+      : null;
+  await session?.open();
   const headersFor = (url: URL): Record<string, string> => session?.headersFor(url) ?? {};
-  const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, files, softDeadline, signal: deps.signal });
+  const onAllowed = (): Promise<void> | undefined => session?.prepare();
+  const site = await openSite({ start, crawl, maxPages, signedIn, headersFor, onAllowed, files, softDeadline, signal: deps.signal });
   const walked = await walkSite({
     start,
     site,
@@ -225,5 +233,6 @@ async function walk(
     onPage: (page) => deps.onPage?.(redactor.deep(page)),
     traced,
   });
-  return { ...walked, pages: walked.pages.map(redactor.deep) };
+  const gates = new Map([...walked.gates].map(([tested, gate]) => [redactor.url(tested), gate]));
+  return { ...walked, gates, pages: walked.pages.map(redactor.deep), consent: redactor.deep(session?.consent()) };
 }

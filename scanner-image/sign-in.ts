@@ -1,15 +1,8 @@
 /** The credentials of a scan: the values of the keys of its mounted Secret, and the origins to which they may be sent. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  describeStep,
-  kindOfStep,
-  ORIGINS_KEY,
-  WELL_KNOWN_KEYS,
-  type Marker,
-  type SignInPlan,
-  type SignInStep,
-} from '../core/scan/sign-in.ts';
+import { ORIGINS_KEY, WELL_KNOWN_KEYS, type Marker, type SignInPlan, type SignInStep } from '../core/scan/sign-in.ts';
+import { describeStep, kindOfStep, type Step } from '../core/scan/steps.ts';
 
 /** A header or a cookie for one origin. */
 export interface OriginValue {
@@ -20,7 +13,7 @@ export interface OriginValue {
 
 /** A step with the value that it types. */
 export interface ReadyStep {
-  step: SignInStep;
+  step: Step;
   /** What the step does, without the value. */
   description: string;
   /** Only for `fill`. */
@@ -96,14 +89,15 @@ export function resolveSignIn(plan: SignInPlan, values: ReadonlyMap<string, stri
   return { ok: true, signIn: { ...signIn, marker: plan.marker ?? null } };
 }
 
-const NOTHING: SignIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: [] };
+/** The sign-in of a scan that does not sign in. */
+export const NO_SIGN_IN: SignIn = { headers: [], cookies: [], steps: [], marker: null, origins: [], secrets: [] };
 
 function typedSignIn(plan: SignInPlan, values: ReadonlyMap<string, string>, start: URL): SignIn {
   const { headers = [], cookies = [], basic, steps = [] } = plan;
   const valueOf = (key: string): string => values.get(key) ?? '';
   const originOf = (given: string | undefined): string => (given === undefined ? start.origin : new URL(given).origin);
   return {
-    ...NOTHING,
+    ...NO_SIGN_IN,
     ...(basic && {
       basic: { origin: originOf(basic.origin), username: valueOf(basic.usernameKey), password: valueOf(basic.passwordKey) },
     }),
@@ -125,7 +119,7 @@ function wellKnownSignIn(values: ReadonlyMap<string, string>, start: URL): SignI
   const cookies = cookiesOf(cookie ?? '');
   const tokens = cookies.map(({ value }) => value).filter((value) => value.length >= COOKIE_SECRET_MIN_LENGTH);
   return {
-    ...NOTHING,
+    ...NO_SIGN_IN,
     ...(hasBasic && { basic: { origin: start.origin, username, password } }),
     cookies: cookies.map((cookie) => ({ origin: start.origin, ...cookie })),
     secrets: [...[username, password, cookie].flatMap((value) => value ?? []), ...tokens, ...(hasBasic ? [`${username}:${password}`] : [])],

@@ -3,8 +3,9 @@
  * AccessibilityScan, and the scan in the template of ScanSchedule. The rest of these files is written by hand.
  */
 import { Document, isScalar, parse, visit } from 'yaml';
-import { ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { CrawlRules, ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { SignInSpec, SignInStep } from '../core/scan/sign-in.ts';
+import { STEP_KINDS } from '../core/scan/steps.ts';
 import { PHASES, TERMINAL_PHASES } from '../core/scan/phases.ts';
 import { THRESHOLD_NAMES } from '../core/scan/thresholds.ts';
 
@@ -48,7 +49,8 @@ interface Schema {
 const INT32_MAX = 2 ** 31 - 1;
 
 /** A JSON schema as Kubernetes writes it: integers have a format, and a field with a default is not required. */
-function structural({ type, description, properties, items, required: _, ...rest }: Schema): Schema {
+function structural({ type, description, properties, items, required: _, ...given }: Schema): Schema {
+  const rest = withoutClosing(given);
   return {
     type,
     ...(type === 'integer' && { format: (rest.maximum ?? Infinity) <= INT32_MAX ? 'int32' : 'int64' }),
@@ -62,34 +64,48 @@ function structural({ type, description, properties, items, required: _, ...rest
 const structuralAll = (properties: Record<string, Schema>): Record<string, Schema> =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, structural(schema)]));
 
+/** Removes keywords that definitions cannot have beside properties, or that CEL rules state with better messages. */
+function withoutClosing<T extends object>(schema: T): T {
+  const closing = ['additionalProperties', 'minProperties', 'maxProperties'];
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => !closing.includes(name))) as T;
+}
+
 /** `spec.properties` of every option. */
 export function optionSchemas(): Record<string, Schema> {
   const all = structuralAll(JSON.parse(JSON.stringify(ScanOptions.properties)) as Record<string, Schema>);
+  const { prepare } = all['crawl']!.properties!;
+  prepare!.items = stepSchema(CrawlRules.properties.prepare.items);
   return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, { ...schema, ...OVERLAYS[name as OptionName] }]));
 }
 
-const STEP_KINDS = Object.keys(SignInStep.properties);
 const SELECTOR_OR_TEXT = 'has(self.selector) != has(self.text)';
 
-/** `spec.auth`. Fields without a default are required, other than in `structural`, because options have their own overlays. */
-export function signInSchema(): Schema {
-  const schema = withRequired(JSON.parse(JSON.stringify(SignInSpec)) as Schema);
-  const { marker, steps } = schema.properties!;
-  const step = steps!.items!;
-  step[RULES] = [
+/** A step, of which the API server requires exactly one kind. */
+function stepSchema(step: unknown): Schema {
+  const schema = withRequired(JSON.parse(JSON.stringify(step)) as Schema);
+  schema[RULES] = [
     {
       rule: `[${STEP_KINDS.map((kind) => `has(self.${kind})`).join(', ')}].filter(given, given).size() == 1`,
       message: `a step must have exactly one of ${STEP_KINDS.join(', ')}`,
     },
   ];
-  step.properties!['assert']![RULES] = [{ rule: SELECTOR_OR_TEXT, message: 'assert must have either selector or text' }];
+  schema.properties!['assert']![RULES] = [{ rule: SELECTOR_OR_TEXT, message: 'assert must have either selector or text' }];
+  return schema;
+}
+
+/** `spec.auth`. Fields without a default are required, other than in `structural`, because options have their own overlays. */
+export function signInSchema(): Schema {
+  const schema = withRequired(JSON.parse(JSON.stringify(SignInSpec)) as Schema);
+  const { marker, steps } = schema.properties!;
+  steps!.items = stepSchema(SignInStep);
   marker![RULES] = [{ rule: SELECTOR_OR_TEXT, message: 'marker must have either selector or text' }];
   return schema;
 }
 
 /** A structural schema whose fields without a default are required unless they are optional. */
 function withRequired(schema: Schema): Schema {
-  const { type, required = [], properties, items, ...rest } = schema;
+  const { type, required = [], properties, items, ...given } = schema;
+  const rest = withoutClosing(given);
   const needed = required.filter((name) => properties?.[name]?.['default'] === undefined);
   return {
     type,

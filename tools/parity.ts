@@ -1,6 +1,6 @@
 /**
  * `make parity URLS=file`: compares the scanner's findings with a plain run of axe-core on the page at rest, node by node,
- * over any list of addresses. Pages are visited in the order of the list, with what the scanner has learned from earlier ones.
+ * over any list of addresses. Each page gets every wait, as the first page of a template does.
  */
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -11,9 +11,8 @@ import { axeTags } from '../core/scan/wcag.ts';
 import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/axe/source.ts';
 import { findChromium, type Machine } from '../scanner-image/browser/chromium.ts';
 import { LANGUAGES, identityOf } from '../scanner-image/browser/identity.ts';
-import { createPatience } from '../scanner-image/browser/patience.ts';
 import { createPool, type Pool } from '../scanner-image/browser/pool.ts';
-import { createSilentHosts } from '../scanner-image/browser/silent-hosts.ts';
+import { PATIENT } from '../scanner-image/crawl/lessons.ts';
 import { openEgress } from '../scanner-image/egress/proxy.ts';
 import { CURBCUT_VERSION } from '../scanner-image/scan.ts';
 import { plainAxe, type PlainFindings } from './plain-axe.ts';
@@ -64,7 +63,7 @@ async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Pro
   const allow = ['127.0.0.0/8', '::1', 'localhost', ...(process.env.ALLOW_TARGETS ?? '').split(',').filter((entry) => entry !== '')];
   const egress = await openEgress({ rules: { allow, deny: [] }, log });
   const [source, watch] = [await axeSource('en'), await watchSource()];
-  const settling = { waitFor: '', settleMs: 0, patience: createPatience(), hosts: createSilentHosts() };
+  const settling = { waitFor: '', settleMs: 0 };
   const pool = createPool({
     machine,
     proxy: egress.url,
@@ -86,7 +85,7 @@ async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Pro
 
 /** @returns whether the findings are equal */
 async function showPage(url: URL, pool: Pool, browser: Browser, restMs: number): Promise<boolean> {
-  const visit = await pool.visit(0, { url, test: true, mayGoTo: () => null, budgetMs: BUDGET_MS });
+  const visit = await pool.visit(0, { url, test: true, mayGoTo: () => null, plan: PATIENT, budgetMs: BUDGET_MS });
   if (!visit.loaded || visit.findings === null) {
     console.log(`${url.href}\n  not compared: ${visit.loaded ? 'it was not tested' : `${visit.reason}: ${visit.message}`}`);
     return false;

@@ -2,7 +2,7 @@
 import { SCOPE_MEANINGS } from '../core/accounts.ts';
 import { RESOURCE_OPTION_HELP, SCAN_OPTION_HELP, THRESHOLD_HELP, type OptionHelp } from '../cli/options.ts';
 import { snakeCase } from '../core/schemas.ts';
-import { HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
+import { HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, type OptionName } from '../core/scan/options.ts';
 import { PHASE_TABLE } from '../core/scan/phases.ts';
 import { THRESHOLDS, type ThresholdName } from '../core/scan/thresholds.ts';
 
@@ -16,6 +16,7 @@ interface Schema {
   maxItems?: number;
   enum?: unknown[];
   properties?: Record<string, Schema>;
+  items?: Schema;
 }
 
 const cell = (text: string): string => text.replaceAll('|', '\\|');
@@ -26,9 +27,9 @@ export const table = (headings: readonly string[], rows: readonly (readonly stri
     ...rows.map((row) => `| ${row.map(cell).join(' | ')} |`),
   ].join('\n');
 
-function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems }: Schema): string {
+function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems, items }: Schema): string {
   if (values !== undefined) return values.map((value) => `\`${String(value)}\``).join(', ');
-  const words = [type === 'array' ? 'list of globs' : type];
+  const words = [type === 'array' ? `list of ${items?.type === 'object' ? 'steps' : 'globs'}` : type];
   if (minimum !== undefined)
     words.push(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER ? `${minimum} to ${maximum}` : `from ${minimum}`);
   if (maxLength !== undefined) words.push(`at most ${maxLength} characters`);
@@ -36,7 +37,11 @@ function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems }: 
   return words.join(', ');
 }
 
-const FLAGS: Partial<Record<OptionName, string>> = { url: 'URL', maxPages: '--max-pages', wcagLevel: '--wcag', wcagVersion: '--wcag' };
+const FLAGS: Readonly<Record<string, string>> = { url: 'URL', wcagLevel: '--wcag', wcagVersion: '--wcag', pictures: '--no-pictures' };
+/** The options of the command line that are not derived from a threshold. */
+const SITE_FLAGS = SCAN_OPTION_HELP.map(({ option }) => option.split(' ')[0]!);
+const flagOf = (name: string): string | null =>
+  FLAGS[name] ?? SITE_FLAGS.find((flag) => flag === `--${snakeCase(name).replaceAll('_', '-')}`) ?? null;
 
 /** One row per option: its name in a manifest, over HTTP and on the command line. */
 function optionRows(): string[][] {
@@ -48,13 +53,19 @@ function optionRows(): string[][] {
     allowed(schema),
     schema.default === undefined ? '' : `\`${JSON.stringify(schema.default).replaceAll('"', '')}\``,
   ];
-  const inHttp = (name: string): boolean => (HTTP_OPTIONS as readonly string[]).includes(name);
+  const inHttp: readonly string[] = [...HTTP_OPTIONS, ...HTTP_CRAWL_RULES];
+  const http = (name: string): string | null => (inHttp.includes(name) ? snakeCase(name) : null);
   return Object.entries(ScanOptions.properties as unknown as Record<OptionName, Schema>).flatMap(([name, schema]) =>
     schema.properties === undefined
-      ? [row(name, inHttp(name) ? snakeCase(name) : null, FLAGS[name as OptionName] ?? null, schema)]
+      ? [row(name, http(name), flagOf(name), schema)]
       : Object.entries(schema.properties).map(([inner, innerSchema]) => {
           const threshold = name === 'thresholds' ? THRESHOLDS[inner as ThresholdName] : undefined;
-          return row(`${name}.${inner}`, threshold ? snakeCase(inner) : null, threshold ? `--${threshold.flag[0]}` : null, innerSchema);
+          return row(
+            `${name}.${inner}`,
+            threshold ? snakeCase(inner) : http(inner),
+            threshold ? `--${threshold.flag[0]}` : flagOf(inner),
+            innerSchema,
+          );
         }),
   );
 }

@@ -1,11 +1,10 @@
 /** The form for a scan: from typed texts to the body of a submission, with the schema and the messages of the API. */
 import type { Static } from 'typebox';
 import { Type } from 'typebox';
-import { HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
-import { THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
-import { fromSnakeKeys } from '../../core/schemas.ts';
+import { ScanOptions } from '../../core/scan/options.ts';
+import { readSteps } from '../../core/scan/step-text.ts';
 import type { ValidationFailure, ValidationItem } from '../errors.ts';
-import { scanSubmission } from '../routes/scans.ts';
+import { scanSubmission, toScanOptions } from '../routes/scans.ts';
 import { createValidatorCompiler } from '../validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
@@ -19,22 +18,25 @@ type Submission = Static<ReturnType<typeof schemaOf>>;
 
 /** The fields, by the names of the API. */
 const NUMBERS = ['max_pages', 'min_score', 'max_violations', 'min_coverage'] as const;
-const TEXTS = ['url', 'wcag_level', 'wcag_version', 'fail_on_severity', 'locale'] as const;
-export type ScanField = (typeof NUMBERS)[number] | (typeof TEXTS)[number];
+const TEXTS = ['url', 'wcag_level', 'wcag_version', 'fail_on_severity', 'locale', 'consent'] as const;
+/** A list of steps in YAML. */
+const STEPS = 'prepare';
+const FIELDS = [...NUMBERS, ...TEXTS, STEPS] as const;
+export type ScanField = (typeof FIELDS)[number];
 
 /** What was typed. */
 export type ScanFormValues = Readonly<Record<ScanField, string>> & { readonly partial: boolean };
 
 export function readScanForm(form: Form): ScanFormValues {
-  const fields = [...NUMBERS, ...TEXTS].map((name) => [name, form.text(name)]);
+  const fields = FIELDS.map((name) => [name, form.text(name)]);
   return { ...(Object.fromEntries(fields) as Record<ScanField, string>), partial: form.text('partial') !== '' };
 }
 
 /** The body that the API would get. Texts that are not numbers stay texts, so that the API's messages describe them. */
-export function bodyOfForm(values: ScanFormValues): Record<string, unknown> {
+function bodyOfForm(values: ScanFormValues, prepare: unknown[]): Record<string, unknown> {
   const given = [...NUMBERS, ...TEXTS].filter((name) => values[name] !== '');
   const body = given.map((name) => [name, (NUMBERS as readonly string[]).includes(name) ? numberOf(values[name]) : values[name]]);
-  return { ...Object.fromEntries(body), fail_on_truncation: !values.partial };
+  return { ...Object.fromEntries(body), ...(prepare.length > 0 && { prepare }), fail_on_truncation: !values.partial };
 }
 
 const numberOf = (text: string): number | string => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
@@ -50,19 +52,18 @@ export function createFormCheck(maxPagesLimit: number): (values: ScanFormValues)
     httpPart: 'body',
   });
   return (values) => {
-    const body = bodyOfForm(values);
+    const read = readSteps(values.prepare);
+    if (!read.ok) return { ok: false, errors: [{ field: STEPS, text: read.message }] };
+    const body = bodyOfForm(values, read.steps);
     // The validation adds defaults.
     const checked = check(structuredClone(body)) as { value: Submission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: formErrors(checked.error.items) };
     const { value } = checked;
-    const stated = fromSnakeKeys(value, HTTP_OPTIONS);
-    const options = withDefaults({ ...stated, url: value.url, locale: value.locale, thresholds: fromSnakeKeys(value, THRESHOLD_NAMES) });
-    return { ok: true, options, body };
+    return { ok: true, options: { ...toScanOptions(value), locale: value.locale }, body };
   };
 }
 
 /** The errors of a request as those of its form. */
 export function formErrors(items: readonly ValidationItem[]): FormError[] {
-  const fields: readonly string[] = [...NUMBERS, ...TEXTS];
-  return items.map(({ loc, msg }) => ({ field: fields.find((name) => name === loc[1]) ?? null, text: msg }));
+  return items.map(({ loc, msg }) => ({ field: FIELDS.find((name) => name === loc[1]) ?? null, text: msg }));
 }

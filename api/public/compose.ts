@@ -25,6 +25,7 @@ export function requestPublicScanOver(stores: ApiStores, deps: AppDeps, app: App
     newId: randomUUID,
     namespace,
     targets,
+    allowPrepareSteps: false,
     maxLiveScansPerOrganisation: options.maxLive,
     queueGate: createQueueGate({ ...stores, clock, queue: PUBLIC_QUEUE, maxLiveScans: null, cacheMs: queueCacheMs }),
     // The token is the answer.

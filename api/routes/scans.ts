@@ -2,6 +2,7 @@
 import { Type, type Static, type TOptional, type TSchema } from 'typebox';
 import { isTerminal, PHASES } from '../../core/scan/phases.ts';
 import { CrawlRules, HTTP_CRAWL_RULES, HTTP_OPTIONS, ScanOptions, withDefaults } from '../../core/scan/options.ts';
+import { fromSnakeStep, SnakeStep } from '../../core/scan/steps.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName } from '../../core/scan/thresholds.ts';
 import { fromSnakeKeys, nullable, oneOf, snakeKeys } from '../../core/schemas.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -27,7 +28,7 @@ export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) }
 /** The options of a submission. An absent option has its default; a null threshold is not checked. */
 function submissionOptions(maxPagesLimit: number) {
   const { url, maxPages, wcagLevel, wcagVersion, pictures } = ScanOptions.properties;
-  const { include, exclude, waitFor, settleMs } = CrawlRules.properties;
+  const { include, exclude, waitFor, settleMs, consent, prepare } = CrawlRules.properties;
   const { default: defaultPages } = maxPages as { default?: number };
   return {
     ...snakeKeys({
@@ -37,7 +38,14 @@ function submissionOptions(maxPagesLimit: number) {
       wcagVersion,
       pictures,
     } satisfies Record<(typeof HTTP_OPTIONS)[number], TSchema>),
-    ...snakeKeys({ include, exclude, waitFor, settleMs } satisfies Record<(typeof HTTP_CRAWL_RULES)[number], TSchema>),
+    ...snakeKeys({
+      include,
+      exclude,
+      waitFor,
+      settleMs,
+      consent,
+      prepare: Type.Array(SnakeStep, { ...prepare, items: SnakeStep }),
+    } satisfies Record<(typeof HTTP_CRAWL_RULES)[number], TSchema>),
     ...snakeKeys(nullableThresholds()),
   };
 }
@@ -290,8 +298,9 @@ export function acceptedAnswer(row: ScanRow): AcceptedAnswer {
   return { headers: { Location: path, 'Retry-After': String(POLL_AGAIN_SECONDS) }, body };
 }
 
-function toScanOptions(body: ScanSubmission): ScanOptions {
+/** The options of a submission, with all defaults. */
+export function toScanOptions(body: ScanSubmission): ScanOptions {
   const stated = fromSnakeKeys(body, HTTP_OPTIONS);
-  const crawl = fromSnakeKeys(body, HTTP_CRAWL_RULES);
+  const crawl = { ...fromSnakeKeys(body, HTTP_CRAWL_RULES), prepare: body.prepare.map(fromSnakeStep) };
   return withDefaults({ ...stated, url: body.url, crawl, thresholds: fromSnakeKeys(body, THRESHOLD_NAMES) });
 }

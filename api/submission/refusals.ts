@@ -1,4 +1,5 @@
 /** Why a submission is rejected, and the error response for each reason. */
+import type { StepMistake } from '../../core/scan/steps.ts';
 import type { ScanUrlRefusal } from '../../core/scan/targets.ts';
 import { ApiError, ValidationFailure, type QueueLimit, type ValidationType } from '../errors.ts';
 
@@ -6,6 +7,10 @@ type RefusalOfTarget = Exclude<ScanUrlRefusal, 'dns_unavailable'>;
 
 export type SubmissionRefusal =
   | { ok: false; reason: 'target_refused'; target: { reason: RefusalOfTarget; message: string } }
+  /** A step that prepares the scan leaves its site. */
+  | { ok: false; reason: 'prepare_refused'; mistake: StepMistake }
+  /** The installation runs no steps that prepare a scan. */
+  | { ok: false; reason: 'prepare_disabled' }
   /** The name servers did not answer for the target's host. */
   | { ok: false; reason: 'dns_unavailable' }
   | { ok: false; reason: 'queue_paused' }
@@ -40,6 +45,9 @@ const QUEUE_FULL: Readonly<Record<QueueLimit, string>> = {
 const DNS_UNAVAILABLE =
   'The name servers did not answer for the host of the URL and nothing was charged; retry after the number of seconds in Retry-After.';
 
+const PREPARE_DISABLED =
+  'This service does not run steps that prepare a scan; leave out prepare, or ask its operator to set ALLOW_PREPARE_STEPS.';
+
 /** Converts a refusal to an error. @param pagesRequested for the body of `insufficient_credits` */
 export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): ApiError | ValidationFailure {
   switch (refusal.reason) {
@@ -47,6 +55,14 @@ export function errorOf(refusal: SubmissionRefusal, pagesRequested: number): Api
       const { reason, message } = refusal.target;
       return new ValidationFailure([{ loc: ['body', 'url'], msg: message, type: TARGET_TYPES[reason] }]);
     }
+    case 'prepare_refused': {
+      const { index, message } = refusal.mistake;
+      return new ValidationFailure([
+        { loc: ['body', 'prepare', index, 'goto'], msg: `prepare.${index}: ${message}`, type: 'prepare.other_site' },
+      ]);
+    }
+    case 'prepare_disabled':
+      return new ValidationFailure([{ loc: ['body', 'prepare'], msg: PREPARE_DISABLED, type: 'prepare.disabled' }]);
     case 'idempotency_reused':
       return new ValidationFailure([
         {

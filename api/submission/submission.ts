@@ -55,6 +55,7 @@ export interface SubmissionDeps {
   newId: () => string;
   namespace: string;
   targets: TargetRules;
+  allowPrepareSteps: boolean;
   queueGate: QueueGate;
   maxLiveScansPerOrganisation: number;
   /** Builds the response for an accepted row, also for repeated requests: it may use only fields that do not change. */

@@ -1,4 +1,5 @@
 /** Submits a scan: claims the idempotency key, checks target and queue, and charges. */
+import { prepareMistake } from '../../core/scan/steps.ts';
 import { judgeScanUrl } from '../../core/scan/targets.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
 import type { OwnedClaim } from '../../stores/submissions/idempotency.ts';
@@ -89,11 +90,15 @@ async function submitOnce(deps: SubmissionDeps, charge: Charge, attempt: Attempt
 
 /** The checks before anything is charged. */
 async function refusalBeforeCharge(deps: SubmissionDeps, request: SubmissionRequest): Promise<SubmissionRefusal | null> {
-  const target = await judgeScanUrl(request.options.url, deps.targets, deps.resolver);
+  const { url, crawl } = request.options;
+  if (crawl.prepare.length > 0 && !deps.allowPrepareSteps) return { ok: false, reason: 'prepare_disabled' };
+  const target = await judgeScanUrl(url, deps.targets, deps.resolver);
   if (!target.ok) {
     const { reason, message } = target;
     return reason === 'dns_unavailable' ? { ok: false, reason } : { ok: false, reason: 'target_refused', target: { reason, message } };
   }
+  const mistake = prepareMistake(crawl.prepare, new URL(url));
+  if (mistake !== null) return { ok: false, reason: 'prepare_refused', mistake };
   const reason = await deps.queueGate();
   return reason === null ? null : { ok: false, reason };
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { EXPORT_MAX_BYTES } from '../../core/protocol/pod-messages.ts';
 import { SCANNER_DEFAULTS } from '../../core/protocol/scanner-program.ts';
+import { consentSentence } from '../../core/report/consent.ts';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import type { Report } from '../../core/report/schema.ts';
 import { withDefaults } from '../../core/scan/options.ts';
@@ -74,6 +75,7 @@ export async function scanLocally(scan: LocalScan, output: Output, quiet: boolea
   }
   const { results } = end;
   const report = JSON.parse(results.export.toString()) as Report;
+  if (report.consent !== undefined) output.progress.note(consentSentence(report.consent, 'en'));
   return reportEnd(resultOf(report), (files) => save(files, results, report), output, quiet, context);
 }
 

@@ -26,7 +26,7 @@ export async function scan(args: readonly string[], context: CliContext, afterma
     return 0;
   }
   const url = onlyArgument('scan', 'URL', positionals);
-  const described = { url, thresholds: thresholdsFrom(values), ...siteOptionsFrom(values) };
+  const described = { url, thresholds: thresholdsFrom(values), ...(await siteOptionsFrom(values)) };
   if (values.local) return await local({ ...described, auth: values.auth }, values, context);
   if (values.auth !== undefined) throw new UsageError('--auth needs --local. A service signs in as its scan in Kubernetes says.', 'scan');
   const submission: Submission = { ...described, partial: values.partial };

@@ -2,6 +2,7 @@
 import { Value } from 'typebox/value';
 import type { TSchema, Static } from 'typebox';
 import { snakeKeys } from '../../core/schemas.ts';
+import { toSnakeStep } from '../../core/scan/steps.ts';
 import type { Thresholds } from '../../core/scan/thresholds.ts';
 import type { SiteOptions } from '../site-options.ts';
 import { refusal, type Answer } from './answers.ts';
@@ -97,7 +98,11 @@ export function createClient(options: ClientOptions): Client {
 }
 
 function bodyOf({ thresholds, crawl, partial, ...options }: Submission): Record<string, unknown> {
-  return { ...snakeKeys({ ...options, ...crawl, ...thresholds }), ...(partial === true && { fail_on_truncation: false }) };
+  return {
+    ...snakeKeys({ ...options, ...crawl, ...thresholds }),
+    ...(crawl?.prepare && { prepare: crawl.prepare.map(toSnakeStep) }),
+    ...(partial === true && { fail_on_truncation: false }),
+  };
 }
 
 function checked<T extends TSchema>(schema: T, answer: Answer, baseUrl: string): Static<T> {

@@ -147,6 +147,7 @@ export type PodStored = Static<typeof PodStored>;
  * - `no_page_tested`: no page of the site could be tested
  * - `deadline_exceeded`: the scan reached its deadline
  * - `sign_in_failed`: the site did not accept the credentials
+ * - `prepare_failed`: a step that prepares the scan failed
  * - `robots_disallowed`: robots.txt forbids the first page
  * - `report_too_large`: the export or the PDF exceeds its limit, although it describes as little as possible
  */
@@ -157,6 +158,7 @@ export const POD_FAILURES = [
   'no_page_tested',
   'deadline_exceeded',
   'sign_in_failed',
+  'prepare_failed',
   'robots_disallowed',
   'report_too_large',
 ] as const;

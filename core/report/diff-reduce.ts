@@ -121,7 +121,7 @@ function addSamePages({ pages, same }: ReducedReport, all: readonly ReportPage[]
 }
 
 /** Reads elements. What follows from rule and HTML is computed once, because components repeat on many pages. */
-function elementReader(): (violation: ReportViolation, node: ReportNode) => ReducedElement {
+export function elementReader(): (violation: ReportViolation, node: ReportNode) => ReducedElement {
   const identities = new Map<string, HtmlIdentity>();
   const fingerprints = new Map<string, string>();
   return (violation, node) => {

@@ -2,6 +2,7 @@
 import { Type, type Static, type TProperties, type TSchema } from 'typebox';
 import { nullable, snakeCase, snakeKeys, type SnakeCase } from '../schemas.ts';
 import { CrawlRules, ScanOptions } from '../scan/options.ts';
+import { PREPARE_MAX, SnakeStep, toSnakeStep } from '../scan/steps.ts';
 import { THRESHOLDS, THRESHOLD_NAMES, type ThresholdName, type Thresholds } from '../scan/thresholds.ts';
 
 const closed = { additionalProperties: false } as const;
@@ -20,6 +21,7 @@ export const ReportOptions = Type.Object(
     pages_reserved: Type.Integer({ minimum: 1, description: 'Pages that credits were reserved for; fewer if the balance was short.' }),
     ...snakeKeys(withoutDefaults(rest)),
     ...snakeKeys(withoutDefaults(CrawlRules.properties)),
+    prepare: Type.Array(SnakeStep, { maxItems: PREPARE_MAX, description: 'The steps that ran before the pages.' }),
   },
   closed,
 );
@@ -42,7 +44,13 @@ export function toReportOptions(
 ): { options: ReportOptions; thresholds: ReportThresholds } {
   const { url: _url, maxPages: _maxPages, thresholds, crawl, ...rest } = options;
   return {
-    options: { pages_requested: pages.requested, pages_reserved: pages.reserved, ...snakeKeys(rest), ...snakeKeys(crawl) },
+    options: {
+      pages_requested: pages.requested,
+      pages_reserved: pages.reserved,
+      ...snakeKeys(rest),
+      ...snakeKeys(crawl),
+      prepare: crawl.prepare.map(toSnakeStep),
+    },
     thresholds: Object.fromEntries(THRESHOLD_NAMES.map((name) => [snakeCase(name), thresholds[name] ?? null])) as ReportThresholds,
   };
 }

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf } from '../schemas.ts';
 import { IMPACTS } from '../scan/impacts.ts';
+import { ReportConsent } from './consent.ts';
 import { LANDMARKS } from './landmarks.ts';
 import { ReportOptions, ReportThresholds } from './options.ts';
 
@@ -105,9 +106,11 @@ export const PAGE_FAILURES = [
   'timeout',
   'http_error',
   'not_html',
+  'not_rendered',
   'crashed',
   'refused',
   'redirected_away',
+  'redirected_to_gate',
   'robots_disallowed',
   'sign_in_page',
   'bot_wall',
@@ -148,14 +151,25 @@ export type UntestedFrame = Static<typeof UntestedFrame>;
 
 /** What may have been missed on a tested page, or is not described. */
 export const PAGE_CAVEATS = [
-  'not_quiet',
+  'content_blocked',
+  'script_failed',
+  'style_failed',
+  'data_failed',
+  'request_refused',
   'requests_unanswered',
+  'still_loading',
+  'still_busy',
+  'not_quiet',
+  'wait_skipped',
   'not_scrolled',
+  'view_only',
+  'closed_shadow_root',
   'redirect_blocked',
   'wait_for_missing',
   'rules_failed',
   'frames_limited',
   'causes_left_out',
+  'dialog_untested',
 ] as const;
 export type PageCaveatKind = (typeof PAGE_CAVEATS)[number];
 
@@ -294,6 +308,8 @@ export const Report = Type.Object(
       closed,
     ),
     counts: ReportCounts,
+    /** Only if the scan was to answer a dialog. */
+    consent: Type.Optional(ReportConsent),
     pages: Type.Array(ReportPage),
     /** The rule by which violations are grouped. Fingerprints of different versions cannot be compared. */
     fingerprint_version: Type.Integer(),

@@ -7,14 +7,23 @@ import { IMPACTS } from '../scan/impacts.ts';
 import { LOCALES } from '../scan/locales.ts';
 import { THRESHOLD_NAMES } from '../scan/thresholds.ts';
 import { nullable, oneOf, snakeCase, type SnakeCase } from '../schemas.ts';
+import { ReportConsent } from './consent.ts';
 import { ReportOptions } from './options.ts';
-import { PAGE_FAILURES, PageCaveat, ReportCounts, ReportNode, ReportPicture, ReportRule, UntestedFrame } from './schema.ts';
+import { PAGE_CAVEATS, PAGE_FAILURES, PageCaveat, ReportCounts, ReportNode, ReportPicture, ReportRule, UntestedFrame } from './schema.ts';
 
 /** The maximum size of a view, in bytes of JSON. */
 export const VIEW_MAX_BYTES = 1024 * 1024;
 
-/** The maximum numbers of list entries. */
-export const VIEW_LIMITS = { groups: 200, needs_review: 100, pages: 500, issues: 1000, page_urls: 20, frames: 10, caveats: 10 } as const;
+/** The maximum numbers of list entries. A page has each kind of caveat once. */
+export const VIEW_LIMITS = {
+  groups: 200,
+  needs_review: 100,
+  pages: 500,
+  issues: 1000,
+  page_urls: 20,
+  frames: 10,
+  caveats: PAGE_CAVEATS.length,
+} as const;
 
 const Impact = oneOf(IMPACTS);
 const Count = Type.Integer({ minimum: 0 });
@@ -128,6 +137,8 @@ export const ReportView = Type.Object({
   /** The thresholds that applied; empty without thresholds. */
   thresholds: Type.Array(ViewThreshold),
   options: Type.Object(ReportOptions.properties),
+  /** As in the export. */
+  consent: Type.Optional(Type.Object(ReportConsent.properties)),
   tools: Type.Object({ curbcut: Type.String(), axe_core: Type.String(), browser: Type.String() }),
   /** Root causes, worst first: by impact, then elements, then pages. */
   groups: Type.Array(ViewGroup),

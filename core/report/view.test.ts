@@ -76,6 +76,8 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
         respect_robots: true,
         wait_for: '',
         settle_ms: 0,
+        consent: 'keep',
+        prepare: [],
         pictures: true,
       },
       thresholds: { min_score: 90, max_violations: null, fail_on_severity: 'serious', min_coverage: null },

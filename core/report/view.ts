@@ -49,6 +49,7 @@ export function viewOf(report: Report): ReportView {
     message: scan.verdict.message,
     thresholds: measuredThresholds(report),
     options: scan.options,
+    ...(report.consent && { consent: { ...report.consent, url: shortened(report.consent.url, 'url') } }),
     tools: {
       curbcut: shortened(tools.curbcut, 'name'),
       axe_core: shortened(tools.axe_core, 'name'),

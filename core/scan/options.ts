@@ -6,12 +6,17 @@ import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
 import { oneOf } from '../schemas.ts';
 import { LOCALES } from './locales.ts';
+import { PREPARE_MAX, PrepareStep } from './steps.ts';
 import { URL_MAX_LENGTH } from './targets.ts';
 import { Thresholds } from './thresholds.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from './wcag.ts';
 
 /** The largest `maxPages` that a custom resource accepts. Each installation has a lower limit of its own. */
 export const MAX_PAGES_CEILING = 5000;
+
+/** What a scan does with the dialog that asks for consent to cookies. */
+export const CONSENT_CHOICES = ['keep', 'reject', 'accept'] as const;
+export type ConsentChoice = (typeof CONSENT_CHOICES)[number];
 
 const globs = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { default: [], maxItems: 50, description });
@@ -33,6 +38,17 @@ export const CrawlRules = Type.Object(
       maximum: 10_000,
       default: 0,
       description: 'The additional time in milliseconds that every page gets to show its content after it has loaded.',
+    }),
+    consent: oneOf(CONSENT_CHOICES, {
+      default: 'keep',
+      description:
+        'What the scan answers to the dialog that asks for consent to cookies: keep leaves it open on every page. With reject and accept, the start page is tested with the dialog and after the answer, and all other pages after it. The report names the consent product, or says that none was recognised.',
+    }),
+    prepare: Type.Array(PrepareStep, {
+      default: [],
+      maxItems: PREPARE_MAX,
+      description:
+        'Steps in the browser, each with one of goto, fill, click, waitFor and assert. They run once for the scan, after the sign-in and the answer to the consent dialog, and begin at the URL of the scan; each page starts with the cookies and the storage that they lead to. They cannot leave the site.',
     }),
   },
   { default: {}, description: 'Rules for the pages of the site that belong to the scan. By default, all pages do.' },
@@ -72,7 +88,7 @@ export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'pic
  * The crawl rules that a submission over HTTP may set. Whoever ignores robots.txt has to own the site, which a manifest shows
  * and a request does not.
  */
-export const HTTP_CRAWL_RULES = ['include', 'exclude', 'waitFor', 'settleMs'] as const satisfies (keyof CrawlRules)[];
+export const HTTP_CRAWL_RULES = ['include', 'exclude', 'waitFor', 'settleMs', 'consent', 'prepare'] as const satisfies (keyof CrawlRules)[];
 
 /** Fills in the defaults. Reads only options, so `given` may be the whole spec of a custom resource. */
 export function withDefaults(given: GivenOptions): ScanOptions {

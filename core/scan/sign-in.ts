@@ -3,7 +3,7 @@
  * keys of a Secret and never contains their values.
  */
 import { Type, type Static } from 'typebox';
-import { URL_MAX_LENGTH } from './targets.ts';
+import { selector, stepOf } from './steps.ts';
 
 /** Keys of Kubernetes Secrets, which are file names in the pod and must not begin with two dots. */
 const SECRET_KEY = '^\\.?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$';
@@ -15,7 +15,6 @@ export const WELL_KNOWN_KEYS = ['username', 'password', 'cookie'] as const;
 /** The key of a Secret that lists the origins to which its values may be sent. */
 export const ORIGINS_KEY = 'origins';
 
-const selector = (description: string) => Type.String({ minLength: 1, maxLength: 512, description });
 const secretKey = (description: string) => Type.String({ minLength: 1, maxLength: 253, pattern: SECRET_KEY, description });
 const origin = Type.Optional(
   Type.String({
@@ -72,34 +71,13 @@ export const Marker = Type.Object(
 );
 export type Marker = Static<typeof Marker>;
 
-export const SignInStep = Type.Object({
-  goto: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: URL_MAX_LENGTH,
-      description: 'Open a page: a path on the site, or an absolute URL.',
-    }),
+export const SignInStep = stepOf(
+  Type.Object(
+    { selector: selector('A CSS selector of the field.'), secretKey: secretKey("The Secret's key with the value.") },
+    { description: 'Type the value of a key of the Secret into a field.' },
   ),
-  fill: Type.Optional(
-    Type.Object(
-      { selector: selector('A CSS selector of the field.'), secretKey: secretKey("The Secret's key with the value.") },
-      { description: 'Type the value of a key of the Secret into a field.' },
-    ),
-  ),
-  click: Type.Optional(selector('Click the first visible element that this CSS selector matches.')),
-  waitFor: Type.Optional(selector('Wait until an element that this CSS selector matches is visible, for at most 15 seconds.')),
-  assert: Type.Optional(
-    Type.Object(
-      {
-        selector: Type.Optional(selector('A CSS selector of a visible element.')),
-        text: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'A visible text.' })),
-      },
-      { description: 'End the scan unless the page shows this. Set selector or text.' },
-    ),
-  ),
-});
+);
 export type SignInStep = Static<typeof SignInStep>;
-export type StepKind = keyof SignInStep;
 
 /** The parts of a sign-in that the operator passes to the pod: names of keys, without values. */
 export const SignInPlan = Type.Object({
@@ -138,33 +116,4 @@ export type SignInSpec = Static<typeof SignInSpec>;
 /** Returns what the pod needs of `spec.auth`. */
 export function planOf({ secretRef: _, ...plan }: SignInSpec): SignInPlan {
   return plan;
-}
-
-/** Returns the kind of a step. @throws TypeError if it has none or several, which the custom resource definition refuses */
-export function kindOfStep(step: SignInStep): StepKind {
-  const [kind, another] = Object.keys(step) as StepKind[];
-  if (kind === undefined || another !== undefined)
-    throw new TypeError('Each step of the sign-in must have exactly one of goto, fill, click, waitFor and assert.');
-  return kind;
-}
-
-/** Describes a step in one line, with the name of its key and without the value. */
-export function describeStep(step: SignInStep): string {
-  switch (kindOfStep(step)) {
-    case 'goto':
-      return `goto ${step.goto}`;
-    case 'fill':
-      return `fill ${step.fill?.selector} from the key ${step.fill?.secretKey}`;
-    case 'click':
-      return `click ${step.click}`;
-    case 'waitFor':
-      return `waitFor ${step.waitFor}`;
-    case 'assert':
-      return `assert ${describeMarker(step.assert ?? {})}`;
-  }
-}
-
-/** Describes a marker in a few words. */
-export function describeMarker({ selector: css, text }: Marker): string {
-  return css !== undefined ? `the element ${css}` : `the text "${text}"`;
 }

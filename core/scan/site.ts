@@ -4,3 +4,21 @@
 export function siteOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : '';
 }
+
+/** The host without `www.` and final dot, with its port unless it is the scheme's default. */
+export function bareHost(url: URL): string {
+  return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
+}
+
+/** Whether two URLs belong to one site: the same host and port, regardless of `www.` and the scheme. */
+export function sameSite(a: URL, b: URL): boolean {
+  return a.host === b.host || bareHost(a) === bareHost(b);
+}
+
+/** Whether the first page may redirect here: to the same site, or to a parent or child domain (example.org, shop.example.org). */
+export function movedWithin(from: URL, to: URL): boolean {
+  if (sameSite(from, to)) return true;
+  const [a, b] = [from.hostname.replace(/^www\./, ''), to.hostname.replace(/^www\./, '')];
+  if (a === b) return true; // another port or scheme of the same host
+  return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
+}

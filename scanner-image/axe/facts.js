@@ -6,20 +6,24 @@
   const MAX_LINKS = 20_000;
   /** The crawl follows no longer address, and counts those that are cut. */
   const MAX_URL = globalThis.curbcutLimits.address;
+  const { roots: rootsOf, queryIn } = globalThis.curbcutSeen;
+  /** The fragment of an address, unless it may be a hash route: most links to places on a page are the same page. */
+  const ANCHOR = /#(?![/!]).*$/s;
   const OTHER_SCHEME = /^\s*(?!https?:)[a-z][a-z0-9+.-]*:/i;
 
-  /** Every element that matches a selector, in the document and its open shadow roots. */
-  function everywhere(selector) {
-    const found = [];
-    const roots = [document];
-    for (let at = 0; at < roots.length; at++) {
-      const root = roots[at];
-      found.push(...root.querySelectorAll(selector));
-      const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT);
-      for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) if (node.shadowRoot) roots.push(node.shadowRoot);
-    }
-    return found;
-  }
+  /** Scripts and style sheets that the browser did not load or could not use. */
+  const failedParts = [];
+  const MAX_FAILED = 100;
+  addEventListener(
+    'error',
+    ({ isTrusted, target }) => {
+      if (!isTrusted || failedParts.length === MAX_FAILED) return;
+      const url = target instanceof HTMLScriptElement ? target.src : target instanceof HTMLLinkElement ? target.href : '';
+      if (!/^https?:/.test(url) || (target instanceof HTMLLinkElement && !target.relList.contains('stylesheet'))) return;
+      failedParts.push({ kind: target instanceof HTMLScriptElement ? 'scripts' : 'styles', url });
+    },
+    true,
+  );
 
   /** The address that an element names; null if it names none. Longer ones are cut after one character more than `MAX_URL`. */
   function hrefOf(element) {
@@ -27,8 +31,11 @@
     // Pictures and scripts as addresses may have megabytes.
     if (text === null || (text.length > MAX_URL && OTHER_SCHEME.test(text))) return null;
     try {
-      // Without the fragment, unless it may be a hash route: most links to places on a page are the same page.
-      return new URL(text, document.baseURI).href.replace(/#(?![/!]).*$/s, '').slice(0, MAX_URL + 1);
+      const { href } = new URL(text, document.baseURI);
+      const page = href.replace(ANCHOR, '');
+      // A link to a place on this page names no page.
+      if (text.trim() === '' || (page.length < href.length && page === location.href.split('#', 1)[0])) return null;
+      return page.slice(0, MAX_URL + 1);
     } catch {
       return null;
     }
@@ -44,6 +51,8 @@
 
   /** The facts about a page that the crawl needs. */
   function facts() {
+    const roots = rootsOf();
+    const everywhere = (selector) => roots.flatMap((root) => [...queryIn(root, selector)]);
     const links = [];
     const seen = new Set();
     let linksBeyond = 0;
@@ -67,6 +76,8 @@
       // Pages of bot protection are small, so the HTML of large pages is not needed.
       markup: html !== null && document.getElementsByTagName('*').length < 150 ? html.outerHTML.slice(0, 50000) : '',
       content: globalThis.curbcut.content(),
+      visible: globalThis.curbcut.visible(roots),
+      failedParts,
       links,
       linksBeyond,
     };

@@ -4,7 +4,10 @@ import type { FrameFailureReason, PageCaveat, UntestedFrame } from '../../core/r
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { isHtml, notWellFormed } from '../crawl/page-checks.ts';
+import { QUIET_MS, type Settled } from '../browser/settling.ts';
 import type { PageFacts } from '../browser/visit.ts';
+import type { Wait } from '../crawl/lessons.ts';
+import { openClosedRoots } from './closed-roots.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
 import type { AxeScript } from './script.ts';
@@ -23,9 +26,9 @@ const FRAME_MS = 8000;
 const FRAMES_SHARE = 0.7;
 /** The maximum depth of nested frames. */
 const DEPTH_MAX = 10;
-/** The time that the scripts of a frame get to become quiet, in milliseconds; and the time without changes. */
-const SETTLE_MS = 1000;
-const QUIET_MS = 50;
+/** The time that a frame gets to load and become quiet, in milliseconds; and the time for its fonts. */
+const SETTLE_MS = 4000;
+const FONTS_MS = 1000;
 
 /** A frame element, as the script in its document reports it. */
 interface FrameElement {
@@ -37,7 +40,15 @@ interface FrameElement {
   url: string;
 }
 
+/** How frames are waited for. */
+export interface FrameWaits {
+  waits: readonly Wait[];
+  /** Called with what waiting for a frame has led to. */
+  settled(result: Settled): void;
+}
+
 export interface FrameRun {
+  waits: FrameWaits;
   script: AxeScript;
   options: string;
   index: FrameIndex;
@@ -53,24 +64,28 @@ export interface FrameRun {
   known: Set<string>;
   /** The documents that were tested, with the paths of their frames. */
   documents: EnteredDocument[];
+  /** The number of closed shadow roots that were not opened. */
+  closedRoots: number;
   /** Names of form fields because of which the content of a form was not tested. */
   hidden: Set<string>;
   untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
 }
 
 /** @param msLeft returns the rest of the page's budget */
-export function createFrameRun(script: AxeScript, index: FrameIndex, msLeft: () => number): FrameRun {
+export function createFrameRun(script: AxeScript, index: FrameIndex, waits: FrameWaits, msLeft: () => number): FrameRun {
   const skipped: UntestedFrame[] = [];
   let total = 0;
   let taken = 0;
   const reserveMs = msLeft() * (1 - FRAMES_SHARE);
   return {
+    waits,
     script,
     options: JSON.stringify(script.options),
     index,
     limitMs: () => Math.max(0, Math.min(FRAME_MS, msLeft() - reserveMs)),
     take: () => ++taken <= FRAMES_MAX,
     sideBySide: createSlots(SIDE_BY_SIDE),
+    closedRoots: 0,
     hidden: new Set(),
     known: new Set(),
     documents: [],
@@ -192,7 +207,8 @@ async function testFrame(run: FrameRun, parent: Place, frame: FrameElement, at: 
 }
 
 /** Our world of the n-th frame of a document, after its scripts have become quiet. */
-async function enterFrame({ script, index, known }: FrameRun, parent: Place, at: number): Promise<Entered | Skipped> {
+async function enterFrame(run: FrameRun, parent: Place, at: number): Promise<Entered | Skipped> {
+  const { script, index, known, waits } = run;
   const frameId = await frameIdOf(parent, at);
   if (frameId !== null) known.add(frameId);
   const found = frameId === null ? null : await index.find(parent.cdp, frameId);
@@ -201,13 +217,16 @@ async function enterFrame({ script, index, known }: FrameRun, parent: Place, at:
   const unreachable = judgeFrame(found, script);
   if (unreachable !== null) return unreachable;
   const place = await openWorld(found.cdp, frameId, script.source);
-  const { contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'>>(
+  const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, waits: waits.waits });
+  const { settled, contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'> & { settled: string }>(
     place,
-    `curbcut.settle({ quietMs: ${QUIET_MS}, capMs: ${SETTLE_MS} }).then(() => curbcut.still(${SETTLE_MS})).then(() => ({ contentType: document.contentType, parserError: curbcut.parserError() }))`,
+    `curbcut.settle(${options}).then((settled) => curbcut.still(${FONTS_MS}).then(() => ({ settled, contentType: document.contentType, parserError: curbcut.parserError() })))`,
   );
+  waits.settled(JSON.parse(settled) as Settled);
   if (!isHtml(contentType))
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
+  run.closedRoots += await openClosedRoots(place, frameId, found.url);
   return { ok: true, frameId, place };
 }
 

@@ -38,6 +38,8 @@ export interface AxeResults {
 export interface PageFindings {
   violations: ReportViolation[];
   needsReview: ReportViolation[];
+  /** Rules with at least one passing element; some of its elements may fail. */
+  passes: AxeResults['passes'];
   rules: RuleTally;
 }
 
@@ -69,17 +71,27 @@ export function cut(text: string, length: number): string {
  * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
  */
 export function toPageFindings(results: Omit<AxeResults, 'failed' | 'hidden'>): PageFindings {
-  const failed = new Map(results.violations.map((rule) => [rule.id, rule.impact]));
-  const rules = emptyTally();
-  for (const impact of failed.values()) if (impact !== null) rules[impact].failed += 1;
-  for (const { id, impact } of results.passes) if (impact !== null && !failed.has(id)) rules[impact].passed += 1;
-  return { violations: toViolations(results.violations), needsReview: toViolations(results.incomplete), rules };
+  const violations = toViolations(results.violations);
+  const { passes } = results;
+  return { violations, needsReview: toViolations(results.incomplete), passes, rules: tallyOf(violations, passes) };
 }
+
+/** Counts the rules that failed and passed. */
+export function tallyOf(violations: readonly ReportViolation[], passes: AxeResults['passes']): RuleTally {
+  const failed = new Set(violations.map(({ rule }) => rule));
+  const rules = emptyTally();
+  for (const { impact } of violations) rules[impact].failed += 1;
+  for (const { id, impact } of passes) if (impact !== null && !failed.has(id)) rules[impact].passed += 1;
+  return rules;
+}
+
+/** The order of findings: by severity, then name. */
+export const bySeverity = (a: ReportViolation, b: ReportViolation): number =>
+  IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || (a.rule < b.rule ? -1 : a.rule > b.rule ? 1 : 0);
 
 function toViolations(rules: AxeRule[]): ReportViolation[] {
   return rules
     .flatMap((rule) => (rule.impact === null || rule.nodes.length === 0 ? [] : [{ ...rule, impact: rule.impact }]))
-    .sort((a, b) => IMPACTS.indexOf(a.impact) - IMPACTS.indexOf(b.impact) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0))
     .map((rule) => ({
       rule: rule.id,
       impact: rule.impact,
@@ -89,7 +101,8 @@ function toViolations(rules: AxeRule[]): ReportViolation[] {
       help_url: rule.helpUrl,
       nodes: rule.nodes.map(toNode),
       nodes_total: rule.nodes.length,
-    }));
+    }))
+    .sort(bySeverity);
 }
 
 function toNode({ target, html, landmark, contrast, checks, related, failureSummary = '' }: AxeNode): ReportNode {

@@ -14,6 +14,8 @@
   const RESTLESS_MS = 700;
   /** How often the page is searched for the element of `waitFor`, in milliseconds. */
   const SEARCH_MS = 50;
+  /** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
+  const HORIZON_MS = 3000;
   /** The attributes of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
   /** Attributes that change all the time, and never change what axe-core finds. */
@@ -52,17 +54,21 @@
   /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
   let record = null;
   addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-  /** What the page waits for: its timers by the time when they are due, whether it observes scrolling, its shadow roots. */
+  /** What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots. */
   function watched() {
     record?.dispatchEvent(new Event('ask'));
     const [counts = '', ...timers] = (record?.data ?? '').split(',');
-    const [scrolls = 0, shadowRoots = 0] = counts.split(' ').map(Number);
+    const [scrolls = 0, shadowRoots = 0, posts = 0, work = 0] = counts.split(' ').map(Number);
     return {
       scrolls: scrolls > 0,
       shadowRoots,
+      posts,
+      work,
       timers: timers.map((text) => text.split(' ').map(Number)).map(([delay, due]) => ({ delay, due })),
     };
   }
+  /** Makes observers keep what they show in view: see `watch.js`. */
+  const keepInView = () => void record?.dispatchEvent(new Event('scroll'));
 
   const hashes = new Map();
   function hashOf(text) {
@@ -75,9 +81,12 @@
   }
   const hasText = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && /\S/.test(node.data));
 
+  /** The elements of the document and its open shadow roots. */
+  const allElements = () => [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
+
   /** A checksum of the visible elements, their kinds of attributes, and whether they have text. Their order does not matter. */
   function reading() {
-    const elements = [document, ...roots].flatMap((root) => [...root.querySelectorAll('*')]);
+    const elements = allElements();
     if (elements.length > COMPARED_ELEMENTS) return String(elements.length);
     let sum = 0;
     let visible = 0;
@@ -107,20 +116,25 @@
     }
   }
 
+  /** Whether a frame that loads only in view is in the document or its shadow roots. */
+  const hasLazyFrames = () => [document, ...roots].some((root) => root.querySelector('iframe[loading="lazy" i]') !== null);
+
   /**
    * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
    * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
    *
-   * `horizonMs` is the time after loading, and after each change, in which the page's timers are waited for, except those with
-   * a delay in `skip`; all of them if `skip` is null. `settleMs` is an additional wait. `waitFor` is a selector, for which it
-   * waits up to `waitForMs`.
-   * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `waited`, the delays of
-   * timers that it waited for; `found`, whether the content has changed while it waited for them (or since `mark`); `quiet`;
-   * `scrolls`, whether the page loads content when it is scrolled; `matched`, true, false or a message
+   * `waits` names what the document is waited for beyond that, for `HORIZON_MS` after it has loaded and after each change:
+   * `timers` that are due by then, and `work` in the background. `load`: it is waited for until it has loaded. `settleMs` is an
+   * additional wait. `waitFor` is a selector, for which it waits up to `waitForMs`.
+   * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `waited`, what of `waits`
+   * it had to wait for; `found`, whether the content has changed while it waited (or since `mark`); `quiet`; `cut`, whether
+   * `capMs` ended a wait; `busy`, whether work or a timer beyond the waits is left; `scrolls`, whether the page loads content
+   * when it is scrolled; `matched`, true, false or a message
    */
-  async function settle({ quietMs, capMs, refresh = null, horizonMs = 0, skip = null, settleMs = 0, waitFor = '', waitForMs = 0 }) {
+  async function settle(options) {
+    const { quietMs, capMs, refresh = null, waits = [], load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
     const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
-    const state = { redirects: false, waited: [], found: false, quiet: true, scrolls: false, matched: true };
+    const state = { redirects: false, waited: [], found: false, quiet: true, cut: false, busy: false, scrolls: false, matched: true };
     if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
     const began = performance.now();
     const end = began + Math.min(capMs, Math.min(...delays) * 500);
@@ -129,34 +143,44 @@
     if (!isStatic) observeRoots();
     const matched = () => waitFor === '' || matches(waitFor);
     state.matched = matched();
-    if (isStatic && settleMs === 0) return state;
+    if (isStatic && settleMs === 0 && (!load || loaded !== null)) return state;
     // Scripts that start requests on load, or after a response, need time to show the result.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
-    let shadowRoots = watched().shadowRoots;
+    let { shadowRoots, posts } = watched();
+    let posted = 0;
     for (;;) {
       const now = performance.now();
       const page = watched();
+      if (page.posts !== posts) changed = posted = now;
+      posts = page.posts;
       if (now >= end) state.quiet = changed + quietMs <= now;
       let until = Math.max(changed + quietMs, earliest);
-      if (state.matched === false && now < searchEnd) {
+      if ((load && document.readyState !== 'complete') || (state.matched === false && now < searchEnd)) {
         if (page.shadowRoots !== shadowRoots) observeRoots();
         state.matched = matched();
-        if (state.matched === false) until = Math.max(until, now + SEARCH_MS);
+        until = Math.max(until, now + SEARCH_MS);
       }
-      state.scrolls = page.scrolls;
-      const horizon = Math.max(began, loaded ?? 0, before === null ? 0 : changed) + horizonMs;
-      const awaited = skip === null ? [] : page.timers.filter(({ delay, due }) => due <= horizon && due > now && !skip.includes(delay));
-      if (awaited.length > 0) {
+      state.scrolls = page.scrolls || hasLazyFrames();
+      const horizon = Math.max(began, loaded ?? 0, before === null ? 0 : changed) + HORIZON_MS;
+      const awaited = !waits.includes('timers') ? [] : page.timers.filter(({ due }) => due <= horizon && due > now);
+      const works = waits.includes('work') && page.work > 0 && now < horizon;
+      if (awaited.length > 0 || works) {
         before ??= reading();
-        state.waited.push(...awaited.map(({ delay }) => delay));
-        // The earliest one may set the next one, or show the content that the page is waiting for.
-        until = Math.max(until, Math.min(...awaited.map(({ due }) => due)) + 1);
+        if (works) state.waited.push('work');
+        if (awaited.length > 0) state.waited.push('timers');
+        // The earliest timer may set the next one, or show the content that the page is waiting for.
+        until = Math.max(until, works ? now + SEARCH_MS : Math.min(...awaited.map(({ due }) => due)) + 1);
       } else if (now - began > RESTLESS_MS) before ??= reading();
       if (until <= now || now >= end) {
         // A shadow root that is new has changed the page.
         const isNew = page.shadowRoots !== shadowRoots && observeRoots();
         shadowRoots = page.shadowRoots;
-        if (!isNew || now >= end) break;
+        if (!isNew || now >= end) {
+          state.cut = awaited.length > 0 || works;
+          const isPosting = posted > 0 && posted + quietMs > now;
+          state.busy = state.cut || isPosting || page.work > 0 || page.timers.some(({ delay, due }) => delay > HORIZON_MS && due > now);
+          break;
+        }
         changed = now;
         continue;
       }
@@ -189,5 +213,5 @@
   }
 
   const json = async (options) => JSON.stringify(await settle(options));
-  globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still };
+  globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still, keepInView, allElements };
 })();

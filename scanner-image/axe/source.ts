@@ -56,12 +56,13 @@ export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MA
 
 /**
  * Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core.
- * @param signedIn whether the pages are tested as a signed-in user
+ * @param hasSession whether the scan signs in, or is prepared by steps
  */
-export async function axeSource(locale: Locale, { signedIn = false } = {}): Promise<string> {
+export async function axeSource(locale: Locale, { hasSession = false } = {}): Promise<string> {
   const read = (name: string): Promise<string> => readFile(join(import.meta.dirname, name), 'utf8');
-  const [before, axe, messages, ...ours] = await Promise.all([
+  const [before, roots, axe, messages, ...ours] = await Promise.all([
     read('before.js'),
+    read('closed-roots.js'),
     readFile(require.resolve('axe-core/axe.min.js'), 'utf8'),
     locale === 'en' ? null : readFile(require.resolve(`axe-core/locales/${locale}.json`), 'utf8'),
     ...[
@@ -71,18 +72,26 @@ export async function axeSource(locale: Locale, { signedIn = false } = {}): Prom
       'scroll.js',
       'sign-in-form.js',
       'content.js',
+      'visible.js',
+      'blocked.js',
       'facts.js',
       'in-page.js',
       'picture.js',
     ].map(read),
-    ...(signedIn ? [read('signed-in.js')] : []),
+    ...(hasSession ? [read('session.js')] : []),
   ]);
   const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
-  return [before, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
+  return [before, roots, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
 }
 
 /** Returns the script for the page's own world, to be added after the one of `axeSource`. */
-export const watchSource = (): Promise<string> => readFile(join(import.meta.dirname, 'watch.js'), 'utf8');
+export async function watchSource(): Promise<string> {
+  const files = ['watch.js', 'closed-hosts.js'].map((name) => readFile(join(import.meta.dirname, name), 'utf8'));
+  return (await Promise.all(files)).join('\n;');
+}
+
+/** Returns the script that stands in for service workers, for the page's own world. */
+export const serviceWorkersSource = (): Promise<string> => readFile(join(import.meta.dirname, 'service-workers.js'), 'utf8');
 
 /** Options for axe-core. */
 export interface AxeOptions {

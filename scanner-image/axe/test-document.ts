@@ -1,7 +1,7 @@
 /** Runs axe-core on a page: in one step if it has no frames, otherwise frame by frame, with merged results. */
 import type { PageCaveat, UntestedFrame } from '../../core/report/schema.ts';
 import { createFrameIndex, hasFrames, type FrameSource } from './frame-index.ts';
-import { collectPartials, createFrameRun, type FrameRun } from './frames.ts';
+import { collectPartials, createFrameRun, type FrameRun, type FrameWaits } from './frames.ts';
 import type { AxeResults } from './results.ts';
 import type { AxeScript } from './script.ts';
 import { findUnlisted } from './unlisted-frames.ts';
@@ -11,26 +11,34 @@ export interface TestedDocument {
   results: AxeResults;
   framesUntested: UntestedFrame[];
   caveats: PageCaveat[];
+  /** The number of closed shadow roots of its frames that were not opened. */
+  closedRoots: number;
 }
 
 /**
  * Tests a page that is loaded and quiet. Frames that cannot be tested are listed; the results of all others are valid.
- * @param msLeft returns the rest of the page's budget
+ * @param limits.msLeft returns the rest of the page's budget
  * @throws EvaluationFailed if the page itself cannot be tested
  */
-export async function testDocument(page: FrameSource, top: Place, script: AxeScript, msLeft: () => number): Promise<TestedDocument> {
+export async function testDocument(
+  page: FrameSource,
+  top: Place,
+  script: AxeScript,
+  { waits, msLeft }: { waits: FrameWaits; msLeft: () => number },
+): Promise<TestedDocument> {
   const options = JSON.stringify(script.options);
   if (!(await hasFrames(page))) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
-    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed) };
+    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0 };
   }
   const index = createFrameIndex(page);
-  const run = createFrameRun(script, index, msLeft);
+  const run = createFrameRun(script, index, waits, msLeft);
   const partials = await collectPartials(run, top);
   await skipUnlisted(run);
   const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
   const { framesUntested, caveats } = run.untested();
-  return { results, framesUntested, caveats: [...caveats, ...failuresInside([...run.hidden], results.failed)] };
+  const failures = failuresInside([...run.hidden], results.failed);
+  return { results, framesUntested, caveats: [...caveats, ...failures], closedRoots: run.closedRoots };
 }
 
 async function skipUnlisted(run: FrameRun): Promise<void> {

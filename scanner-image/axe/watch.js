@@ -1,40 +1,62 @@
 /**
  * Runs in the page's own world of every document, before the scripts of the page. Records what the page waits for, so that
- * `settle.js` waits only on pages that will change: timers, observers of the scroll position, and new shadow roots.
- * The page cannot reach the record: it is kept in a node that is shared with our world only. It uses no method that the page
- * could have replaced by the time it is called.
+ * `settle.js` waits only on pages that will change: timers, work in the background, observers of the scroll position, and new
+ * shadow roots. The page cannot reach the record: it is kept in a node that is shared with our world only. It uses no method
+ * that the page could have replaced by the time it is called.
  */
 (() => {
   'use strict';
-  /** Timers with a longer delay are never waited for, in milliseconds. */
-  const LONGEST = 3000;
-  /** The number of an interval's ticks that are waited for. */
+  /** A timer with a longer delay is no part of loading, in milliseconds: a session that ends, for example. */
+  const LONGEST = 30_000;
+  /** The longest interval that is recorded, and the number of its ticks. Longer ones repeat what the page shows. */
+  const LONGEST_INTERVAL = 3000;
   const TICKS = 3;
   const MOST_TIMERS = 1000;
 
-  const { apply } = Reflect;
+  const { apply, construct } = Reflect;
   const { round, ceil } = Math;
   const now = performance.now.bind(performance);
+  const { addEventListener: listen } = EventTarget.prototype;
+  const { then } = Promise.prototype;
   let timers = Object.create(null);
   let count = 0;
   let scrolls = 0;
   let roots = 0;
+  /** The number of messages between parts of the page, which also continue its work in slices. */
+  let posts = 0;
+  /** The number of workers, compilations and database requests that have no result yet. */
+  let work = 0;
 
-  /** Replaces a function by one that calls `seen` with its arguments and its result. It looks like the original. */
+  /** Replaces a function by one that calls `seen` with its arguments, its result and its receiver. It looks like the original. */
   function watch(owner, name, seen) {
     const real = owner?.[name];
     if (typeof real !== 'function') return;
     owner[name] = new Proxy(real, {
       apply(target, self, values) {
         const result = apply(target, self, values);
-        seen(values, result);
+        seen(values, result, self);
         return result;
       },
     });
   }
 
-  function add(id, delay, ticks) {
-    if (!(delay <= LONGEST) || typeof id !== 'number') return;
+  /** Replaces a class by one that passes its arguments through `change`, and calls `made` with each object. */
+  function watchClass(name, made, change = (values) => values) {
+    const Real = globalThis[name];
+    if (typeof Real !== 'function') return;
+    const watched = new Proxy(Real, {
+      construct(target, values, newTarget) {
+        const object = construct(target, change(values), newTarget);
+        made(object);
+        return object;
+      },
+    });
+    globalThis[name] = watched;
+    Real.prototype.constructor = watched;
+  }
+
+  function add(id, delay, ticks, longest) {
+    if (!(delay <= longest) || typeof id !== 'number') return;
     if (count >= MOST_TIMERS) forgetOverdue();
     if (count >= MOST_TIMERS) return;
     timers[id] = { set: now(), delay: delay > 0 ? delay : 0, ticks };
@@ -66,10 +88,74 @@
     delete timers[id];
     count -= 1;
   };
-  watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1]), 1));
-  watch(globalThis, 'setInterval', (values, id) => add(id, delayOf(values[1]), TICKS));
+  watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1]), 1, LONGEST));
+  watch(globalThis, 'setInterval', (values, id) => add(id, delayOf(values[1]), TICKS, LONGEST_INTERVAL));
   watch(globalThis, 'clearTimeout', remove);
   watch(globalThis, 'clearInterval', remove);
+
+  /** Counts work until one of the events. Returns the function that ends it. */
+  function begin(target, events) {
+    let open = true;
+    work += 1;
+    const end = () => {
+      if (open) work -= 1;
+      open = false;
+    };
+    for (let at = 0; at < events.length; at += 1) apply(listen, target, [events[at], end]);
+    return end;
+  }
+
+  // The workers that have a result, or an error. One that gets a message works again.
+  const idle = new WeakMap();
+  const { get, set } = WeakMap.prototype;
+  const startWorker = (worker) => apply(set, idle, [worker, begin(worker, ['message', 'error', 'messageerror'])]);
+  watchClass('Worker', startWorker);
+  watch(globalThis.Worker?.prototype, 'postMessage', (_values, _result, worker) => {
+    apply(get, idle, [worker])?.();
+    startWorker(worker);
+  });
+  watch(globalThis.Worker?.prototype, 'terminate', (_values, _result, worker) => apply(get, idle, [worker])?.());
+  for (const name of ['compile', 'instantiate', 'compileStreaming', 'instantiateStreaming'])
+    watch(globalThis.WebAssembly, name, (_values, promise) => {
+      const end = begin(null, []);
+      apply(then, promise, [end, end]);
+    });
+  watch(globalThis.IDBFactory?.prototype, 'open', (_values, request) => begin(request, ['success', 'error', 'blocked']));
+  watch(globalThis.IDBDatabase?.prototype, 'transaction', (_values, transaction) => begin(transaction, ['complete', 'abort']));
+
+  const post = () => (posts += 1);
+  watch(globalThis, 'postMessage', post);
+  watch(globalThis, 'requestIdleCallback', post);
+  watch(MessagePort.prototype, 'postMessage', post);
+  watch(globalThis.Scheduler?.prototype, 'postTask', post);
+
+  /** Whether the page is scrolled for its test. Observers then hear that an element comes into view, and not that it leaves. */
+  let scrolling = false;
+  const reported = new WeakSet();
+  const { has, add: remember } = WeakSet.prototype;
+
+  /** The entries that an observer hears. An element that it did not know may be out of view. */
+  function heard(entries) {
+    const kept = [];
+    for (let at = 0, next = 0; at < entries.length; at += 1) {
+      const entry = entries[at];
+      if (!scrolling || entry.isIntersecting || !apply(has, reported, [entry.target])) kept[next++] = entry;
+      apply(remember, reported, [entry.target]);
+    }
+    return kept;
+  }
+  const hearing = (callback) =>
+    typeof callback !== 'function'
+      ? callback
+      : function (entries, observer) {
+          const kept = heard(entries);
+          if (kept.length > 0) apply(callback, this, [kept, observer]);
+        };
+  watchClass(
+    'IntersectionObserver',
+    () => undefined,
+    ([callback, ...options]) => [hearing(callback), ...options],
+  );
   watch(globalThis.IntersectionObserver?.prototype, 'observe', () => (scrolls += 1));
   watch(EventTarget.prototype, 'addEventListener', (values) => {
     if (values[0] === 'scroll' || values[0] === 'wheel') scrolls += 1;
@@ -77,15 +163,19 @@
   watch(Element.prototype, 'attachShadow', () => (roots += 1));
 
   const node = document.createComment('');
-  node.addEventListener('ask', () => {
-    forgetOverdue();
-    let text = `${scrolls} ${roots}`;
-    for (const id in timers) {
-      const due = dueAt(timers[id]);
-      if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;
-    }
-    node.data = text;
-  });
+  apply(listen, node, ['scroll', () => (scrolling = true)]);
+  apply(listen, node, [
+    'ask',
+    () => {
+      forgetOverdue();
+      let text = `${scrolls} ${roots} ${posts} ${work}`;
+      for (const id in timers) {
+        const due = dueAt(timers[id]);
+        if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;
+      }
+      node.data = text;
+    },
+  ]);
   // `settle.js` was evaluated before, in our world. An event is the only way to hand a node to it.
   dispatchEvent(new MouseEvent('curbcut', { relatedTarget: node }));
 })();

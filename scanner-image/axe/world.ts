@@ -24,7 +24,8 @@ export async function evaluate<T>(place: Place, expression: string): Promise<T> 
   return result.value as T;
 }
 
-function evaluationFailed(error: unknown): never {
+/** Fails as `evaluate` does. @throws EvaluationFailed */
+export function evaluationFailed(error: unknown): never {
   throw new EvaluationFailed(errorMessage(error));
 }
 

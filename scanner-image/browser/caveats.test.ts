@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { notQuiet, requestCaveats } from './caveats.ts';
+import { faultCaveats, firstFault, notQuiet, requestCaveats, shortError } from './caveats.ts';
 
 describe('caveats of a page', () => {
   it('are none if all requests were answered', () => {
@@ -26,5 +26,30 @@ describe('caveats of a page', () => {
 
   it('state the time that a page had', () => {
     expect(notQuiet(3000).message).to.match(/^The page was still changing after 3\.0 s\. /);
+  });
+
+  it('name what failed with its number, scripts before errors', () => {
+    const none = { scripts: [], styles: [], data: [], errors: [], refused: [] };
+    expect(faultCaveats(none)).to.deep.equal([]);
+    expect(firstFault(none)).to.equal('');
+    const faults = { ...none, scripts: ['https://example.org/a (status 404)'], errors: ['Error: a', 'Error: b', 'Error: c', 'Error: d'] };
+    expect(faultCaveats(faults)).to.deep.equal([
+      {
+        kind: 'script_failed',
+        message:
+          '1 script did not load: https://example.org/a (status 404). 4 uncaught errors: Error: a, Error: b, Error: c and 1 more. The page was tested without what they would have shown.',
+      },
+    ]);
+    expect(firstFault(faults)).to.equal('A script did not load: https://example.org/a (status 404).');
+    expect(firstFault({ ...none, refused: ['https://example.org/b'] })).to.equal('A request was refused: https://example.org/b.');
+    expect(firstFault({ ...faults, scripts: [] })).to.equal('An error was not caught: Error: a.');
+  });
+
+  it('name the first line of an error and its script without queries', () => {
+    const stack = 'TypeError: cannot load https://example.org/x?token=1 now.\n  at https://example.org/app.js?token=1';
+    expect(shortError(stack, 'https://example.org/app.js?token=1')).to.equal(
+      'TypeError: cannot load https://example.org/x now (https://example.org/app.js)',
+    );
+    expect(shortError('x'.repeat(300), undefined)).to.have.length(161);
   });
 });

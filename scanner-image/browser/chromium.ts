@@ -1,9 +1,10 @@
 /** Finds Chromium and starts it for untrusted pages. All connections of the browser go through the egress proxy. */
 import { accessSync, constants, statfsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { chromium, type Browser } from 'playwright-core';
+import { errorMessage } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Connection } from './cdp.ts';
-import { startBrowser } from './process.ts';
 
 /** The environment of the browser. */
 export interface Machine {
@@ -40,7 +41,7 @@ export function findChromium(machine: Pick<Machine, 'chromiumPath' | 'path'>): s
   throw new Error('Chromium not found. Install the Debian package "chromium-headless-shell" (or "chromium"), or set CHROMIUM_PATH.');
 }
 
-/** Flags for untrusted pages. Every start of the browser has them. */
+/** Flags for untrusted pages, beside those with which Playwright starts a browser without a window. */
 const FLAGS = [
   // Without this a page reaches any address over UDP. Chromium reads only the first name, the headless shell only the second.
   '--webrtc-ip-handling-policy=disable_non_proxied_udp',
@@ -48,55 +49,21 @@ const FLAGS = [
   '--disable-quic',
   // Documents of other sites get processes of their own, so that one that hangs or crashes does not affect the page.
   '--site-per-process',
-  '--disable-background-networking',
   '--disable-client-side-phishing-detection',
   '--disable-domain-reliability',
   '--dns-prefetch-disable',
   '--no-pings',
   // No media plays, so only its first bytes are loaded; the rule on autoplaying sound needs no more.
   '--autoplay-policy=user-gesture-required',
-  '--mute-audio',
   // Keeps the headless shell from opening more windows; Chromium itself blocks popups without a user gesture. Closing them
   // afterwards does not help: while one is closed, frames of the page that opened it may stop loading forever.
   '--block-new-web-contents',
   // The heap limit of a page: a page that needs more crashes alone, before the pod runs out of memory. With a smaller young
   // generation two tabs need 100 MB less, in the same time.
   '--js-flags=--max-old-space-size=768 --max-semi-space-size=8',
-];
-
-/** What a browser without a window and without a person needs. A driver of browsers sets such flags itself. */
-const HEADLESS_FLAGS = [
-  '--headless',
-  '--hide-scrollbars',
-  '--force-color-profile=srgb',
-  // The pointer of a desktop computer: pages ask for it in media queries.
-  '--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4',
-  // Pages in the background are tested too, as those in the foreground.
-  '--disable-background-timer-throttling',
-  '--disable-backgrounding-occluded-windows',
-  '--disable-renderer-backgrounding',
-  '--disable-back-forward-cache',
-  '--disable-ipc-flooding-protection',
-  '--disable-hang-monitor',
-  '--allow-pre-commit-input',
-  // No experiments, updates, reports or dialogs of the browser itself.
-  '--disable-field-trial-config',
-  '--disable-breakpad',
-  '--disable-component-extensions-with-background-pages',
-  '--disable-component-update',
-  '--disable-default-apps',
-  '--disable-extensions',
-  '--disable-prompt-on-repost',
-  '--disable-search-engine-choice-screen',
-  '--disable-sync',
-  '--metrics-recording-only',
-  '--no-default-browser-check',
-  '--no-first-run',
-  '--no-service-autorun',
-  '--password-store=basic',
-  '--use-mock-keychain',
-  // No process is started in advance of every navigation, because most are not used. `http:` is what was asked for. Frames of
-  // other sites keep their storage, as in most browsers. The first paint is not delayed. The browser asks its maker for nothing.
+  // Only the last list of features counts, so this one repeats Playwright's. No process is started in advance of every
+  // navigation, because most are not used. `http:` is what was asked for. Frames of other sites keep their storage, as in most
+  // browsers. The first paint is not delayed. The browser asks its maker for nothing.
   `--disable-features=${[
     'SpareRendererForSitePerProcess',
     ...['HttpsUpgrades', 'HttpsFirstBalancedModeAutoEnable'],
@@ -105,10 +72,10 @@ const HEADLESS_FLAGS = [
     ...['AvoidUnnecessaryBeforeUnloadCheckSync', 'AvoidCorsURLLoaderRestartOnRedirect', 'DestroyProfileOnBrowserClose'],
     ...['AimEnabled', 'LensOverlay', 'MediaRouter', 'NetworkTimeServiceQuerying', 'OptimizationHints', 'PreconnectToSearch'],
   ].join(',')}`,
-  // Several tabs can be photographed at the same time.
-  '--enable-features=CDPScreenshotNewSurface,SkipListAccountsWithoutGaiaCookies',
-  '--enable-unsafe-swiftshader',
 ];
+
+/** Flags of Playwright that are left out: with them, pages may open windows, and shared memory is a file. */
+const NOT_WANTED = ['--disable-popup-blocking', '--disable-dev-shm-usage'];
 
 function sharedMemoryIsTiny(): boolean {
   try {
@@ -119,78 +86,68 @@ function sharedMemoryIsTiny(): boolean {
   }
 }
 
-/** A running browser. */
-export interface Browser {
-  connection: Connection;
-  /** Such as `140.0.7339.16`. */
-  version: string;
-  isConnected(): boolean;
-  /** Calls the function once, when the browser has exited. */
-  onDisconnected(listener: () => void): void;
-  /** Ends the browser, and resolves when it has exited. */
-  close(): Promise<void>;
-}
-
-/** How to start a browser behind a proxy. */
-export interface LaunchPlan {
-  executable: string;
-  args: string[];
-  env: NodeJS.ProcessEnv;
-}
+/** The time in which a browser must answer its first command, in milliseconds. */
+const START_MS = 30_000;
 
 /**
- * Plans the start of Chromium behind a proxy, for a driver that adds the flags of a browser without a window.
+ * Starts Chromium behind a proxy.
  * @param languages what sites are asked for, most wanted first
  * @param proxy the address of the egress proxy; loopback goes through it too
+ * @throws Error with what the browser wrote, if it does not start
  */
-export function planLaunch(machine: Machine, proxy: string, languages: readonly string[]): LaunchPlan {
-  return {
-    executable: findChromium(machine),
-    args: [
-      ...FLAGS,
-      `--accept-lang=${languages.join(',')}`,
-      `--proxy-server=${proxy}`,
-      '--proxy-bypass-list=<-loopback>',
-      ...(sharedMemoryIsTiny() ? ['--disable-dev-shm-usage'] : []),
-    ],
-    env: { PATH: machine.path, HOME: machine.home ?? '/tmp', XDG_CONFIG_HOME: '/tmp', XDG_CACHE_HOME: '/tmp', TZ: 'UTC' },
-  };
+export async function launchChromium(machine: Machine, proxy: string, log: Logger, languages: readonly string[]): Promise<Browser> {
+  const executablePath = findChromium(machine);
+  const args = [
+    ...FLAGS,
+    `--accept-lang=${languages.join(',')}`,
+    `--proxy-server=${proxy}`,
+    '--proxy-bypass-list=<-loopback>',
+    ...(sharedMemoryIsTiny() ? ['--disable-dev-shm-usage'] : []),
+  ];
+  return withOrWithoutSandbox(machine, log, (chromiumSandbox) =>
+    chromium
+      .launch({
+        executablePath,
+        chromiumSandbox,
+        args,
+        ignoreDefaultArgs: NOT_WANTED.filter((flag) => !args.includes(flag)),
+        env: { PATH: machine.path, HOME: machine.home ?? '/tmp', XDG_CONFIG_HOME: '/tmp', XDG_CACHE_HOME: '/tmp', TZ: 'UTC' },
+        // The process of the scan decides what ends it.
+        handleSIGINT: false,
+        handleSIGTERM: false,
+        handleSIGHUP: false,
+        timeout: START_MS,
+      })
+      .catch((error: unknown) => {
+        throw notStarted(error);
+      }),
+  );
 }
 
-/** Starts Chromium behind a proxy: see `planLaunch`. @throws Error with what the browser wrote, if it does not start */
-export async function launchChromium(machine: Machine, proxy: string, log: Logger, languages: readonly string[]): Promise<Browser> {
-  const { executable, args, env } = planLaunch(machine, proxy, languages);
-  const started = await withOrWithoutSandbox(machine, log, (flags) =>
-    startBrowser(executable, [...HEADLESS_FLAGS, ...args, ...flags], env),
-  );
-  const { connection, product, kill } = started;
-  let connected = true;
-  connection.root.onClosed(() => (connected = false));
-  return {
-    connection,
-    version: product.split('/')[1] ?? product,
-    isConnected: () => connected,
-    onDisconnected: connection.root.onClosed.bind(connection.root),
-    close: kill,
-  };
+/** Shortens an error of Playwright, which holds the command line twice, to what the browser wrote. */
+function notStarted(error: unknown): Error {
+  const [summary = '', ...log] = stripVTControlCharacters(errorMessage(error)).split('\n');
+  const written = log
+    .map((line) => /^ *- \[pid=\d+\](?:\[\w+\] (.*)| <process did (exit: .*)>)$/.exec(line))
+    .filter((match) => match !== null);
+  const why = written.length === 0 ? summary : written.map(([, text, exit]) => text ?? exit).join('\n');
+  return new Error(`The browser did not start: ${why}`, { cause: error });
 }
 
 /**
  * Starts a browser with its sandbox, or without it where its sandbox cannot start.
- * @param start starts the browser with additional flags
+ * @param start starts the browser with or without its sandbox
  */
-export async function withOrWithoutSandbox<T>(machine: Machine, log: Logger, start: (flags: string[]) => Promise<T>): Promise<T> {
-  if (machine.root) return start(NO_SANDBOX);
+export async function withOrWithoutSandbox<T>(machine: Machine, log: Logger, start: (sandbox: boolean) => Promise<T>): Promise<T> {
+  if (machine.root) return start(false);
   try {
-    const browser = await start([]);
+    const browser = await start(true);
     log.info({}, 'browser started with its own sandbox');
     return browser;
   } catch (error) {
     // A restricted pod may not create user namespaces. There the pod itself is the sandbox.
     if (!(error instanceof Error) || !/sandbox/i.test(error.message)) throw error;
     log.info({}, 'browser started without its own sandbox, because user namespaces are not allowed');
-    return start(NO_SANDBOX);
+    return start(false);
   }
 }
-
-const NO_SANDBOX = ['--no-sandbox'];

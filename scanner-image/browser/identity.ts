@@ -38,43 +38,10 @@ export function identityOf(browserVersion: string, version: string, locale: Loca
   };
 }
 
-/** The generic fonts of Chromium on a Linux desktop. */
-const FONTS = {
-  standard: 'Times New Roman',
-  fixed: 'Monospace',
-  serif: 'Times New Roman',
-  sansSerif: 'Arial',
-  cursive: 'Comic Sans MS',
-  fantasy: 'Impact',
-};
-
-/** Gives a tab the screen and the fonts of a desktop computer. */
-export async function emulateScreen(cdp: Cdp, { width, height }: { width: number; height: number }): Promise<void> {
-  await Promise.all([
-    // Each tab behaves as the one that a person looks at.
-    cdp.send('Emulation.setFocusEmulationEnabled', { enabled: true }),
-    cdp.send('Emulation.setDeviceMetricsOverride', {
-      ...{ width, height, screenWidth: width, screenHeight: height },
-      deviceScaleFactor: 1,
-      mobile: false,
-      // Painted at a tenth of its size, which no script and no style sheet can tell: what is painted has no effect on findings.
-      // Screenshots have their own scale.
-      scale: 0.1,
-      screenOrientation: { type: 'landscapePrimary', angle: 0 },
-    }),
-    cdp.send('Page.setFontFamilies', { fontFamilies: FONTS }),
-  ]);
-}
-
-/** The settings of a person, as media queries tell them. */
-const PREFERENCES = [
-  { name: 'prefers-reduced-motion', value: 'reduce' },
-  { name: 'prefers-color-scheme', value: 'light' },
-  { name: 'prefers-contrast', value: 'no-preference' },
-  { name: 'forced-colors', value: 'none' },
-];
-
-/** Applies an identity to a tab, or to a frame in a process of its own. Without it the browser's brands (`Sec-CH-UA`) contradict its user agent. */
+/**
+ * Applies an identity to a page, or to a frame in a process of its own. Playwright can set neither the brands (`Sec-CH-UA`), which
+ * would contradict the user agent, nor more than one language.
+ */
 export async function introduce(cdp: Cdp, { userAgent, languages, brands }: Identity): Promise<void> {
   const override = {
     userAgent,
@@ -84,7 +51,6 @@ export async function introduce(cdp: Cdp, { userAgent, languages, brands }: Iden
   };
   await Promise.all([
     cdp.send('Emulation.setUserAgentOverride', override),
-    cdp.send('Emulation.setEmulatedMedia', { features: PREFERENCES }),
     cdp.send('Emulation.setLocaleOverride', { locale: languages[0].replace('-', '_') }),
   ]);
 }

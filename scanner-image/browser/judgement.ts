@@ -2,17 +2,20 @@
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { botProtection, botProtectionMessage, EMPTY_DOCUMENT, isHtml, notWellFormed, type WrongPage } from '../crawl/page-checks.ts';
 import { isSignInPage, isSignInRedirect } from '../crawl/sign-in-pages.ts';
+import { contentBlocked, faultCaveats, firstFault } from './caveats.ts';
 import type { MainFrame } from './main-frame.ts';
+import type { PageFaults } from './page-faults.ts';
 import type { Traffic } from './traffic.ts';
 import type { PageFacts, VisitRequest } from './visit.ts';
 
 interface Shown {
   frame: MainFrame;
   traffic: Traffic;
+  faults: PageFaults;
 }
 
 /** Checks the facts of the displayed document. Returns null if it is the requested page. */
-export function judgeShown({ frame, traffic }: Shown, request: VisitRequest, facts: PageFacts): WrongPage | null {
+export function judgeShown({ frame, traffic, faults }: Shown, request: VisitRequest, facts: PageFacts): WrongPage | null {
   const url = new URL(frame.shown.url);
   if (!isHtml(facts.contentType)) return { reason: 'not_html', message: `The URL returns ${facts.contentType}, not a web page.` };
   if (facts.parserError !== null) return { reason: 'test_failed', message: notWellFormed(facts.parserError) };
@@ -25,7 +28,20 @@ export function judgeShown({ frame, traffic }: Shown, request: VisitRequest, fac
       message: `The site displays a sign-in page (${url.origin}${url.pathname}) instead of the requested page. ${SIGN_IN_ADVICE}`,
     };
   // The response of every document was judged already, but a script can change the address without one.
-  return request.mayGoTo(url);
+  const refused = request.mayGoTo(url);
+  if (refused !== null || facts.visible.rendered || !request.test) return refused;
+  return { reason: 'not_rendered', message: notRendered(firstFault(faults.read(url, facts))) };
+}
+
+const notRendered = (fault: string): string =>
+  ['The page shows no visible text, control or picture.', fault, 'Open it in a browser, and check its scripts and what they request.']
+    .filter((sentence) => sentence !== '')
+    .join(' ');
+
+/** What kept a displayed document from being the page that visitors use. */
+export function renderedCaveats({ frame, faults }: Shown, facts: PageFacts): PageCaveat[] {
+  const { blocked } = facts.visible;
+  return [...(blocked === null ? [] : [contentBlocked(blocked)]), ...faultCaveats(faults.read(new URL(frame.shown.url), facts))];
 }
 
 const SIGN_IN_ADVICE = 'To test the page, give the scan a sign-in.';

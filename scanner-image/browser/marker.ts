@@ -1,5 +1,6 @@
 /** Checks that a page is signed in. */
-import { describeMarker, type Marker } from '../../core/scan/sign-in.ts';
+import type { Marker } from '../../core/scan/sign-in.ts';
+import { describeMarker } from '../../core/scan/steps.ts';
 import { evaluate, type Place } from '../axe/world.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { MainFrame } from './main-frame.ts';

@@ -43,6 +43,8 @@ export interface Navigation {
   hold(): void;
   /** Whether the main frame is loading another document. */
   leaving(): boolean;
+  /** Whether the document has asked for another one, which the browser has not requested yet. */
+  announced(): boolean;
   /** Why the last document was stopped. */
   stopped(): Stopped | null;
   /** The response of the displayed document. */
@@ -85,6 +87,7 @@ export const DOCUMENT_MAX_BYTES = 32 * 1024 * 1024;
 interface VisitState {
   held: boolean;
   leaving: boolean;
+  announced: boolean;
   /** Whether a document of this visit was displayed. */
   shown: boolean;
   keptAt: number | null;
@@ -99,6 +102,7 @@ interface VisitState {
 const newVisit = (mayGoTo: VisitState['mayGoTo']): VisitState => ({
   held: false,
   leaving: false,
+  announced: false,
   shown: false,
   keptAt: null,
   mayGoTo,
@@ -147,18 +151,22 @@ export function createNavigation({ cdp, egressFailureOf, addHeaders, now, change
       state.held = true;
     },
     leaving: () => state.leaving,
+    announced: () => state.announced,
     stopped: () => state.stopped,
     answer: () => state.answer,
     wanted: () => state.wanted,
     onWanted(url) {
-      if (state.held && /^https?:/i.test(url)) state.wanted ??= url;
+      if (!/^https?:/i.test(url)) return;
+      if (state.held) state.wanted ??= url;
+      else state.announced = true;
     },
     keptAt: () => state.keptAt,
     onShown() {
-      state.leaving = false;
+      state.leaving = state.announced = false;
       state.shown = true;
     },
     onRequest(event) {
+      state.announced = false;
       if (state.held) {
         state.wanted ??= event.request.url;
         return abortRequest(cdp, event);

@@ -1,20 +1,32 @@
 /** The browser of a scan and its tabs. Each worker reuses its tab; broken tabs are replaced, and a crashed browser is restarted. */
+import type { Browser } from 'playwright-core';
+import type { Logger } from '../../platform/logger.ts';
 import { withTimeLimit } from '../../platform/time-limits.ts';
-import { templateOf } from '../crawl/template.ts';
-import { launchChromium, type Browser } from './chromium.ts';
-import { CLOSE_MS } from './process.ts';
-import { signInBySteps, type BrowserDeps } from './sign-in-browser.ts';
-import type { SignedIn, SignInRequest } from './sign-in-steps.ts';
-import { openTab, type Tab } from './tab.ts';
+import { bothLessons, emptyLesson, planAgain } from '../crawl/lessons.ts';
+import { launchChromium, type Machine } from './chromium.ts';
+import type { StepsRequest, StepsResult } from './steps.ts';
+import { openTab, type Tab, type TabDeps } from './tab.ts';
 import type { Visit, VisitRequest } from './visit.ts';
+
+/** What starting the browser and opening its tabs takes. */
+export interface PoolDeps {
+  machine: Machine;
+  /** The address of the egress proxy. */
+  proxy: string;
+  log: Logger;
+  /** The languages that sites are asked for, most wanted first. */
+  languages: readonly string[];
+  /** Returns the dependencies of a tab, for a browser of this version. */
+  tab: (version: string) => TabDeps;
+}
 
 export interface Pool {
   /** Opens the tab of a worker ahead of its first visit, in the background. Its errors are those of the visit. */
   prepare(worker: number): void;
   /** Visits a page in the tab of a worker. */
   visit(worker: number, request: VisitRequest): Promise<Visit>;
-  /** Signs in by the steps of the scan, in a browser of its own. */
-  signIn(request: SignInRequest): Promise<SignedIn>;
+  /** Runs steps in a tab of their own. @throws Error if the browser or the tab does not start */
+  runSteps(request: StepsRequest): Promise<StepsResult>;
   /** Returns the version of the browser. Starts the browser if necessary. */
   version(): Promise<string>;
   /** Closes tabs and browser. Visits in progress fail. */
@@ -25,27 +37,25 @@ export interface Pool {
 const VISITS_BETWEEN_TIDYING = 20;
 /** How many visits earlier each tab is tidied than the one before it, so that not all of them are large at the same time. */
 const TIDYING_OFFSET = 7;
+/** The time in which a browser must have exited, in milliseconds. */
+const CLOSE_MS = 5000;
 /** The maximum delay between the events for the crash of a tab and the disconnection of its browser. */
 const DISCONNECT_MS = 300;
 /** The minimum time left for a second visit, in milliseconds. */
 const MIN_RETRY_MS = 1000;
 
-/** If pages of this number of templates hang when they are scrolled, no page of the scan is scrolled any more. */
-const HANGING_TEMPLATES = 2;
+const isHung = (visit: Visit): boolean => !visit.loaded && visit.lesson?.hangsOnScroll === true;
 
-const isHung = (visit: Visit): boolean => !visit.loaded && visit.hungOnScroll === true;
-
-export function createPool(deps: BrowserDeps): Pool {
+export function createPool(deps: PoolDeps): Pool {
   const { machine, proxy, log, languages } = deps;
   let browser: Promise<Browser> | null = null;
   let closed = false;
-  const closing = new AbortController();
   const tabs = new Map<number, { tab: Tab; visits: number; browser: Browser }>();
 
   function running(): Promise<Browser> {
     if (closed) throw new Error('the pool is closed');
     browser ??= launchChromium(machine, proxy, log, languages).then((started) => {
-      started.onDisconnected(() => {
+      started.on('disconnected', () => {
         browser = null;
         if (!closed) log.warn({}, 'browser exited; the next page starts it again');
       });
@@ -78,7 +88,7 @@ export function createPool(deps: BrowserDeps): Pool {
 
   async function open(worker: number, visits: number): Promise<{ tab: Tab }> {
     const started = await running();
-    const tab = await openTab(started, deps.tab(started.version));
+    const tab = await openTab(started, deps.tab(started.version()));
     const opened = { tab, visits, browser: started };
     tabs.set(worker, opened);
     return opened;
@@ -88,12 +98,16 @@ export function createPool(deps: BrowserDeps): Pool {
   async function retire(worker: number): Promise<void> {
     const known = tabs.get(worker);
     tabs.delete(worker);
-    if (known === undefined || !known.browser.isConnected()) return;
+    if (known !== undefined) await closeTab(known);
+  }
+
+  async function closeTab({ tab, browser: used }: { tab: Tab; browser: Browser }): Promise<void> {
+    if (!used.isConnected()) return;
     try {
-      await known.tab.close();
+      await tab.close();
     } catch (error) {
       log.warn({ err: error }, 'closing a tab failed; restarting the browser');
-      await known.browser.close().catch(() => undefined);
+      await used.close().catch(() => undefined);
     }
   }
 
@@ -107,22 +121,17 @@ export function createPool(deps: BrowserDeps): Pool {
     return { visit, browserLost };
   }
 
-  /** Templates of pages that stopped responding when they were scrolled. */
-  const hanging = new Set<string>();
-
-  function withoutHanging(request: VisitRequest): VisitRequest {
-    const hangs = hanging.size >= HANGING_TEMPLATES || hanging.has(templateOf(request.url));
-    return hangs ? { ...request, scroll: false } : request;
-  }
-
   function isLost(used: Browser): Promise<boolean> {
     if (!used.isConnected()) return Promise.resolve(true);
     return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(false), DISCONNECT_MS);
-      used.onDisconnected(() => {
+      const end = (lost: boolean): void => {
         clearTimeout(timer);
-        resolve(true);
-      });
+        used.off('disconnected', onLost);
+        resolve(lost);
+      };
+      const onLost = (): void => end(true);
+      const timer = setTimeout(() => end(false), DISCONNECT_MS);
+      used.on('disconnected', onLost);
     });
   }
 
@@ -140,30 +149,37 @@ export function createPool(deps: BrowserDeps): Pool {
     },
     async visit(worker, request) {
       const started = performance.now();
-      const first = await attempt(worker, withoutHanging(request));
+      const first = await attempt(worker, request);
       const hung = isHung(first.visit);
-      if (hung) hanging.add(templateOf(request.url));
-      const hostSilent = !first.visit.loaded && first.visit.hostSilent === true;
-      if ((!first.browserLost && !hostSilent && !hung) || closed) return first.visit;
-      // The page of another tab may have crashed the browser, the page waited for a host that is now known not to answer, or it
-      // hangs when it is scrolled: visit this page again in the rest of its time.
+      const inVain = !first.visit.loaded && first.visit.waitedInVain === true;
+      const unexpected = !first.visit.loaded && first.visit.reason === 'test_failed' && first.visit.broken;
+      if (unexpected)
+        log.warn({ page: request.url.href, why: first.visit.loaded || first.visit.message }, 'testing a page failed; trying again');
+      if ((!first.browserLost && !inVain && !hung && !unexpected) || closed) return first.visit;
+      // The page of another tab may have crashed the browser, the page waited for files that do not arrive, it hangs when it is
+      // scrolled, or the tab failed: visit this page again in the rest of its time.
       const left = request.budgetMs - (performance.now() - started);
       if (left < MIN_RETRY_MS) return first.visit;
-      const { visit } = await attempt(worker, { ...withoutHanging(request), budgetMs: left });
-      if (isHung(visit)) hanging.add(templateOf(request.url));
+      const { lesson = emptyLesson() } = first.visit;
+      const { visit } = await attempt(worker, { ...request, budgetMs: left, plan: planAgain(request.plan, lesson) });
       const durationMs = first.visit.durationMs + visit.durationMs;
       // The message of the first visit names the whole time, or why the page hung.
-      const isAsBefore = (hostSilent || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
-      return { ...(isAsBefore ? first.visit : visit), durationMs };
+      const isAsBefore = (inVain || hung) && !visit.loaded && visit.reason === 'timeout' && !isHung(visit);
+      return { ...(isAsBefore ? first.visit : visit), durationMs, lesson: bothLessons(lesson, visit.lesson ?? emptyLesson()) };
     },
-    async signIn(request) {
+    async runSteps(request) {
       if (closed) throw new Error('the pool is closed');
-      return signInBySteps(deps, request, closing.signal);
+      const started = await running();
+      const tab = await openTab(started, deps.tab(started.version()), 1);
+      try {
+        return await tab.runSteps(request);
+      } finally {
+        await closeTab({ tab, browser: started });
+      }
     },
-    version: async () => (await running()).version,
+    version: async () => (await running()).version(),
     async close() {
       closed = true;
-      closing.abort();
       const ending = browser?.then(
         (started) => started.close(),
         () => undefined,

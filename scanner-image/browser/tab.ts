@@ -1,30 +1,46 @@
 /** A browser tab that is reused for many pages: loads a page, waits until it is quiet, blocks navigation and tests it. */
+import type { Browser } from 'playwright-core';
+import type { PageCaveat } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
+import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
 import { WORLD } from '../axe/source.ts';
 import type { AxeScript } from '../axe/script.ts';
+import type { FrameWaits } from '../axe/frames.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
 import { evaluate, type Place } from '../axe/world.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
-import { networkFailureMessage } from '../egress/network-errors.ts';
 import type { OriginValue } from '../sign-in.ts';
-import { arrive } from './arrival.ts';
+import { emptyLesson, type Lesson } from '../crawl/lessons.ts';
+import { arrive, KEEPS_REDIRECTING, MAX_HOPS } from './arrival.ts';
+import { STILL_BUSY } from './caveats.ts';
 import type { Cdp } from './cdp.ts';
-import type { Browser } from './chromium.ts';
 import { createConditionVariable } from './condition-variable.ts';
 import type { Identity } from './identity.ts';
-import { judgeBlocked, judgeShown, redirectCaveats } from './judgement.ts';
+import { judgeBlocked, judgeShown, redirectCaveats, renderedCaveats } from './judgement.ts';
 import { watchMainFrame } from './main-frame.ts';
-import { pageFailureOf, type BasicSignIn } from './navigation.ts';
-import { clearState, readCookies, restoreState } from './session-state.ts';
-import type { ArrivalDeps, SettleRules } from './settling.ts';
+import { navigate } from './load.ts';
+import type { BasicSignIn } from './navigation.ts';
+import { watchPageFaults, type PageFaults } from './page-faults.ts';
+import { readCookies } from './session-state.ts';
+import { learn, waitsInside, type ArrivalDeps, type SettleRules } from './settling.ts';
 import { missingMarker } from './marker.ts';
+import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
 import type { PictureBook } from '../pictures/book.ts';
 import { takePictures, type PicturesOfPage } from '../pictures/take.ts';
-import { VisitEnded, startVisitClock, type FailedVisit, type PageFacts, type Visit, type VisitClock, type VisitRequest } from './visit.ts';
+import {
+  HungOnScroll,
+  VisitEnded,
+  startVisitClock,
+  type FailedVisit,
+  type PageFacts,
+  type Visit,
+  type VisitClock,
+  type VisitRequest,
+} from './visit.ts';
 
 export interface TabDeps extends AxeScript {
   identity: Identity;
@@ -42,7 +58,9 @@ export interface TabDeps extends AxeScript {
 
 export interface Tab {
   visit(request: VisitRequest): Promise<Visit>;
-  /** Whether the tab crashed or was closed. */
+  /** Runs steps and returns the state that they lead to. */
+  runSteps(request: StepsRequest): Promise<StepsResult>;
+  /** Whether the tab crashed or was closed, or a frame crashed in it. */
   lost(): boolean;
   /**
    * Frees the memory of the documents of earlier visits, at the cost of 0.1 s. The browser itself keeps them until they take
@@ -63,18 +81,28 @@ const TIDY_MS = 2000;
  * moment: a tenth of the time of two cores was idle when nothing was loaded meanwhile.
  */
 const WAITING_MS = 50;
+/** The maximum delay between the failure of a command because of a lost tab and the event for the loss, in milliseconds. */
+const LOST_MS = 300;
 /** The limit for reading the cookies after a visit, in milliseconds. */
 const COOKIES_MS = 5000;
+
+/** The stage of a page that is being tested. */
+const TESTING = 'was not tested';
+const TIME_ADVICE = ' A very large page may need more: raise PAGE_BUDGET_SECONDS of the operator.';
 
 /** The parts of an open tab that the functions below use. */
 interface OpenTab extends ArrivalDeps {
   deps: TabDeps;
   target: Target;
+  faults: PageFaults;
 }
 
-/** @throws TimeLimitExceeded if the browser does not open a tab */
-export function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
-  const opening = open(browser, deps);
+/**
+ * @param scale 1 for a page in which steps click
+ * @throws TimeLimitExceeded if the browser does not open a tab
+ */
+export function openTab(browser: Browser, deps: TabDeps, scale?: number): Promise<Tab> {
+  const opening = open(browser, deps, scale);
   return withTimeLimit(opening, OPEN_MS, 'opening a tab').catch((error: unknown) => {
     // A tab that opens later has no user any more.
     void opening.then((tab) => tab.close()).catch(() => undefined);
@@ -82,25 +110,27 @@ export function openTab(browser: Browser, deps: TabDeps): Promise<Tab> {
   });
 }
 
-async function open(browser: Browser, deps: TabDeps): Promise<Tab> {
-  const target = await openTarget(browser, deps.identity);
-  const { cdp } = target;
+async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Tab> {
+  const target = await openTarget(browser, deps.identity, scale);
+  const { cdp, page } = target;
   const changes = createConditionVariable();
   const frame = await watchMainFrame(cdp, changes, target.onLost);
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
-  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, hosts: rules.hosts, signIn, headers });
+  const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
+  const faults = await watchPageFaults(cdp, frame.id, egressFailureOf);
   await prepareTab(cdp, deps);
-  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, rules };
+  const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, faults, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
-    lost: () => frame.lost() !== null,
-    tidy: () => withTimeLimit(cdp.send('HeapProfiler.collectGarbage'), TIDY_MS, 'freeing memory').catch(() => undefined),
+    runSteps: (request) => runSteps({ page, cdp, frame, traffic }, request),
+    lost: () => frame.lost() !== null || target.crashed(),
+    tidy: () => withTimeLimit(page.requestGC(), TIDY_MS, 'freeing memory').catch(() => undefined),
     close: () => withTimeLimit(target.close(), CLOSE_MS, 'closing a tab'),
   };
 }
 
 /** Adds our scripts to the documents of a tab. */
-export async function prepareTab(cdp: Cdp, deps: Pick<TabDeps, 'source' | 'watch'>): Promise<void> {
+async function prepareTab(cdp: Cdp, deps: Pick<TabDeps, 'source' | 'watch'>): Promise<void> {
   await Promise.all([
     cdp.send('Page.enable'),
     cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
@@ -122,28 +152,43 @@ async function visitInSession(tab: OpenTab, request: VisitRequest): Promise<Visi
 }
 
 async function visit(tab: OpenTab, request: VisitRequest): Promise<Visit> {
-  const { frame, traffic } = tab;
   const clock = startVisitClock(request.budgetMs);
-  const progress = { stage: 'did not answer', goesOn: watchWaiting(request) };
+  const before = tab.frame.shown.documents;
+  const progress: Progress = { stage: 'did not answer', goesOn: watchWaiting(request), lesson: emptyLesson() };
   try {
-    await navigate(tab, request, clock);
-    return stoppedVisit(tab, clock) ?? (await testPage(tab, request, clock, progress));
-  } catch (error) {
-    const stopped = stoppedVisit(tab, clock);
-    if (stopped !== null) return stopped;
-    const lost = frame.lost();
-    if (error instanceof VisitEnded)
-      return failedVisit(tab, clock, error, { broken: error.broken || lost !== null, hungOnScroll: error.hungOnScroll });
-    if (lost !== null) return failedVisit(tab, clock, { reason: 'crashed', message: lost }, { broken: true });
-    const wrong: WrongPage =
-      error instanceof TimeLimitExceeded
-        ? { reason: 'timeout', message: `The page ${progress.stage} within ${(request.budgetMs / 1000).toFixed(0)} s.` }
-        : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
-    return failedVisit(tab, clock, wrong, { broken: true, hostSilent: !frame.shown.parsed && traffic.requests.waitInVain() });
+    let result = await visitOnce(tab, request, clock, progress).catch((error: unknown) => failureOf(tab, error, clock, progress));
+    // How such a visit ends depends on the moment; that the page reloads itself does not.
+    if (tab.frame.shown.documents - before > MAX_HOPS + 1) result = failedVisit(tab, clock, KEEPS_REDIRECTING, { broken: result.broken });
+    return { ...result, lesson: { ...progress.lesson, answered: tab.traffic.requests.answered() } };
   } finally {
     progress.goesOn();
-    traffic.hold();
+    tab.traffic.hold();
   }
+}
+
+async function visitOnce(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
+  await navigate(tab, request, clock);
+  return stoppedVisit(tab, clock) ?? (await testPage(tab, request, clock, progress));
+}
+
+async function failureOf(tab: OpenTab, error: unknown, clock: VisitClock, { stage, lesson }: Progress): Promise<FailedVisit> {
+  const { frame, traffic } = tab;
+  const stopped = stoppedVisit(tab, clock);
+  if (stopped !== null) return stopped;
+  // A command fails with the tab, possibly before the event that says why.
+  if (!(error instanceof VisitEnded || error instanceof TimeLimitExceeded)) await tab.changes.waitFor(() => frame.lost() !== null, LOST_MS);
+  const lost = frame.lost();
+  if (error instanceof HungOnScroll) lesson.hangsOnScroll = true;
+  if (error instanceof VisitEnded) return failedVisit(tab, clock, error, { broken: error.broken || lost !== null });
+  if (lost !== null) return failedVisit(tab, clock, { reason: 'crashed', message: lost }, { broken: true });
+  const wrong: WrongPage =
+    error instanceof TimeLimitExceeded
+      ? {
+          reason: 'timeout',
+          message: `The page ${stage} within ${(clock.budgetMs / 1000).toFixed(0)} s.${stage === TESTING ? TIME_ADVICE : ''}`,
+        }
+      : { reason: 'test_failed', message: `The page could not be tested: ${errorMessage(error).slice(0, 300)}` };
+  return failedVisit(tab, clock, wrong, { broken: true, waitedInVain: !frame.shown.parsed && traffic.requests.waitInVain() });
 }
 
 /** Reports a page that waits for its site. Returns the function to call when the page is displayed, or the visit ends. */
@@ -156,87 +201,50 @@ function watchWaiting({ onWaiting }: VisitRequest): () => void {
   };
 }
 
-async function navigate(tab: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
-  const { cdp, frame } = tab;
-  if (request.url.protocol !== 'http:' && request.url.protocol !== 'https:')
-    throw new VisitEnded('refused', `Only http and https pages can be tested, not ${request.url.protocol}`);
-  await frame.whileAlive(clearState(cdp), clock.left(), 'clearing storage');
-  await frame.whileAlive(tab.traffic.blockSilentHosts(request.url), clock.left(), 'blocking hosts');
-  const restoring = request.session === undefined ? null : restoreState(cdp, request.session, WORLD);
-  const displayed = restoring === null ? null : await frame.whileAlive(restoring, clock.left(), 'restoring the session');
-  try {
-    if (isRouteOf(request.url, frame.shown.url)) await leaveDocument(tab, clock);
-    await load(tab, request, clock);
-  } finally {
-    displayed?.();
-  }
-}
-
-async function load({ deps, cdp, frame, traffic, changes }: OpenTab, request: VisitRequest, clock: VisitClock): Promise<void> {
-  traffic.begin(request.mayGoTo);
-  const before = frame.shown.documents;
-  const sent = await frame.whileAlive(cdp.send('Page.navigate', { url: request.url.href }), clock.left(), 'navigating');
-  if (traffic.stopped() !== null) return;
-  if (sent.isDownload === true) throw new VisitEnded('download', 'The URL is a download, not a web page.');
-  if (sent.errorText === undefined) {
-    // The response to Page.navigate may arrive before the event for the new document.
-    await changes.waitFor(() => frame.lost() !== null || frame.shown.documents > before, clock.left());
-    return;
-  }
-  const failure = deps.egressFailureOf(request.url);
-  if (failure === undefined) throw new VisitEnded('navigation_failed', networkFailureMessage(request.url.host, sent.errorText));
-  const { reason, message } = pageFailureOf(failure);
-  throw new VisitEnded(reason, message);
-}
-
-/** Whether the browser would only change the fragment of the displayed document, and load nothing. */
-function isRouteOf(url: URL, shown: string): boolean {
-  return url.hash !== '' && url.href.split('#', 1)[0] === shown.split('#', 1)[0];
-}
-
-/** Replaces the document by an empty one, so that the next navigation loads its page. */
-async function leaveDocument({ cdp, frame, changes }: OpenTab, clock: VisitClock): Promise<void> {
-  const { documents } = frame.shown;
-  await frame.whileAlive(cdp.send('Page.navigate', { url: 'about:blank' }), clock.left(), 'leaving the previous page');
-  await changes.waitFor(() => frame.lost() !== null || frame.shown.documents > documents, clock.left());
-}
-
 interface Progress {
   /** Completes the message of a timeout. */
   stage: string;
   /** Must be called when the visit does not wait for its site any more. */
   goesOn(): void;
+  lesson: Lesson;
 }
 
 /** Tests the page that the tab has navigated to. */
 async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, progress: Progress): Promise<Visit> {
   const { deps, target, frame, traffic } = tab;
   progress.stage = 'did not finish loading';
-  const { place, caveats } = await arrive({ ...tab, scroll: request.scroll }, clock);
+  const { place, caveats } = await arrive({ ...tab, plan: request.plan, lesson: progress.lesson }, clock);
   // The displayed document redirected to one that may not be displayed.
   const stopped = stoppedVisit(tab, clock);
   if (stopped !== null) return stopped;
-  progress.stage = 'was not tested';
+  progress.stage = TESTING;
   progress.goesOn();
   const readFacts = async (): Promise<PageFacts> =>
     JSON.parse(
       await frame.whileAlive(evaluate<string>(place, 'curbcut.still(1000).then(curbcut.facts)'), clock.left(), 'reading the page'),
     ) as PageFacts;
+  const closed = await frame.whileAlive(
+    openClosedRoots(place, frame.id, traffic.answer()?.url ?? ''),
+    clock.left(),
+    'opening shadow roots',
+  );
   const facts = await readFacts();
   const finalUrl = frame.shown.url;
   const wrong = judgeShown(tab, request, facts);
   if (wrong !== null) return failedVisit(tab, clock, wrong, { finalUrl });
   const lost = await missingMarker(frame, { place, marker: request.marker }, clock);
   if (lost !== null) return failedVisit(tab, clock, lost, { finalUrl });
+  caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
-    const found = await frame.whileAlive(testDocument(target, place, deps, clock.left), clock.left(), 'testing');
+    const waits = frameWaits(request, progress.lesson, caveats);
+    const found = await frame.whileAlive(testDocument(target, place, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }
   const findings = tested === null ? null : toPageFindings(tested.results);
-  const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...redirectCaveats(tab)];
+  const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
   const taken = await picturesOf(deps.pictures, place, findings, clock);
@@ -251,6 +259,17 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
     pictures: taken.pictures,
     durationMs,
     broken: taken.stopped !== null,
+  };
+}
+
+/** How the frames of a page are waited for. @param caveats gets the one of a frame that is still at work, unless the page has it */
+function frameWaits({ plan }: VisitRequest, lesson: Lesson, caveats: PageCaveat[]): FrameWaits {
+  return {
+    waits: waitsInside(plan),
+    settled({ found, waited, busy }) {
+      if (found) learn(lesson, waited);
+      if (busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
+    },
   };
 }
 

@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
 import type { Cdp } from './cdp.ts';
-import { createSilentHosts } from './silent-hosts.ts';
+import { PATIENT } from '../crawl/lessons.ts';
 import { watchTraffic } from './traffic.ts';
+
+const PAGE = new URL('https://a.test/');
 
 describe('traffic of a tab', () => {
   /** A CDP session whose events the test emits. */
@@ -11,9 +13,9 @@ describe('traffic of a tab', () => {
     let changes = 0;
     let now = 0;
     const condition = { notify: () => void changes++, waitFor: () => Promise.resolve(true) };
-    const deps = { changes: condition, egressFailureOf: () => undefined, hosts: createSilentHosts(), now: () => now };
+    const deps = { changes: condition, egressFailureOf: () => undefined, now: () => now };
     const traffic = await watchTraffic(cdp as unknown as Cdp, 'main', deps);
-    traffic.begin(() => null);
+    await traffic.begin(PAGE, () => null);
     const sent = (requestId: string, more: object = {}): void =>
       void cdp.emit('Network.requestWillBeSent', { requestId, loaderId: 'a-document', type: 'Fetch', ...more });
     const pass = (ms: number): void => void (now += ms);
@@ -54,10 +56,19 @@ describe('traffic of a tab', () => {
     expect([traffic.requests.pending(1500), traffic.requests.pending(3000)]).to.deep.equal([0, 1]);
   });
 
+  it('does not wait for data that an earlier page waited for in vain, and names it', async () => {
+    const { traffic, sent } = await watchedSession();
+    await traffic.begin(PAGE, () => null, { ...PATIENT, leftOpen: new Set(['https://a.test/poll']) });
+    sent('poll', { request: { url: 'https://a.test/poll?since=1' } });
+    sent('data', { request: { url: 'https://a.test/data' } });
+    expect(traffic.requests.pending(1500)).to.equal(1);
+    expect(traffic.requests.openData(1500).map(({ url }) => url)).to.deep.equal(['https://a.test/poll?since=1']);
+  });
+
   it('forgets the requests of the previous page', async () => {
     const { traffic, sent } = await watchedSession();
     sent('data');
-    traffic.begin(() => null);
+    await traffic.begin(PAGE, () => null);
     expect(traffic.requests.pending(1500)).to.equal(0);
   });
 });

@@ -5,18 +5,20 @@ import type { ConditionVariable } from './condition-variable.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { continueRequest, createNavigation, type AddHeaders, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
 import { watchRequests, type Requests } from './requests.ts';
-import type { SilentHosts } from './silent-hosts.ts';
+import { blockedPatterns, isBlocked, PATIENT, type WaitPlan } from '../crawl/lessons.ts';
 
-export interface Traffic extends Navigation {
+export interface Traffic extends Omit<Navigation, 'begin'> {
   requests: Requests;
-  /** Blocks the files of hosts that did not answer on earlier pages. */
-  blockSilentHosts(page: URL): Promise<void>;
+  /**
+   * Starts a visit: the main frame may load documents. `mayGoTo` is called for every hop.
+   * @param plan names the hosts and files that did not answer on earlier pages, which are blocked
+   */
+  begin(page: URL, mayGoTo: Parameters<Navigation['begin']>[0], plan?: WaitPlan): Promise<void>;
 }
 
 export interface TrafficDeps {
   changes: ConditionVariable;
   egressFailureOf: (url: URL) => EgressFailure | undefined;
-  hosts: SilentHosts;
   signIn?: BasicSignIn;
   /** Headers of the sign-in, each for its origin only. */
   headers?: readonly OriginValue[];
@@ -24,17 +26,18 @@ export interface TrafficDeps {
 }
 
 export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDeps): Promise<Traffic> {
-  const { changes, egressFailureOf, hosts, signIn, headers = [], now = Date.now } = deps;
+  const { changes, egressFailureOf, signIn, headers = [], now = Date.now } = deps;
   const addHeaders = headersFor(headers);
   const navigation = createNavigation({ cdp, egressFailureOf, addHeaders, now, changed: () => changes.notify() });
   const credentials = answerChallenges(cdp, signIn);
-  const requests = watchRequests({ cdp, mainFrame, changes, hosts, now });
+  const requests = watchRequests({ cdp, mainFrame, changes, now });
+  let plan = PATIENT;
   let blocked = '';
 
   cdp.on('Fetch.requestPaused', (event: PausedRequest) => {
     const answered = event.responseStatusCode !== undefined || event.responseErrorReason !== undefined;
     // Blocked URLs do not include the documents of frames.
-    if (event.resourceType === 'Document' && event.frameId !== mainFrame && !answered && hosts.isSilent(event.request.url))
+    if (event.resourceType === 'Document' && event.frameId !== mainFrame && !answered && isBlocked(plan, event.request.url))
       void cdp.send('Fetch.failRequest', { requestId: event.requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
     else if (event.resourceType !== 'Document' || event.frameId !== mainFrame)
       continueRequest(cdp, event, answered ? undefined : addHeaders);
@@ -62,18 +65,17 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
 
   return {
     ...navigation,
-    begin(mayGoTo) {
+    async begin(page, mayGoTo, visitPlan = PATIENT) {
+      plan = visitPlan;
       navigation.begin(mayGoTo);
-      requests.clear();
+      requests.begin(plan);
       credentials.clear();
-    },
-    requests,
-    async blockSilentHosts(page) {
-      const urls = hosts.blockedOn(page);
+      const urls = blockedPatterns(plan, page);
       if (blocked === urls.join(' ')) return;
       blocked = urls.join(' ');
       await cdp.send('Network.setBlockedURLs', { urls });
     },
+    requests,
   };
 }
 

@@ -5,7 +5,18 @@ import type { TakenPicture } from '../pictures/take.ts';
 import type { Marker } from '../../core/scan/sign-in.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { SignInForm } from '../crawl/sign-in-pages.ts';
+import type { Lesson, WaitPlan } from '../crawl/lessons.ts';
 import type { SessionCookie, SessionState } from './session-state.ts';
+
+/** What a visitor sees of a page. */
+export interface VisibleContent {
+  /** Whether the page shows a text, a control or a picture. */
+  rendered: boolean;
+  /** Whether its main content does. */
+  own: boolean;
+  /** How a layer keeps a visitor from most of the content, and its selector and name; empty if no layer is found. */
+  blocked: { by: 'inert' | 'hidden' | 'covered'; layer: string } | null;
+}
 
 /** Facts that the script in the page reports. */
 export interface PageFacts {
@@ -21,6 +32,9 @@ export interface PageFacts {
   markup: string;
   /** Fingerprints of what the page displays: all of it, and its main content. */
   content: { whole: string; main: string };
+  visible: VisibleContent;
+  /** Scripts and style sheets of the document that the browser could not use. */
+  failedParts: { kind: 'scripts' | 'styles'; url: string }[];
   /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
   links: string[];
   /** The number of links that are too many for `links`. */
@@ -39,8 +53,8 @@ export interface VisitRequest {
   session?: SessionState;
   /** What the page must show to be signed in. */
   marker?: Marker;
-  /** False: the page stops responding when it is scrolled. */
-  scroll?: false;
+  /** How the page is waited for. */
+  plan: WaitPlan;
   /** Called when the page has been loading or settling for a moment, and when its test begins or the visit ends. */
   onWaiting?: (waits: boolean) => void;
 }
@@ -52,6 +66,8 @@ export type Visit = (
       status: number;
       facts: PageFacts;
       findings: PageFindings | null;
+      /** The findings of the page with the open dialog that asks for consent, if it was tested with it too. */
+      withDialog?: PageFindings;
       framesUntested: UntestedFrame[];
       caveats: PageCaveat[];
       /** Pictures of root causes. */
@@ -67,15 +83,15 @@ export type Visit = (
       finalUrl: string | null;
       status: number | null;
       retryAfterMs: number | null;
-      /** The page stopped responding when it was scrolled. */
-      hungOnScroll?: boolean;
       durationMs: number;
-      /** The page waited for a host that never answers. A second visit does not wait for it. */
-      hostSilent?: boolean;
+      /** The page did not load because of files that do not arrive. A second visit is worth it, which blocks them. */
+      waitedInVain?: boolean;
       /** The tab must not be used again. */
       broken: boolean;
     }
 ) & {
+  /** What the visit teaches about waiting for other pages; absent if the page was not visited. */
+  lesson?: Lesson;
   /** The cookies after the visit, if it started with the state of a session. */
   cookies?: SessionCookie[];
 };
@@ -88,7 +104,6 @@ export class VisitEnded extends Error {
   readonly reason: PageFailureReason;
   /** The tab must not be used again. */
   readonly broken: boolean;
-  readonly hungOnScroll: boolean = false;
   constructor(reason: PageFailureReason, message: string, broken = false) {
     super(message);
     this.reason = reason;
@@ -98,7 +113,6 @@ export class VisitEnded extends Error {
 
 /** The page stopped responding when it was scrolled. */
 export class HungOnScroll extends VisitEnded {
-  override readonly hungOnScroll = true;
   constructor(limitMs: number) {
     super(
       'timeout',
@@ -110,6 +124,7 @@ export class HungOnScroll extends VisitEnded {
 
 /** The time of one visit, in milliseconds. */
 export interface VisitClock {
+  readonly budgetMs: number;
   spent(): number;
   left(): number;
 }
@@ -117,6 +132,7 @@ export interface VisitClock {
 export function startVisitClock(budgetMs: number): VisitClock {
   const started = performance.now();
   return {
+    budgetMs,
     spent: () => Math.round(performance.now() - started),
     left: () => budgetMs - (performance.now() - started),
   };

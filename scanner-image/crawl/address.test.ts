@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { addressOf, cleanUrl, isTooLong, movedWithin, pageKey, pagesOf, repeatsItself, sameSite, scopeOf } from './address.ts';
+import { addressOf, cleanUrl, isTooLong, pageKey, pagesOf, repeatsItself, sameFamily, scopeOf } from './address.ts';
 
 const url = (text: string): URL => new URL(text);
 
@@ -238,15 +238,21 @@ describe('reading links', () => {
     for (const link of ['https://example.org/', `https://example.com/${long}`, `data:,${long}`])
       expect(isTooLong(link, site)).to.equal(false);
   });
+});
 
-  it('allows the first page to redirect to a parent or child domain only', () => {
-    expect(sameSite(url('http://www.example.org/'), url('https://example.org/x'))).to.equal(true);
-    expect(movedWithin(url('http://example.org/'), url('https://shop.example.org/'))).to.equal(true);
-    expect(movedWithin(url('http://shop.example.org/'), url('https://www.example.org/'))).to.equal(true);
-    expect(movedWithin(url('http://example.org/'), url('https://example.com/'))).to.equal(false);
-    expect(movedWithin(url('http://example.org/'), url('https://notexample.org/'))).to.equal(false);
-    expect(movedWithin(url('http://127.0.0.1:1/'), url('http://127.0.0.1:2/'))).to.equal(true);
-  });
+describe('hosts of one organisation', () => {
+  const cases: [string, string, boolean][] = [
+    ['www.example.org', 'api.example.org', true],
+    ['example.org:8080', 'example.org', true],
+    ['a.b.example.org', 'c.example.org', true],
+    ['www.example.co.uk', 'api.example.co.uk', true],
+    ['a.co.uk', 'b.co.uk', false],
+    ['example.org', 'example.com', false],
+    ['localhost', '127.0.0.1', false],
+    ['127.0.0.1', '127.1.0.1', false],
+  ];
+  for (const [a, b, is] of cases)
+    it(`${a} and ${b} ${is ? 'are' : 'are not'}`, () => expect(sameFamily(url(`http://${a}/`), url(`http://${b}/`))).to.equal(is));
 });
 
 describe('scope', () => {
@@ -273,6 +279,12 @@ describe('scope', () => {
   for (const [glob, path, matches] of cases)
     it(`${glob} ${matches ? 'includes' : 'does not include'} ${path}`, () =>
       expect(scopeOf({ include: [glob], exclude: [] })(url(`https://example.org${path}`))).to.equal(matches));
+
+  it('compares letters of a glob with their escapes in addresses', () => {
+    for (const glob of ['/löschen', '/l%C3%B6schen', '/l*schen'])
+      expect(scopeOf({ include: [glob], exclude: [] })(url('https://example.org/löschen')), glob).to.equal(true);
+    expect(scopeOf({ include: ['/\ud800', '/x'], exclude: [] })(url('https://example.org/x'))).to.equal(true);
+  });
 
   it('does not include what exclude matches', () => {
     expect(scopeOf({ include: [], exclude: ['/x/**'] })(url('https://example.org/x/y'))).to.equal(false);

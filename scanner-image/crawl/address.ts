@@ -1,5 +1,6 @@
 /** Which URLs are the same page, which belong to the site, and which belong to the scan. Pure. */
 import type { CrawlRules } from '../../core/scan/options.ts';
+import { bareHost, movedWithin, sameSite } from '../../core/scan/site.ts';
 import { compileGlob, matchesGlob } from './glob.ts';
 
 /** Query parameters that track visitors and do not change the page. */
@@ -144,22 +145,22 @@ function isSorted(query: string): boolean {
   return true;
 }
 
-/** The host without `www.` and final dot, with its port unless it is the scheme's default. */
-function bareHost(url: URL): string {
-  return url.hostname.replace(/^www\./, '').replace(/\.$/, '') + (url.port === '' ? '' : `:${url.port}`);
+/** Domains below which organisations register theirs, such as `co.uk`. */
+const SHARED_DOMAIN = /^(?:ac|co|com|edu|gob|gouv|gov|gv|mil|ne|net|nom|or|org)\.[a-z]{2}$/;
+
+/** Whether two URLs probably belong to one organisation: one site, or hosts of one domain, such as api.example.org and www.example.org. */
+export function sameFamily(a: URL, b: URL): boolean {
+  if (movedWithin(a, b)) return true;
+  const domain = domainOf(a.hostname);
+  return domain !== null && domain === domainOf(b.hostname);
 }
 
-/** Whether two URLs belong to one site: the same host and port, regardless of `www.` and the scheme. */
-export function sameSite(a: URL, b: URL): boolean {
-  return a.host === b.host || bareHost(a) === bareHost(b);
-}
-
-/** Whether the first page may redirect here: to the same site, or to a parent or child domain (example.org, shop.example.org). */
-export function movedWithin(from: URL, to: URL): boolean {
-  if (sameSite(from, to)) return true;
-  const [a, b] = [from.hostname.replace(/^www\./, ''), to.hostname.replace(/^www\./, '')];
-  if (a === b) return true; // another port or scheme of the same host
-  return (a.includes('.') && b.endsWith(`.${a}`)) || (b.includes('.') && a.endsWith(`.${b}`));
+function domainOf(host: string): string | null {
+  const labels = host.replace(/\.$/, '').split('.');
+  if (!/[a-z]/.test(labels.at(-1) ?? '')) return null;
+  const end = labels.slice(-2).join('.');
+  const length = SHARED_DOMAIN.test(end) ? 3 : 2;
+  return labels.length < length ? null : labels.slice(-length).join('.');
 }
 
 /** An address that is longer is not followed, in characters. Links that are cut have one more (axe/facts.js). */
@@ -231,13 +232,15 @@ export function repeatsItself({ pathname }: AddressParts): boolean {
  * matches the path with any query, and a glob without `#` matches it with any route.
  */
 export function scopeOf(rules: Pick<CrawlRules, 'include' | 'exclude'>): (url: AddressParts) => boolean {
-  const include = rules.include.map(matcher);
-  const exclude = rules.exclude.map(matcher);
+  const include = rules.include.map(addressGlob);
+  const exclude = rules.exclude.map(addressGlob);
   return (url) => (include.length === 0 || include.some((matches) => matches(url))) && !exclude.some((matches) => matches(url));
 }
 
-function matcher(text: string): (url: AddressParts) => boolean {
-  const glob = compileGlob(text.startsWith('/') || text.startsWith('*') ? text : `/${text}`);
+/** Returns a function that checks whether a glob of the scan matches an address. */
+export function addressGlob(text: string): (url: AddressParts) => boolean {
+  const encoded = text.toWellFormed().replace(/[^ -~]+/g, encodeURIComponent);
+  const glob = compileGlob(text.startsWith('/') || text.startsWith('*') ? encoded : `/${encoded}`);
   const [ignoresQuery, ignoresRoute] = [!text.includes('?'), !text.includes('#')];
   return (url) => {
     const route = ignoresRoute ? '' : url.hash;

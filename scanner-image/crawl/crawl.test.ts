@@ -23,6 +23,8 @@ const loaded = (path: string, links: string[]): Visit => ({
     signInForm: null,
     markup: '',
     content: { whole: path, main: path },
+    visible: { rendered: true, own: true, blocked: null },
+    failedParts: [],
     links: links.map((link) => ORIGIN + link),
     linksBeyond: 0,
   },
@@ -56,7 +58,6 @@ function start(count: number, workers: number) {
     workers,
     budget: { take: (page) => page },
     site: () => new URL(ORIGIN),
-    signedIn: false,
     exclusionOf: () => null,
     visit(worker, { url: { pathname } }, onWaiting) {
       started.push(pathname);

@@ -1,27 +1,12 @@
 /** Lists addresses that were found and are not part of the scan. Pure. */
 import type { UntestedPage } from '../../core/report/schema.ts';
-import type { AddressParts, PageAddress } from './address.ts';
+import type { PageAddress } from './address.ts';
 import type { WrongPage } from './page-checks.ts';
-import { signsOut } from './sign-out.ts';
 
 /** The number of listed addresses. The others are counted, because a site may have any number of them. */
 export const EXCLUSIONS_MAX = 100;
 /** The number of counted addresses, so that a scan cannot fill the memory. */
 const COUNTED_MAX = 100_000;
-
-const SIGNS_OUT: WrongPage = { reason: 'excluded', message: 'The link signs out, so the scan does not follow it.' };
-
-export interface LinkRules {
-  signedIn: boolean;
-  /** Why a page is not part of the scan, or null. */
-  exclusionOf(url: AddressParts): WrongPage | null;
-}
-
-/** Why an address that a page or a sitemap of the site names is not followed, or null. */
-export function leavesOut({ signedIn, exclusionOf }: LinkRules, page: PageAddress): WrongPage | null {
-  if (signedIn && signsOut(page)) return SIGNS_OUT;
-  return exclusionOf(page);
-}
 
 export interface Exclusions {
   add(page: PageAddress, why: WrongPage): void;

@@ -8,6 +8,10 @@ export interface Candidate {
   key: string;
   depth: number;
   turn: number;
+  /** Its place among all addresses that were chosen. It does not depend on the number of workers, as `turn` may. */
+  position: number;
+  /** The position up to which it may use what other pages taught. */
+  knows: number;
 }
 
 /**
@@ -20,6 +24,8 @@ export type Outcome = 'tested' | 'failed' | 'disallowed' | 'folded' | 'passed_th
 export interface Frontier {
   /** Adds a page that was found on the page that is processed. `isExcluded` is called only if it would be queued. */
   add(address: PageAddress, depth: number, isExcluded?: () => boolean): Added;
+  /** Whether a link or a sitemap named a page, or the scan starts with it. */
+  named(key: string): boolean;
   /** Marks a page as known, so that it is not loaded. */
   cover(key: string): void;
   covered(key: string): boolean;
@@ -63,6 +69,7 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
   return {
     add: (address, depth, isExcluded) =>
       queue.add(address, { depth, from: current(), parent: inProgress() > 0 ? queue.at(current()) : undefined, isExcluded }),
+    named: (key) => queue.named(key),
     cover: (key) => queue.cover(key),
     covered: (key) => queue.covered(key),
     spent,
@@ -71,7 +78,8 @@ export function createFrontier(options: { maxPages: number; maxFailed: number; m
       const entry = queue.choose(processed());
       if (entry === null) return null;
       positions.push(queue.chosen() - 1);
-      return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, turn: positions.length - 1 };
+      const [turn, position] = [positions.length - 1, queue.chosen() - 1];
+      return { url: new URL(entry.address.href), key: entry.key, depth: entry.depth, turn, position, knows: queue.asOf() };
     },
     settle(candidate, outcome) {
       if (candidate.turn !== settled) throw new RangeError(`expected turn ${settled}, got ${candidate.turn}`);

@@ -1,20 +1,24 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
 import { isAttempted } from '../../core/report/coverage.ts';
-import type { ReportPage, UntestedPage } from '../../core/report/schema.ts';
+import type { PageCaveatKind, ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
+import { mergeFindings } from '../axe/merge-findings.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
-import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type PageAddress } from './address.ts';
+import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
-import { leavesOut, type Exclusions, type LinkRules } from './exclusions.ts';
+import type { Exclusions } from './exclusions.ts';
 import type { Candidate, Frontier, Outcome } from './frontier.ts';
+import { arrivalOf } from './gates.ts';
 import type { WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
-export interface IntakeDeps extends LinkRules {
+export interface IntakeDeps {
   frontier: Frontier;
+  /** Why a page is not part of the scan, or null. */
+  exclusionOf(url: AddressParts): WrongPage | null;
   /** Takes the links that are not part of the scan. */
   exclusions: Exclusions;
   /** The site's origin; final after the first page was loaded. */
@@ -27,6 +31,9 @@ const ENDLESS: WrongPage = {
   reason: 'excluded',
   message: `The site seems to lead from one such address to the next without end, so the scan follows at most ${CHAIN_MAX} links in a row. To test this page, start a scan at its address.`,
 };
+
+/** A page that still loads or works may look like another one that does. */
+const UNSETTLED: ReadonlySet<PageCaveatKind> = new Set(['not_quiet', 'still_busy', 'still_loading']);
 
 /** Returns the function that processes a visit. It must be called in the order of turns. */
 export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Visit) => Outcome {
@@ -45,7 +52,8 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
 
   function processLoaded(candidate: Candidate, visit: LoadedVisit): Outcome {
     const keys = [candidate.key, pageKey(visit.finalUrl)] as const;
-    const redirectsTo = keys[0] === keys[1] ? undefined : coveredBy.get(keys[1]);
+    const arrival = keys[0] === keys[1] ? keys[1] : pageKey(arrivalOf(candidate.url, visit.finalUrl));
+    const redirectsTo = keys[0] === keys[1] ? undefined : (coveredBy.get(keys[1]) ?? coveredBy.get(arrival));
     if (redirectsTo !== undefined) return fold(candidate, visit, redirectsTo, `It redirects to ${visit.finalUrl.href}, which is tested.`);
     const canonical = canonicalOf(visit, deps.site());
     const compared = {
@@ -54,7 +62,8 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
       content: visit.facts.content,
       findings: visit.findings,
     };
-    const same = duplicates.find(compared);
+    const isComparable = visit.facts.visible.own && !visit.caveats.some(({ kind }) => UNSETTLED.has(kind));
+    const same = isComparable ? duplicates.find(compared) : null;
     if (same !== null) {
       cover(keys, same.url);
       return fold(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
@@ -69,9 +78,10 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
       deps.onPage(leftOut(candidate, visit, `The page redirects to ${visit.finalUrl.href}. ${wrong.message}`));
       return 'folded';
     }
-    cover(keys, candidate.url.href);
-    duplicates.add(candidate.url.href, compared);
-    deps.onPage(testedPage(candidate, visit, visit.findings));
+    cover([...keys, arrival], candidate.url.href);
+    if (isComparable) duplicates.add(candidate.url.href, compared);
+    const { withDialog } = visit;
+    deps.onPage(testedPage(candidate, visit, withDialog === undefined ? visit.findings : mergeFindings(withDialog, visit.findings)));
     return 'tested';
   }
 
@@ -110,7 +120,7 @@ function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth:
         continue;
       }
       let wrong: WrongPage | null = null;
-      const isExcluded = (): boolean => (wrong = leavesOut(deps, page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
+      const isExcluded = (): boolean => (wrong = deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
       const added = frontier.add(page, depth, isExcluded);
       if (added === 'endless') wrong = ENDLESS;
       if (wrong !== null) exclusions.add(page, wrong);

@@ -15,11 +15,15 @@ export interface Queue {
    * @param found.isExcluded called only for an address that would be queued, because rules take time
    */
   add(address: PageAddress, found: { depth: number; from: number; parent?: Entry; isExcluded?: () => boolean }): Added;
+  /** Whether a link, a sitemap or the scan named a page; true if too many were named to know. */
+  named(key: string): boolean;
   /** Marks a page as known, so that it is not chosen. */
   cover(key: string): void;
   covered(key: string): boolean;
   /** Chooses the entry of the next position; null if there is none before the pages up to a position are processed. */
   choose(latest: number): Entry | null;
+  /** The position up to which the last choice looked. Everything up to there was processed, whatever the number of workers. */
+  asOf(): number;
   /** The number of positions. */
   chosen(): number;
   at(position: number): Entry | undefined;
@@ -42,6 +46,8 @@ const lookBack = (position: number): number => Math.min(64, Math.max(8, Math.flo
 const QUEUE_FACTOR = 8;
 /** The number of addresses that are remembered because they were left. Beyond it they are no longer counted. */
 const LEFT_MAX = 100_000;
+/** The number of named addresses that are remembered. */
+const NAMED_MAX = 200_000;
 /** A template leads on without end if this many links in a row lead to its next page, such as the next month of a calendar. */
 export const CHAIN_MAX = 50;
 /** A template is left after this many folded pages in a row, because it shows the same under any number of addresses. */
@@ -53,6 +59,7 @@ export function createQueue(capacity: number): Queue {
   const { templateFor, left, leave } = createRegister();
   const known = new Set<string>();
   const covered = new Set<string>();
+  const named = new Set<string>();
   const unstarted = new Set<string>();
   /** Chosen entries by position. */
   const order: Entry[] = [];
@@ -79,6 +86,7 @@ export function createQueue(capacity: number): Queue {
   return {
     add(address, { depth, from, parent, isExcluded }) {
       const { key } = address;
+      if (named.size < NAMED_MAX) named.add(key);
       if (known.has(key) || left.has(key)) return 'known';
       const template = templateFor(address);
       const chain = parent?.template === template ? parent.chain + 1 : 0;
@@ -90,6 +98,7 @@ export function createQueue(capacity: number): Queue {
       sampling.add({ address, key, depth, chain, template, from, chosen: false });
       return 'queued';
     },
+    named: (key) => named.size >= NAMED_MAX || named.has(key),
     cover(key) {
       known.add(key);
       covered.add(key);
@@ -104,6 +113,7 @@ export function createQueue(capacity: number): Queue {
         if (entry === null || !covered.has(entry.key)) return entry;
       }
     },
+    asOf: () => asOf,
     chosen: () => order.length,
     at: (position) => order[position],
     record(position, folded) {

@@ -2,8 +2,9 @@
 import type { CrawlRules } from '../../core/scan/options.ts';
 import type { GuardedFetch } from '../egress/fetch.ts';
 import { ScanFailed } from '../failure.ts';
-import { addressOf, isTooLong, movedWithin, pagesOf, sameSite, scopeOf, type AddressParts, type PageAddress } from './address.ts';
-import { leavesOut } from './exclusions.ts';
+import { movedWithin, sameSite } from '../../core/scan/site.ts';
+import { addressOf, isTooLong, pagesOf, scopeOf, type AddressParts, type PageAddress } from './address.ts';
+import { harmRule, type Harm } from './harmful.ts';
 import type { WrongPage } from './page-checks.ts';
 import { NO_ROBOTS, fetchRobots, type Robots } from './robots.ts';
 import { collectSitemaps } from './sitemaps.ts';
@@ -13,6 +14,8 @@ export interface SiteDeps {
   crawl: CrawlRules;
   maxPages: number;
   signedIn: boolean;
+  /** Called when robots.txt allows the first page, before the sitemaps are read. */
+  onAllowed?: () => Promise<void> | undefined;
   /** Returns the headers with the credentials for a URL. */
   headersFor: (url: URL) => Record<string, string>;
   files: GuardedFetch;
@@ -24,7 +27,7 @@ export interface SiteDeps {
 export interface Site {
   origin(): URL;
   crawlDelayMs(): number;
-  /** Why a page is not part of the scan, by include, exclude and robots.txt; null if it is. */
+  /** Why a page is not part of the scan, by include, exclude, robots.txt and what its address does; null if it is. */
   exclusionOf(url: AddressParts): WrongPage | null;
   /** Whether the first page is tested. If not, only its links are read. */
   startInScope: boolean;
@@ -55,9 +58,11 @@ const LEFT_MAX = 1000;
 export async function openSite(deps: SiteDeps): Promise<Site> {
   const { start, crawl, files, headersFor } = deps;
   const scope = scopeOf(crawl);
+  const harmOfAddress = deps.signedIn ? harmRule(crawl.include) : () => null;
   let origin = start;
   let robots = await robotsOf(start);
   refuseDisallowed(robots, start);
+  await deps.onAllowed?.();
   let sitemapPages = readSitemaps();
 
   async function robotsOf(site: URL): Promise<Robots> {
@@ -66,7 +71,14 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     if (!answer.ok) throw new ScanFailed('target_unreachable', answer.message);
     return answer.robots;
   }
+  function harmOf(url: AddressParts): Harm | null {
+    const harm = harmOfAddress(url);
+    // The start address was asked for, whatever it does.
+    return harm !== null && isStart(url, start) ? null : harm;
+  }
   function exclusionOf(url: AddressParts): WrongPage | null {
+    const harm = harmOf(url);
+    if (harm !== null) return { reason: 'excluded', message: harmMessage(harm) };
     if (!scope(url)) return NOT_INCLUDED;
     const message = robots.refusal(url);
     return message === null ? null : { reason: 'robots_disallowed', message };
@@ -86,7 +98,7 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
           if (isTooLong(text, origin)) beyond += 1;
           return null;
         }
-        const why = leavesOut({ signedIn: deps.signedIn, exclusionOf }, page);
+        const why = exclusionOf(page);
         if (why === null) return page;
         if (left.length < LEFT_MAX) left.push({ page, why });
         else beyond += 1;
@@ -116,6 +128,8 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     refusal(url, isFirst) {
       if (isFirst ? !movedWithin(start, url) : !sameSite(origin, url))
         return { reason: 'redirected_away', message: `The page redirects to another site, ${url.origin}.` };
+      const harm = harmOf(url);
+      if (harm !== null) return harmfulRedirect(url, harm);
       const message = isFirst ? null : robots.refusal(url);
       return message === null ? null : { reason: 'robots_disallowed', message };
     },
@@ -129,6 +143,21 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     },
     sitemapPages: () => sitemapPages,
   };
+}
+
+/** Whether an address is the one that the scan was started with, on whatever host. The browser requests it without its hash route. */
+const isStart = (url: AddressParts, start: AddressParts): boolean =>
+  pathOf(url) === pathOf(start) && (url.hash === '' || url.hash === start.hash);
+const pathOf = ({ pathname, search }: AddressParts): string => pathname.replace(/\/+$/, '') + search;
+
+const harmMessage = ({ word }: Harm): string =>
+  `The address contains "${word}". A scan that signs in does not request such an address, because that may delete, cancel, buy or end something. To allow it, add a glob that contains the word to crawl.include.`;
+
+/** A site redirects to its sign-out when a session has ended, so another sign-in may help. */
+function harmfulRedirect(url: URL, harm: Harm): WrongPage {
+  const target = url.origin + url.pathname;
+  if (harm.signsOut) return { reason: 'sign_in_lost', message: `The page is not signed in: it redirects to ${target}, which signs out.` };
+  return { reason: 'excluded', message: `The page redirects to ${target}. ${harmMessage(harm)}` };
 }
 
 function refuseDisallowed(robots: Robots, url: URL): void {

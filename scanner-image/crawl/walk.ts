@@ -8,6 +8,8 @@ import { addressOf } from './address.ts';
 import { crawl, type CrawlDeps } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier, type Frontier } from './frontier.ts';
+import { createLessons } from './lessons.ts';
+import { listGates, type ListedGates } from './gates.ts';
 import { createPoliteVisits } from './politeness.ts';
 import type { Site } from './site.ts';
 
@@ -34,6 +36,8 @@ export interface Walked {
   pages: ReportPage[];
   /** The number of addresses that were found and are not listed in `pages`. */
   addressesLeft: number;
+  /** See `ListedGates`. */
+  gates: ListedGates['gates'];
 }
 
 /**
@@ -46,6 +50,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   frontier.add(addressOf(start), 0);
   const exclusions = createExclusions();
+  const lessons = createLessons();
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
   const visitPolitely = createPoliteVisits({
     pool,
@@ -60,7 +65,6 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     frontier,
     exclusions,
     workers: deps.workers,
-    signedIn,
     site: site.origin,
     exclusionOf: site.exclusionOf,
     signal: deps.signal,
@@ -71,7 +75,11 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     },
     onPage: deps.onPage,
     budget: deps.budget,
-    onOutcome: deps.onOutcome,
+    onOutcome(candidate, visit, outcome) {
+      // A single worker would not have visited a page that is skipped.
+      if (outcome !== 'skipped' && visit.lesson !== undefined) lessons.record(candidate, visit.lesson);
+      deps.onOutcome(candidate, visit, outcome);
+    },
     visit(worker, candidate, onWaiting) {
       const isFirst = candidate.turn === 0;
       // The other workers wait for the first page, so their tabs cost no time.
@@ -80,6 +88,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
         url: candidate.url,
         test: candidate.depth > 0 || site.startInScope,
         mayGoTo: (url: URL) => site.refusal(url, isFirst),
+        plan: lessons.planFor(candidate),
         budgetMs: deps.pageBudgetMs,
         onWaiting,
       };
@@ -100,7 +109,8 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const progress = progressOf(frontier);
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
   if (timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
-  return { pages: [...pages, ...exclusions.pages()], addressesLeft: exclusions.beyond() + frontier.left() };
+  const listed = listGates(pages, (key) => frontier.named(key));
+  return { pages: [...listed.pages, ...exclusions.pages()], gates: listed.gates, addressesLeft: exclusions.beyond() + frontier.left() };
 }
 
 function progressOf(frontier: Frontier): PageProgress {

@@ -13,9 +13,9 @@ export interface EgressFailure {
 export interface EgressFailures {
   /** Records a failure. Returns true the first time for this host, port and kind. */
   add(url: URL, kind: EgressFailureKind, message: string): boolean;
-  /** Removes the failure of a target that was reached. */
+  /** Removes the failures of a URL and its target, because it was reached. */
   reached(url: URL): void;
-  /** The failure of the last attempt to reach the URL's host and port, if it failed. */
+  /** The failure of the last request for the URL, or else of the last attempt to reach its host and port, if it failed. */
   failureOf(url: URL): EgressFailure | undefined;
 }
 
@@ -24,6 +24,7 @@ export const EGRESS_HEADER = 'x-curbcut-egress';
 
 /** Pages can invent host names, so memory is bounded. */
 const MAX_TARGETS = 1000;
+const MAX_KEPT = 2 * MAX_TARGETS;
 
 /** Converts the refusal of a target to the kind of the failure. */
 export function kindOf(reason: TargetRefusal): EgressFailureKind {
@@ -32,12 +33,17 @@ export function kindOf(reason: TargetRefusal): EgressFailureKind {
 
 export function createEgressFailures(): EgressFailures {
   const reported = new Set<string>();
+  /** By target, and by URL: another request to the same target may succeed meanwhile. */
   const latest = new Map<string, EgressFailure>();
   const targetOf = (url: URL): string => `${hostOf(url)}:${portOf(url)}`;
+  const keep = (key: string, failure: EgressFailure): void => {
+    if (latest.size < MAX_KEPT || latest.has(key)) latest.set(key, failure);
+  };
   return {
     add(url, kind, message) {
       const target = targetOf(url);
-      if (latest.size < MAX_TARGETS || latest.has(target)) latest.set(target, { kind, message });
+      keep(target, { kind, message });
+      keep(url.href, { kind, message });
       const key = `${kind} ${target}`;
       if (reported.has(key) || reported.size >= MAX_TARGETS) return false;
       reported.add(key);
@@ -45,8 +51,9 @@ export function createEgressFailures(): EgressFailures {
     },
     reached(url) {
       latest.delete(targetOf(url));
+      latest.delete(url.href);
     },
-    failureOf: (url) => latest.get(targetOf(url)),
+    failureOf: (url) => latest.get(url.href) ?? latest.get(targetOf(url)),
   };
 }
 

@@ -28,6 +28,7 @@ const findings = (letters: string): PageFindings => ({
     },
   ],
   needsReview: [],
+  passes: [],
   rules: emptyTally(),
 });
 const lettersOf = (wanted: readonly WantedPicture[]): string => wanted.map(({ nodes }) => nodes[0]!.selector.slice(1)).join('');

@@ -1,5 +1,6 @@
 /** Builds the JSON export of a scan: score, verdict, counts and root causes over its pages. */
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
+import type { ReportConsent } from '../../core/report/consent.ts';
 import { toReportOptions } from '../../core/report/options.ts';
 import { deriveResults } from '../../core/report/results.ts';
 import type { Report, ReportPage, ReportPicture } from '../../core/report/schema.ts';
@@ -16,6 +17,7 @@ export function buildReport(found: {
   tools: Report['tools'];
   startedAt: Date;
   finishedAt: Date;
+  consent?: ReportConsent;
   pictures?: ReportPicture[];
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
@@ -36,6 +38,7 @@ export function buildReport(found: {
     tools,
     score,
     counts: outcome.violations,
+    ...(found.consent && { consent: found.consent }),
     pages,
     fingerprint_version,
     groups,

@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { withDefaults } from '../../core/scan/options.ts';
 import { eventually, startContext, type ApiContext } from './context.ts';
 import { signedIn, type Person } from './people.ts';
 import { down } from './replica.ts';
@@ -23,6 +24,8 @@ describe('the forms of scans in the dashboard', () => {
     wcag_version: '2.2',
     wcag_level: 'AA',
     locale: 'en',
+    consent: 'keep',
+    prepare: '',
     idempotency_key: randomUUID(),
     ...change,
   });
@@ -58,6 +61,47 @@ describe('the forms of scans in the dashboard', () => {
       expect(text, url).to.include('id="url-error"').and.include(`value="${url}"`);
     }
     expect(await scansOf(organisation)).to.equal(0);
+  });
+
+  it('take the answer to a dialog and steps in YAML', async () => {
+    const { client, organisation } = await member();
+    const prepare = '- click: button.adult\n- waitFor: main\n';
+    expect((await client.submit(NEW, fields({ consent: 'reject', prepare }))).status).to.equal(303);
+    const row = await context.db.collection('scans').findOne({ organisation });
+    expect(row?.options.crawl).to.deep.include({ consent: 'reject', prepare: [{ click: 'button.adult' }, { waitFor: 'main' }] });
+  });
+
+  it('say at the field what is wrong with steps, and keep them', async () => {
+    const { client, organisation } = await member();
+    for (const [prepare, message] of [
+      ['- click: [', 'The steps are not valid YAML'],
+      ['click: a', 'The steps must be a list'],
+      ['- press: a', 'prepare.0.press is not a field of this request'],
+      ['- click: a\n- goto: https://example.org/', 'prepare.1: goto https://example.org/ leaves the site of the scan, example.com.'],
+    ] as const) {
+      const { status, text } = await client.submit(NEW, fields({ prepare }));
+      expect(status, prepare).to.equal(422);
+      expect(text, prepare).to.include('id="prepare-error"').and.include(message).and.include(prepare);
+    }
+    expect(await scansOf(organisation)).to.equal(0);
+  });
+
+  it('have no steps where the installation does not run them, and cannot scan again with them', async () => {
+    const strict = await startContext({ allowPrepareSteps: false });
+    try {
+      const { id } = await strict.organisation({ credits: 20 });
+      const { client, organisation } = await signedIn(strict, { role: 'member', organisation: id });
+      expect((await client.get(NEW)).text)
+        .to.include('name="consent"')
+        .and.not.include('name="prepare"');
+      const options = withDefaults({ url: 'https://example.com/', crawl: { prepare: [{ click: 'a' }] } });
+      const row = await strict.scan(organisation, { phase: 'done', finishedAt: new Date(), options });
+      const again = await client.submit(`/dashboard/scans/${row.id}/again`, { idempotency_key: randomUUID() }, NEW);
+      expect(again.status).to.equal(422);
+      expect(again.text).to.include('This service does not run steps that prepare a scan');
+    } finally {
+      await strict.close();
+    }
   });
 
   it('keep what was typed and the key of the form if a dependency is down, and charge nothing', async () => {

@@ -114,6 +114,7 @@ describe('submissions that API, operator and sweeper decide at once', function (
         tracer: NO_TRACER,
         newId: randomUUID,
         namespace: NAMESPACE,
+        allowPrepareSteps: true,
         targets: TARGETS,
         queueGate: () => Promise.resolve(chance(0.1) ? 'queue_paused' : null),
         maxLiveScansPerOrganisation: 500,

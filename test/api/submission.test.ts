@@ -52,6 +52,8 @@ describe('POST /v1/ci/scans', () => {
         fail_on_truncation: false,
         wcag_level: 'AAA',
         wcag_version: '2.2',
+        consent: 'reject',
+        prepare: [{ goto: '/start' }, { fill: { selector: '#year', value: '1980' } }, { wait_for: 'main' }],
       },
     });
     const row = await context.stores.scans.find(body.scan_id, id);
@@ -68,6 +70,24 @@ describe('POST /v1/ci/scans', () => {
       failOnSeverity: 'moderate',
       minCoverage: 80,
     });
+    const prepare = [{ goto: '/start' }, { fill: { selector: '#year', value: '1980' } }, { waitFor: 'main' }];
+    expect(row?.options.crawl).to.deep.include({ consent: 'reject', prepare });
+    expect((await resourceOf(body.scan_id)).spec.crawl).to.deep.include({ consent: 'reject', prepare });
+  });
+
+  it('rejects steps where the installation does not run them, and accepts the rest', async () => {
+    const strict = await startContext({ allowPrepareSteps: false });
+    try {
+      const { id, key } = await strict.organisation({ credits: 20 });
+      const submit = (prepare: unknown) => strict.request('POST', '/v1/ci/scans', { key, body: { ...SUBMISSION, prepare } });
+      const { status, body } = await submit([{ click: 'a' }]);
+      expect(status).to.equal(422);
+      expect(body.detail[0]).to.deep.include({ loc: ['body', 'prepare'], type: 'prepare.disabled' });
+      expect(await strict.stores.credits.balance(id)).to.include({ balance: 20 });
+      expect((await submit([])).status).to.equal(202);
+    } finally {
+      await strict.close();
+    }
   });
 
   it('annotates the resource with the request ID', async () => {

@@ -75,6 +75,22 @@ describe('curbcut scan --local', function () {
     expect([served.code, served.stderr.includes('--auth needs --local')]).to.deep.equal([2, true]);
   });
 
+  it('prepares the scan, and says which dialog was answered', async () => {
+    const file = join(folder, 'steps.yaml');
+    await writeFile(file, '- goto: /two\n- assert: {text: Page}\n');
+    const output = join(folder, 'prepared.json');
+    const ran = await local([url, '--max-pages', '1', '--prepare', file, '--consent', 'reject', '--export', output]);
+    expect(ran.code, ran.stderr).to.equal(0);
+    expect(ran.stderr).to.include(`No consent dialog was recognised on ${url}, so none was answered.`);
+    const { scan, consent } = JSON.parse(await readFile(output, 'utf8')) as Report;
+    expect(scan.options.prepare).to.deep.equal([{ goto: '/two' }, { assert: { text: 'Page' } }]);
+    expect(consent).to.include({ action: 'reject', outcome: 'not_found' });
+    await writeFile(file, '- click: .none\n- goto: https://example.org/');
+    const failed = await local([url, '--prepare', file]);
+    expect(failed.code).to.equal(2);
+    expect(failed.stdout).to.include('Step 2 of crawl.prepare cannot be run: goto https://example.org/ leaves the site');
+  });
+
   it('exits with 2 if the site cannot be tested, and with 1 if there are thresholds', async () => {
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import {
   KEY,
@@ -12,6 +15,8 @@ import {
   serviceForTests,
   type Answering,
 } from './service.ts';
+
+const STEPS = join(import.meta.dirname, 'prepare.yaml');
 
 describe('curbcut scan: submission', () => {
   const { service, scan } = serviceForTests();
@@ -40,6 +45,10 @@ describe('curbcut scan: submission', () => {
         'main h1',
         '--settle-ms',
         '500',
+        '--consent',
+        'reject',
+        '--prepare',
+        STEPS,
         '--no-pictures',
         '--partial',
       ],
@@ -58,10 +67,35 @@ describe('curbcut scan: submission', () => {
       exclude: ['/docs/old/**'],
       wait_for: 'main h1',
       settle_ms: 500,
+      consent: 'reject',
+      prepare: [{ click: 'button[lang=en]' }, { wait_for: 'main' }],
       pictures: false,
       fail_on_truncation: false,
     });
     expect(submission!.headers).to.include({ 'x-api-key': KEY, 'idempotency-key': 'key-of-this-run', 'user-agent': 'curbcut/1.2.3' });
+  });
+
+  it('says what is wrong in a file of steps, and submits nothing: exit code 2', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
+    const file = join(folder, 'steps.yaml');
+    try {
+      for (const [text, message] of [
+        ['click: a', 'The steps must be a list'],
+        ['- click: [', 'The steps are not valid YAML'],
+        ['- click: a\n- press: b', 'step 2 is not valid'],
+        ['- waitFor: ""', 'step 1 is not valid: /wait_for must not have fewer than 1 characters'],
+        [Array(11).fill('- click: a').join('\n'), 'there are 11 steps, more than 10'],
+      ] as const) {
+        await writeFile(file, text);
+        const ran = await scan({}, ['--prepare', file]);
+        expect(ran.code, text).to.equal(2);
+        expect(ran.stderr, text).to.include(`--prepare ${file}: ${message}`);
+        expect(service().requests, text).to.deep.equal([]);
+      }
+      expect((await scan({}, ['--prepare', join(folder, 'none')])).stderr).to.include('the file cannot be read');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('sends no options that were not given', async () => {

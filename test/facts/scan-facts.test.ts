@@ -63,6 +63,8 @@ const VALUES: Readonly<Record<string, string>> = {
   K: 'key',
   GLOB: '/docs/**',
   SELECTOR: 'h1',
+  CHOICE: 'reject',
+  FILE: join(import.meta.dirname, '../cli/prepare.yaml'),
 };
 
 /** `--max-pages N` → `['--max-pages', '1']`. */

@@ -43,6 +43,17 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
   ['an unknown severity', { thresholds: { failOnSeverity: 'fatal' } }, /spec\.thresholds\.failOnSeverity: Unsupported value: "fatal"/],
   ['a misspelt threshold', { thresholds: { minScor: 90 } }, /unknown field "spec\.thresholds\.minScor"/],
   ['too many globs', { crawl: { include: Array.from({ length: 51 }, () => '/**') } }, /spec\.crawl\.include: Too many: 51/],
+  ['an unknown answer to a dialog', { crawl: { consent: 'yes' } }, /spec\.crawl\.consent: Unsupported value: "yes"/],
+  ['too many steps', { crawl: { prepare: Array.from({ length: 11 }, () => ({ click: 'a' })) } }, /spec\.crawl\.prepare: Too many: 11/],
+  ['a step that does nothing', { crawl: { prepare: [{}] } }, ONE_OF_STEPS],
+  ['a step that does two things', { crawl: { prepare: [{ goto: '/', click: 'a' }] } }, ONE_OF_STEPS],
+  ['a step that fills without a value', { crawl: { prepare: [{ fill: { selector: '#a' } }] } }, /fill\.value: Required value/],
+  [
+    'a step with a key of a Secret',
+    { crawl: { prepare: [{ fill: { selector: '#a', value: 'b', secretKey: 'c' } }] } },
+    /unknown field "spec\.crawl\.prepare\[0\]\.fill\.secretKey"/,
+  ],
+  ['a step that asserts nothing', { crawl: { prepare: [{ assert: {} }] } }, 'assert must have either selector or text'],
   ['an unknown locale', { locale: 'xx' }, /spec\.locale: Unsupported value: "xx"/],
   ['a class that is not a name', { class: 'Not A Name' }, /spec\.class/],
   ['a queue that is not a name', { queue: 'Not A Name' }, /spec\.queue/],
@@ -95,6 +106,7 @@ const UNCHANGEABLE: readonly [string, object, string][] = [
   ['the number of thresholds', { thresholds: { maxViolations: 1 } }, fixed('thresholds')],
   ['thresholds to none', { thresholds: null }, fixed('thresholds')],
   ['crawl', { crawl: { respectRobots: false } }, fixed('crawl')],
+  ['a step of crawl', { crawl: { prepare: [{ click: 'a' }] } }, fixed('crawl')],
   ['locale', { locale: 'de' }, fixed('locale')],
   ['pictures', { pictures: false }, fixed('pictures')],
   ['class', { class: 'other' }, fixed('class')],
@@ -178,7 +190,7 @@ describe('operator: an AccessibilityScan at the API server', function () {
       maxPages: 5,
       wcagLevel: 'AA',
       wcagVersion: '2.1',
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
+      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
       locale: 'en',
       pictures: true,
       class: 'curbcut',
@@ -209,6 +221,18 @@ describe('operator: an AccessibilityScan at the API server', function () {
       marker: { selector: '.account' },
     };
     expect((await create({ url: 'https://example.com/', auth })).spec.auth).to.deep.equal(auth);
+  });
+
+  it('is accepted with steps of every kind', async () => {
+    const prepare = [
+      { goto: '/start' },
+      { fill: { selector: '#year', value: '' } },
+      { click: 'button' },
+      { waitFor: 'main' },
+      { assert: { text: 'Welcome' } },
+    ];
+    const { spec } = await create({ url: 'https://example.com/', crawl: { prepare, consent: 'accept' } });
+    expect(spec.crawl).to.deep.include({ prepare, consent: 'accept' });
   });
 
   for (const [what, change, message] of UNCHANGEABLE)

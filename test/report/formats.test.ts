@@ -50,6 +50,7 @@ function reportWithGaps(): Report {
     { ...untested, url: `${https}/private?q=|[]"%`, reason: 'robots_disallowed', message: 'robots.txt disallows it.' },
   );
   report.addresses_left = 41;
+  report.consent = { action: 'reject', outcome: 'not_found', product: null, url: `${https}/` };
   return report;
 }
 
@@ -137,6 +138,7 @@ describe('SARIF', () => {
       'note page_same_as',
       'note page_robots_disallowed',
       'note addresses_left',
+      'note consent_not_found',
     ]);
   });
 });
@@ -200,7 +202,13 @@ describe('JUnit XML', () => {
       .testcase.map(({ skipped }) => skipped ?? '')
       .join('\n');
     expect(gaps).to.contain('#outer >>> iframe.map').and.contain('The page kept changing.');
-    expect(of('addresses').testcase[0]!.skipped).to.contain('41 more addresses');
+    expect(
+      of('scan')
+        .testcase.map(({ skipped }) => skipped)
+        .join('\n'),
+    )
+      .to.contain('41 more addresses')
+      .and.contain('No consent dialog was recognised');
     const capped = of('/about')
       .testcase.map(({ failure }) => failure?.['#text'] ?? '')
       .join('\n');

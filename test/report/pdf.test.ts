@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { consentSentence } from '../../core/report/consent.ts';
 import { reviewText } from '../../core/report/rule-texts/review-texts.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import type { Report } from '../../core/report/schema.ts';
@@ -292,6 +293,15 @@ describe('PDF report', () => {
       for (const text of [texts.fixFirst, texts.severityHeading, texts.thresholdsHeading, texts.coverNote])
         expect(pageOf(text), `${locale}: ${text}`).to.equal(file.pages[0]);
       expect(pageOf(texts.rootCausesIntro)).to.equal(file.pages[1]);
+    }
+  });
+
+  it('says on the first page which dialog for consent was answered, in every language', async () => {
+    for (const locale of LOCALES) {
+      const consent = { action: 'reject', outcome: 'answered', product: 'Onetrust', url: 'https://www.example.org/' } as const;
+      const { file, elements } = await rendered({ ...smallReport(undefined, locale), consent });
+      const { dict, children } = elements.find(({ text }) => text === consentSentence(consent, locale).replaceAll('\u00a0', ' '))!;
+      expect(file.dict(dict['Pg'] ?? children[0]?.dict['Pg']), locale).to.equal(file.pages[0]);
     }
   });
 

@@ -136,19 +136,20 @@ describe('a page that displays another one', () => {
   });
 
   it('is tested once if scripts change two addresses to the same one, and not if robots.txt disallows that one', async () => {
-    const app = (to: string): string => shell(`history.replaceState(null, "", "${to}")`, `App ${to}`) + '<img src="/x.png" id="fault">';
+    const shows = (to: string): string => shell(`history.replaceState(null, "", "${to}")`, `App ${to}`) + '<img src="/x.png" id="fault">';
     await open({
       '/robots.txt': file('text/plain', 'User-agent: *\nDisallow: /private'),
-      '/one': app('/app'),
-      '/two': app('/app'),
-      '/three': app('/private/three'),
+      '/one': shows('/app'),
+      '/two': shows('/app'),
+      '/three': shows('/private/three'),
       '/anchor': html(script('location.hash = "top"'), { title: 'anchor' }),
     });
     const { pages } = await scan(`${site.origin}/`);
-    const one = pages.find(({ url }) => url.endsWith('/one'));
-    expect(one?.final_url).to.equal(`${site.origin}/app`);
-    expect(found(one)).to.deep.equal(['image-alt #fault']);
+    const app = pages.find(({ url }) => url.endsWith('/app'));
+    expect(app?.final_url).to.equal(`${site.origin}/app`);
+    expect(found(app)).to.deep.equal(['image-alt #fault']);
     expect(testedOf(pages).filter(({ final_url }) => final_url === `${site.origin}/app`)).to.have.length(1);
+    for (const path of ['/one', '/two']) expect(untested(pages, path).reason, path).to.equal('redirected_to_gate');
     expect(untested(pages, '/three').reason).to.equal('robots_disallowed');
     expect(pages.find(({ url }) => url.endsWith('/anchor'))?.final_url).to.equal(`${site.origin}/anchor`);
   });

@@ -65,6 +65,71 @@ describe('first visits', () => {
     ]);
   });
 
+  it('find neither the name nor the history that the pages before gave the tab', async () => {
+    const page = (name: string): string =>
+      html(
+        script(
+          `document.title = ['${name}', JSON.stringify(name), history.length].join(' '); name = 'kept'; for (let at = 0; at < 5; at++) history.pushState(at, '', location.href)`,
+        ),
+      );
+    const names = ['/one', '/two', '/three', '/four'];
+    site = await openSite({
+      '/': html(names.map((path) => `<a href="${path}">${path}</a>`).join('')),
+      ...Object.fromEntries(names.map((path) => [path, page(path)])),
+    });
+    const { pages } = await scan(address('/'), { maxPages: 5 });
+    expect(
+      testedOf(pages)
+        .slice(1)
+        .map(({ title }) => title),
+    ).to.deep.equal(names.map((path) => `${path} "" 2`));
+  });
+
+  it('let an application go on that waits for a service worker, and start none', async () => {
+    const register = (path: string): string => `navigator.serviceWorker.register('${path}', { scope: './' })`;
+    const shows = `document.body.insertAdjacentHTML('beforeend', '${FAULT}')`;
+    const around = `ServiceWorkerContainer.prototype.register.call(navigator.serviceWorker, '/_worker.js')`;
+    site = await openSite({
+      '/': html('<a href="/ready">1</a><a href="/registered">2</a><a href="/framed">3</a><a href="/looks">4</a>'),
+      '/ready': html(
+        script(
+          `${register('/_worker.js')}; navigator.serviceWorker.ready.then(({ active }) => { active.postMessage('x'); if (active.state === 'activated') ${shows} })`,
+        ),
+        { title: 'ready' },
+      ),
+      '/registered': html(
+        script(
+          `${register('/_worker.js')}.then(async (registration) => { registration.addEventListener('updatefound', () => 0); await registration.update(); if (registration instanceof ServiceWorkerRegistration && (await navigator.serviceWorker.getRegistration()) === registration) ${shows} })`,
+        ),
+        { title: 'registered' },
+      ),
+      '/framed': (_request, response) =>
+        response.writeHead(200, { 'content-type': 'text/html' }).end(
+          html(`<iframe title="s" src="/_frame"></iframe><iframe title="o" src="http://127.0.0.1:${site.port}/_frame"></iframe>`, {
+            title: 'framed',
+          }),
+        ),
+      '/_frame': html(script(`${around}; ${register('/_worker.js')}; navigator.serviceWorker.ready.then(() => { ${shows} })`)),
+      '/looks': html(
+        `<p id="state"></p>${script(`document.title = 'looks ' + (navigator.serviceWorker.controller === null); navigator.serviceWorker.getRegistrations().then(({ length }) => (document.title += ' ' + length)); fetch('/_data').then((response) => response.text()).then((text) => (document.title += ' ' + text))`)}`,
+      ),
+      '/_data': file('text/plain', 'new'),
+      '/_worker.js': file(
+        'text/javascript',
+        `addEventListener('install', () => skipWaiting()); addEventListener('activate', (event) => event.waitUntil(clients.claim())); addEventListener('fetch', (event) => event.respondWith(new Response('old')))`,
+      ),
+    });
+    const { pages } = await scan(address('/'), { maxPages: 5 });
+    expect(testedOf(pages).map((page) => [page.title, found(page).join(), page.caveats])).to.deep.equal([
+      ['A page', '', []],
+      ['ready', 'image-alt #fault', []],
+      ['registered', 'image-alt #fault', []],
+      ['framed', 'image-alt iframe[title="o"] | #fault,image-alt iframe[title="s"] | #fault', []],
+      ['looks true 0 new', '', []],
+    ]);
+    expect(site.hits('/_worker.js')).to.equal(0);
+  });
+
   it('have one identity in all requests and interfaces, with the language of the scan and an address to ask', async () => {
     const seen = new Map<string, IncomingHttpHeaders>();
     const { promise: workerAsked, resolve: asked } = Promise.withResolvers<void>();

@@ -66,17 +66,20 @@ describe('network faults', () => {
       '/script-drip': html(`<script src="/_script-drip"></script>${FAULT}`),
       '/_script-drip': drip('text/javascript', '1;'),
     });
-    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 6000, workers: 2 });
+    const { pages } = await scan(`${site.origin}/`, {}, { pageBudgetMs: 15_000, workers: 2 });
     for (const path of ['/cut-chunks', '/cut-length']) {
       expect(untested(pages, path).reason, path).to.equal('navigation_failed');
       expect(untested(pages, path).message, path).to.include('before the whole page had arrived');
     }
-    expect(untested(pages, '/endless').reason).to.be.oneOf(['navigation_failed', 'timeout']);
-    for (const path of ['/drip', '/script-drip']) {
-      expect(untested(pages, path).reason, path).to.equal('timeout');
-      expect(untested(pages, path).message, path).to.equal('The page did not finish loading within 6 s.');
-    }
-    expect(untested(pages, '/silent').message).to.equal('The page did not answer within 6 s.');
+    expect(untested(pages, '/script-drip')).to.include({ reason: 'timeout', message: 'The page did not finish loading within 15 s.' });
+    expect(untested(pages, '/silent').message).to.equal('The page did not answer within 15 s.');
+    // Their documents are still arriving: what is there is tested, and the report says so. One of them is too large before.
+    const outcomes = ['/drip', '/endless'].map((path) => {
+      const page = pages.find(({ url }) => new URL(url).pathname === path);
+      return page?.tested === true ? page.caveats.map(({ kind }) => kind).join() : page?.reason;
+    });
+    expect(outcomes[0]).to.equal('still_loading');
+    expect(outcomes[1]).to.be.oneOf(['still_loading', 'navigation_failed', 'timeout', 'not_rendered']);
   }).timeout(120_000);
 
   it('report a document that is too large', async () => {

@@ -257,6 +257,15 @@ describe('scanner pod', () => {
     expect(await pod.terminationMessage()).to.include({ kind: 'failed', reason: 'deadline_exceeded' });
   });
 
+  it('exits with 42 if the scan cannot be prepared, and says which step failed', async () => {
+    const { options } = inputOf(`${site.origin}/a`, { crawl: { prepare: [{ goto: 'https://example.org/' }] } });
+    const pod = await run('/a', { options });
+    expect(await pod.ended, pod.log()).to.equal(EXIT_PERMANENT);
+    const message = await pod.terminationMessage();
+    expect(message).to.deep.include({ kind: 'failed', reason: 'prepare_failed', pages: { scanned: 0, failed: 0, total: 0 } });
+    expect(message).to.have.property('message').that.includes('Step 1 of crawl.prepare');
+  });
+
   it('exits with 143 on SIGTERM, so that the Job retries, and closes its browser', async () => {
     const hits = site.hits('/hangs');
     const pod = await run('/hangs');

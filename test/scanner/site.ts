@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { ReportPage, TestedPage, UntestedPage } from '../../core/report/schema.ts';
-import type { ScanOptions } from '../../core/scan/options.ts';
+import { withDefaults, type GivenOptions } from '../../core/scan/options.ts';
 import type { SignInPlan } from '../../core/scan/sign-in.ts';
 import { resolveSignIn, type SignIn } from '../../scanner-image/sign-in.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -84,19 +84,9 @@ export const machine: ScanDeps['machine'] = {
 };
 
 /** The input of a scan: at most 20 pages, loopback allowed, one worker. */
-export function inputOf(url: string, options: Partial<ScanOptions> = {}, more: Partial<Omit<ScanInput, 'options'>> = {}): ScanInput {
+export function inputOf(url: string, options: Partial<GivenOptions> = {}, more: Partial<Omit<ScanInput, 'options'>> = {}): ScanInput {
   return {
-    options: {
-      url,
-      maxPages: 20,
-      wcagLevel: 'AA',
-      wcagVersion: '2.1',
-      thresholds: {},
-      locale: 'en',
-      pictures: false,
-      ...options,
-      crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, ...options.crawl },
-    },
+    options: withDefaults({ url, maxPages: 20, pictures: false, ...options }),
     deadline: new Date(Date.now() + 120_000).toISOString(),
     allowTargets: ['127.0.0.0/8', 'localhost'],
     denyTargets: [],
@@ -116,7 +106,7 @@ export function signInOf(url: string, values: Record<string, string>, plan: Sign
 
 export async function scan(
   url: string,
-  options: Partial<ScanOptions> = {},
+  options: Partial<GivenOptions> = {},
   more: Partial<Omit<ScanInput, 'options'>> = {},
   deps: Partial<ScanDeps> = {},
 ): Promise<ScanResult> {

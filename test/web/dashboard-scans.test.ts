@@ -89,13 +89,16 @@ describe('the dashboard', () => {
     const page = await openAs('member', '/dashboard');
     await done(page.organisation, { createdAt: new Date(Date.now() - 86_400_000), outcome: { ...OUTCOME, score: 60 } });
     const row = await done(page.organisation);
-    await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports: await storeView(web, row.id) } });
+    const consent = { action: 'reject', outcome: 'answered', product: 'One<b>trust', url: 'https://example.com/' } as const;
+    const reports = await storeView(web, row.id, { consent });
+    await web.db.collection<{ _id: string }>('scans').updateOne({ _id: row.id }, { $set: { reports } });
     await page.goto(`/dashboard/scans/${row.id}`);
     const text = await page.locator('main').innerText();
     expect(text)
       .to.include('Images must have alternative text')
       .and.include('Needs review')
       .and.include('Bot protection')
+      .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
       .and.include('Missed');
     expect(await page.locator('script:not([src]), img').count(), 'the text of the page is not HTML').to.equal(0);
     await page.getByText('the JSON export of one of them is not stored any more').waitFor();
@@ -171,6 +174,26 @@ describe('the dashboard', () => {
     expect(await page.evaluate('document.activeElement.className')).to.equal('error-summary');
     await expectAccessible(page, 'dashboard-new-scan-errors');
   });
+
+  for (const javaScriptEnabled of [true, false])
+    it(`takes steps in YAML, and says at the field what is wrong, ${javaScriptEnabled ? 'with' : 'without'} scripts`, async () => {
+      const { id: organisation } = await web.organisation({ credits: 7 });
+      const page = await openAs('member', '/dashboard/scans/new', { organisation, javaScriptEnabled });
+      await page.getByLabel('Address').fill('https://example.com/');
+      await page.getByLabel('Dialog for consent to cookies').selectOption('Reject');
+      await page.getByLabel('Steps').fill('- press: button');
+      await page.getByRole('button', { name: 'Start scan' }).click();
+      expect(await page.locator('#prepare-error').innerText()).to.include('prepare.0.press is not a field of this request');
+      if (javaScriptEnabled) await expectAccessible(page, 'dashboard-new-scan-steps');
+      await page.getByLabel('Steps').fill('- click: button.adult\n- waitFor: main');
+      await page.getByRole('button', { name: 'Start scan' }).click();
+      await page.waitForURL(/\/dashboard\/scans\/[0-9a-f-]{36}$/);
+      const row = (await web.stores.scans.find(page.url().split('/').pop()!))!;
+      expect(row.options.crawl).to.deep.include({ consent: 'reject', prepare: [{ click: 'button.adult' }, { waitFor: 'main' }] });
+      expect(await page.locator('section', { has: page.getByRole('heading', { name: 'Options' }) }).innerText())
+        .to.include('waitFor main')
+        .and.include('Reject');
+    });
 
   it('scans again, and says why it cannot', async () => {
     const { id: organisation } = await web.organisation({ credits: 7 });

@@ -60,6 +60,8 @@ const view: ReportView = {
     respect_robots: true,
     wait_for: '',
     settle_ms: 0,
+    consent: 'keep',
+    prepare: [],
     pictures: true,
   },
   tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },

@@ -31,6 +31,7 @@ export interface ScanPageDeps extends CancellationDeps {
   logger: Logger;
   newId: () => string;
   maxPagesLimit: number;
+  allowPrepareSteps: boolean;
 }
 
 /** Counts a request for a limit of the organisation, which it shares with the API. @throws ApiError if the limit is reached */

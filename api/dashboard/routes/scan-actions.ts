@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { isTerminal } from '../../../core/scan/phases.ts';
-import type { ScanOptions } from '../../../core/scan/options.ts';
+import { withDefaults, type ScanOptions } from '../../../core/scan/options.ts';
 import { cancelScan } from '../../cancellation.ts';
 import { ApiError, bodyOf, statusOf, ValidationFailure } from '../../errors.ts';
 import { callerOf } from '../../plugins/auth.ts';
@@ -108,6 +108,7 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
             .catch(() => null)
         )?.balance ?? null,
       maxPagesLimit: deps.maxPagesLimit,
+      allowPrepareSteps: deps.allowPrepareSteps,
     });
     return reply.page(dashboardPage({ request, title: titleWithErrors('New scan', errors), active: 'scans', body }), { status });
   }
@@ -133,7 +134,8 @@ export const scanActions: FastifyPluginAsync<ScanPageDeps> = async (scope, deps)
   scope.post('/dashboard/scans/:id/again', { config }, async (request, reply) => {
     const row = await scanOf(request);
     try {
-      const options = { ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) };
+      // An older version may have stored it, with fewer options.
+      const options = withDefaults({ ...row.options, maxPages: Math.min(row.options.maxPages, deps.maxPagesLimit) });
       const id = await submit(request, reply, deps, { options, partial: false, content: options });
       return await reply.redirect(`/dashboard/scans/${id}`, 303);
     } catch (error) {

@@ -1,7 +1,8 @@
 /** The form for a new scan. Pure. */
 import { IMPACTS } from '../../../core/scan/impacts.ts';
 import { LOCALES } from '../../../core/scan/locales.ts';
-import { ScanOptions } from '../../../core/scan/options.ts';
+import { CONSENT_CHOICES, CrawlRules, ScanOptions } from '../../../core/scan/options.ts';
+import { PREPARE_MAX } from '../../../core/scan/steps.ts';
 import { THRESHOLDS } from '../../../core/scan/thresholds.ts';
 import { URL_MAX_LENGTH } from '../../../core/scan/targets.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../../core/scan/wcag.ts';
@@ -12,6 +13,7 @@ import {
   errorSummary,
   hiddenField,
   selectField,
+  textArea,
   textField,
   type FormError,
 } from '../../web/components/index.ts';
@@ -19,7 +21,7 @@ import { html, type Html } from '../../web/html.ts';
 import { LANGUAGE_NAMES } from '../../web/languages.ts';
 import { errorOf } from '../forms.ts';
 import type { ScanFormValues } from '../scan-form.ts';
-import { number } from './scan-words.ts';
+import { CONSENT_WORDS, number } from './scan-words.ts';
 
 export interface NewScanData {
   values: ScanFormValues;
@@ -29,9 +31,13 @@ export interface NewScanData {
   /** Null: unknown at the moment. */
   credits: number | null;
   maxPagesLimit: number;
+  allowPrepareSteps: boolean;
 }
 
-const { maxPages, wcagLevel, wcagVersion, locale } = ScanOptions.properties as Record<string, { default?: unknown }>;
+const { maxPages, wcagLevel, wcagVersion, locale, consent } = { ...ScanOptions.properties, ...CrawlRules.properties } as Record<
+  string,
+  { default?: unknown }
+>;
 
 /** The form before anything is typed. */
 export const emptyForm = (maxPagesLimit: number): ScanFormValues => ({
@@ -44,6 +50,8 @@ export const emptyForm = (maxPagesLimit: number): ScanFormValues => ({
   fail_on_severity: '',
   min_coverage: '',
   locale: String(locale!.default),
+  consent: String(consent!.default),
+  prepare: '',
   partial: false,
 });
 
@@ -66,6 +74,11 @@ export function newScanBody(data: NewScanData): Html {
       ${selectField({ name: 'wcag_level', label: 'WCAG level', hint: 'A level includes the ones below it.', value: values.wcag_level, error: error('wcag_level'), required: true, choices: plain(WCAG_LEVELS) })}
       ${selectField({ name: 'locale', label: 'Language of the reports', value: values.locale, error: error('locale'), required: true, choices: LOCALES.map((one) => ({ value: one, text: LANGUAGE_NAMES[one], lang: one })) })}
       <fieldset>
+        <legend>Before the first page</legend>
+        ${selectField({ name: 'consent', label: 'Dialog for consent to cookies', hint: 'The report names the consent product that was answered.', value: values.consent, error: error('consent'), required: true, choices: CONSENT_CHOICES.map((value) => ({ value, text: CONSENT_WORDS[value] })) })}
+        ${data.allowPrepareSteps && textArea({ name: 'prepare', label: 'Steps', hint: STEPS_HINT, value: values.prepare, error: error('prepare'), attributes: { spellcheck: 'false', autocapitalize: 'off' } })}
+      </fieldset>
+      <fieldset>
         <legend>Thresholds</legend>
         <p class="hint">The scan passes if it meets every threshold. Without thresholds it has no verdict.</p>
         ${textField({ name: 'min_score', label: 'Minimum score', hint: '0 to 100.', value: values.min_score, error: error('min_score'), ...decimal })}
@@ -77,5 +90,7 @@ export function newScanBody(data: NewScanData): Html {
     </form>
   </div>`;
 }
+
+const STEPS_HINT = html`At most ${String(PREPARE_MAX)} steps that run once, such as to pass an age gate: a list in YAML of <code>goto</code>, <code>click</code>, <code>fill</code>, <code>waitFor</code> and <code>assert</code>, for example <code>- click: button.adult</code>. Values are not secret.`;
 
 const plain = (values: readonly string[]) => values.map((value) => ({ value, text: value }));

@@ -1,6 +1,6 @@
 /** The pages of a scan: tested with their scores, or not tested with the reason. Pure. */
 import { isAttempted } from '../../../core/report/coverage.ts';
-import { leftMessage } from '../../../core/report/formats/shared.ts';
+import { scanNotes } from '../../../core/report/formats/shared.ts';
 import type { PageFailureReason } from '../../../core/report/schema.ts';
 import type { ReportView, ViewGaps, ViewPage } from '../../../core/report/view-schema.ts';
 import { badge, table } from '../../web/components/index.ts';
@@ -12,9 +12,11 @@ const REASONS: Readonly<Record<PageFailureReason, string>> = {
   timeout: 'Too slow',
   http_error: 'HTTP error',
   not_html: 'Not HTML',
+  not_rendered: 'Nothing displayed',
   crashed: 'Crashed the browser',
   refused: 'Not allowed',
   redirected_away: 'Redirects to another site',
+  redirected_to_gate: 'Redirects to a gate',
   robots_disallowed: 'Disallowed by robots.txt',
   sign_in_page: 'Sign-in page',
   bot_wall: 'Bot protection',
@@ -32,16 +34,15 @@ const INCOMPLETE = {
 };
 const FRAMES = { one: '{n} frame was not tested', other: '{n} frames were not tested' };
 
-type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left'>;
+type Listed = Pick<ReportView, 'pages' | 'pages_total' | 'pages_with_gaps' | 'addresses_left' | 'consent'>;
 
 export function pageList({ pages, pages_total: total, pages_with_gaps: incomplete, ...view }: Listed): Html {
   if (pages.length === 0) return NOTHING;
-  const left = leftMessage(view);
   const untested = pages.filter(({ tested }) => !tested).length;
   return html`<section class="card" id="pages" aria-labelledby="pages-title">
     <h2 id="pages-title">Pages</h2>
     ${untested > 0 && html`<p>${pagesText(untested)} could not be tested, or did not have to be. Pages that were not tested cost nothing.</p>`}
-    ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${left !== null && html`<p>${left}</p>`}
+    ${incomplete > 0 && html`<p>${count(INCOMPLETE, incomplete)}</p>`} ${scanNotes(view).map(({ message }) => html`<p>${message}</p>`)}
     ${table({
       id: 'page-table',
       caption: 'Pages of this scan',

@@ -1,6 +1,8 @@
 /** The result of a scan that has ended: score, verdict with its thresholds, violations, coverage, options. Pure. */
 import type { Counts } from '../../../core/scan/counts.ts';
 import { coverageOf } from '../../../core/scan/counts.ts';
+import { withDefaults } from '../../../core/scan/options.ts';
+import { describeStep, type PrepareStep } from '../../../core/scan/steps.ts';
 import { checkThresholds, THRESHOLDS, type ThresholdCheck, type ThresholdName } from '../../../core/scan/thresholds.ts';
 import type { Outcome } from '../../../core/scan/outcome.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
@@ -8,7 +10,7 @@ import { badge, definitions, figure, notice, severityCounts, table, time, type N
 import { html, NOTHING, type Html, type HtmlValue } from '../../web/html.ts';
 import { LANGUAGE_NAMES } from '../../web/languages.ts';
 import { originOf } from './origin.ts';
-import { number, pagesText, siteLink, verdictWords } from './scan-words.ts';
+import { CONSENT_WORDS, number, pagesText, siteLink, verdictWords } from './scan-words.ts';
 
 export function scanResult(row: ScanRow): Html {
   return html`${headline(row)} ${row.outcome !== null && figures(row, row.outcome)} ${row.outcome !== null && thresholds(row, row.outcome)}`;
@@ -104,7 +106,8 @@ function measured({ name, measured: value }: ThresholdCheck): string {
 /** How the scan was made, and by whom. */
 export function optionList(row: ScanRow): Html {
   const { options, pagesRequested, pagesReserved, createdAt, finishedAt, id, queue } = row;
-  const { thresholds: limits, crawl } = options;
+  const { thresholds: limits, crawl } = withDefaults(options);
+  const { consent, prepare } = crawl;
   const { text, who } = originOf(row);
   const set = (Object.keys(THRESHOLDS) as ThresholdName[]).flatMap((name) => {
     const allowed = limits[name];
@@ -125,6 +128,8 @@ export function optionList(row: ScanRow): Html {
     ...globs('Not pages that match', crawl.exclude),
     ...(crawl.sitemap ? [] : [['Sitemaps', 'ignored'] as [string, string]]),
     ...(crawl.respectRobots ? [] : [['robots.txt', 'ignored'] as [string, string]]),
+    ...(consent === 'keep' ? [] : [['Dialog for consent', CONSENT_WORDS[consent]] as [string, string]]),
+    ...(prepare.length === 0 ? [] : [['Steps before the pages', stepList(prepare)] as [string, Html]]),
     ['Origin', who === null ? text : `${text}: ${who}`],
     ...(queue === undefined ? [] : [['Queue', queue] as [string, string]]),
     ['Submitted', time(createdAt)],
@@ -136,6 +141,9 @@ export function optionList(row: ScanRow): Html {
     ${definitions(rows)}
   </section>`;
 }
+
+const stepList = (steps: readonly PrepareStep[]): Html =>
+  html`<ol>${steps.map((step) => html`<li><code>${describeStep(step)}</code></li>`)}</ol>`;
 
 const globs = (term: string, patterns: readonly string[]): [string, string][] =>
   patterns.length === 0 ? [] : [[term, patterns.join(', ')]];

@@ -1,6 +1,7 @@
 /** How scans are named in the dashboard: states, verdicts, scores, severities, addresses. Pure. */
 import type { Counts } from '../../../core/scan/counts.ts';
 import { IMPACTS } from '../../../core/scan/impacts.ts';
+import type { ConsentChoice } from '../../../core/scan/options.ts';
 import { isTerminal, type Phase } from '../../../core/scan/phases.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { badge, externalLink, severityIcon, visuallyHidden, type BadgeKind } from '../../web/components/index.ts';
@@ -21,6 +22,13 @@ export const PHASE_WORDS: Readonly<Record<Phase, { text: string; kind: BadgeKind
   done: { text: 'Done', kind: 'plain' },
   failed: { text: 'Failed', kind: 'bad' },
   canceled: { text: 'Canceled', kind: 'warn' },
+};
+
+/** What a person reads of each choice about the dialog for consent. */
+export const CONSENT_WORDS: Readonly<Record<ConsentChoice, string>> = {
+  keep: 'Leave it open on every page',
+  reject: 'Reject',
+  accept: 'Accept',
 };
 
 export const stateBadge = (phase: Phase): Html => badge(PHASE_WORDS[phase].kind, PHASE_WORDS[phase].text);

@@ -32,7 +32,7 @@ export async function scan(args: readonly string[], context: CliContext, afterma
     throw new UsageError('--idempotency-key is an option of `curbcut scan` only; a --name is used once.', 'scan');
   const spec: AccessibilityScanSpec = defined({
     url,
-    ...siteOptionsFrom(values),
+    ...(await siteOptionsFrom(values)),
     thresholds: noneOr(thresholdsFrom(values)),
     queue: values.queue,
     priority: priorityOf(values.priority),

@@ -1,7 +1,7 @@
 /** EARL 1.0 (W3C, https://www.w3.org/TR/EARL10-Schema/) as JSON-LD: for accessibility tools that exchange results. Pure. */
 import { criterionUrl } from '../../scan/success-criteria.ts';
 import type { Report, ReportPage, ReportViolation } from '../schema.ts';
-import { elementPath, elements, firstFindings, gapsOf, leftMessage, targetOf, uriOf } from './shared.ts';
+import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
 
 /** Not by reference: readers then need no network, and the meaning of a report never changes. */
 const CONTEXT = {
@@ -72,14 +72,14 @@ const assertorOf = ({ tools }: Report) => ({
 function requirementsOf(report: Report): Record<string, unknown>[] {
   const findings = firstFindings(report.pages);
   const criteria = [...new Set(report.rules.flatMap(({ wcag }) => wcag))].filter((one) => criterionUrl(one) !== null);
-  const left = leftMessage(report);
+  const notes = scanNotes(report).map(({ message }) => message);
   return [
     {
       '@id': targetId(report),
       '@type': 'earl:TestRequirement',
       title: targetOf(report.scan),
       isPartOf: SPECIFICATIONS[report.scan.options.wcag_version],
-      ...(left !== null && { description: left }),
+      ...(notes.length > 0 && { description: notes.join(' ') }),
     },
     ...criteria.map((one) => ({ '@id': criterionUrl(one), '@type': 'earl:TestRequirement', title: `WCAG ${one}` })),
     ...report.rules.map((rule) => {

@@ -7,7 +7,7 @@ import { isAttempted } from '../coverage.ts';
 import { thresholdsOf } from '../options.ts';
 import { outcomeOf } from '../results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
-import { elementPath, elements, gapsOf, leftMessage, targetOf } from './shared.ts';
+import { elementPath, elements, gapsOf, scanNotes, targetOf } from './shared.ts';
 
 interface TestCase {
   '@_name': string;
@@ -32,7 +32,7 @@ export function junitOf(report: Report): string {
   const suites = [
     ...(thresholds.length === 0 ? [] : [suiteOf('thresholds', thresholds, 0, started)]),
     ...report.pages.map((page) => suiteOf(page.url, pageCases(page), page.duration_ms, started)),
-    ...leftSuite(report, started),
+    ...notesSuite(report, started),
   ];
   const sum = (name: 'tests' | 'failures' | 'errors'): number => suites.reduce((total, suite) => total + suite[`@_${name}`], 0);
   return builder.build({
@@ -107,9 +107,9 @@ function details({ nodes, nodes_total: total, help_url, wcag }: ReportViolation)
   return [...(wcag.length === 0 ? [] : [`WCAG ${wcag.join(', ')}`]), help_url, ...listed, ...beyond].join('\n\n');
 }
 
-function leftSuite(report: Report, timestamp: string) {
-  const left = leftMessage(report);
-  return left === null ? [] : [suiteOf('addresses', [test('all addresses were taken up', 'addresses', { skipped: left })], 0, timestamp)];
+function notesSuite(report: Report, timestamp: string) {
+  const notes = scanNotes(report).map(({ kind, message }) => test(kind, 'scan', { skipped: text(message) }));
+  return notes.length === 0 ? [] : [suiteOf('scan', notes, 0, timestamp)];
 }
 
 const test = (name: string, classname: string, rest: Partial<TestCase>): TestCase => ({

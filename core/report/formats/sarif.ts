@@ -6,7 +6,7 @@ import { criterionUrl } from '../../scan/success-criteria.ts';
 import { isAttempted } from '../coverage.ts';
 import { rootCauseFingerprint } from '../root-causes.ts';
 import type { Report, ReportNode, ReportRule, ReportViolation } from '../schema.ts';
-import { elementPath, elements, firstFindings, gapsOf, leftMessage, targetOf, uriOf } from './shared.ts';
+import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 const PROJECT = 'https://github.com/dequelabs/axe-core';
@@ -201,8 +201,7 @@ function notificationsOf(report: Report): Notification[] {
     for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review])
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }
-  const left = leftMessage(report);
-  if (left !== null) add('addresses_left', 'note', left);
+  for (const { kind, message } of scanNotes(report)) add(kind, /^consent_(?:failed|shown_again)$/.test(kind) ? 'warning' : 'note', message);
   return notifications;
 }
 

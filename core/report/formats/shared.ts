@@ -1,4 +1,5 @@
 /** What the formats share. Pure. */
+import { consentSentence } from '../consent.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
 
 /**
@@ -41,8 +42,17 @@ export function gapsOf(page: TestedPage): { kind: string; message: string }[] {
   ];
 }
 
+/** What else the reader of a report must know about the scan. */
+export function scanNotes({ consent, ...report }: Pick<Report, 'addresses_left' | 'consent'>): { kind: string; message: string }[] {
+  const left = leftMessage(report);
+  return [
+    ...(consent === undefined ? [] : [{ kind: `consent_${consent.outcome}`, message: consentSentence(consent, 'en') }]),
+    ...(left === null ? [] : [{ kind: 'addresses_left', message: left }]),
+  ];
+}
+
 /** The sentence for addresses that were found and not taken up; null if there are none. */
-export const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
+const leftMessage = ({ addresses_left: left }: Pick<Report, 'addresses_left'>): string | null =>
   left === 0
     ? null
     : `${left.toLocaleString('en')} more ${left === 1 ? 'address was' : 'addresses were'} found and not tested, because enough pages were tested, the time was up, the rules of the scan leave ${left === 1 ? 'it out, or it is' : 'them out, or they are'} too long.`;

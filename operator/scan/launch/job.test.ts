@@ -237,7 +237,7 @@ describe('secret', () => {
         wcagLevel: 'AA',
         wcagVersion: '2.1',
         thresholds: { minScore: 90 },
-        crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 },
+        crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
         locale: 'en',
         pictures: true,
       },

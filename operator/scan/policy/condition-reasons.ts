@@ -28,6 +28,7 @@ export const END_REASONS = {
     'PodForbidden',
     'PodNotCreated',
     'PodPending',
+    'PrepareFailed',
     'QueueDeadline',
     'QuotaExceeded',
     'ReportTooLarge',
@@ -78,6 +79,7 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
   target_not_html: { reason: 'TargetNotHtml', message: 'The URL does not lead to a web page.' },
   no_page_tested: { reason: 'NoPageTested', message: 'No page of the site could be tested.' },
   deadline_exceeded: { reason: 'DeadlineExceeded', message: 'The scan took too long; try fewer pages.' },
+  prepare_failed: { reason: 'PrepareFailed', message: 'A step of crawl.prepare failed; check the steps against the pages of the site.' },
   sign_in_failed: { reason: 'SignInFailed', message: 'The site did not accept the sign-in; check auth and the Secret that it names.' },
   robots_disallowed: {
     reason: 'RobotsDisallowed',

@@ -1,4 +1,5 @@
 /** The first page: the result at a glance, for readers who are not developers. */
+import { consentSentence } from '../../../core/report/consent.ts';
 import { LEADING_CAUSES_MAX, leadingCauses } from '../../../core/report/leading-causes.ts';
 import type { Report } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
@@ -30,6 +31,11 @@ export function drawCover(flow: Flow, report: Report, i18n: I18n, shownInFull: n
   if (gaps !== '') {
     flow.skip(10);
     flow.paragraph(verdict, gaps, TYPE.soft);
+  }
+
+  if (report.consent !== undefined) {
+    flow.skip(10);
+    flow.paragraph(verdict, consentSentence(report.consent, report.scan.options.locale), TYPE.soft);
   }
 
   const noteHeight = flow.measure((dry) => dry.paragraph(pdf.root, texts.coverNote, TYPE.soft)) + 10;

@@ -42,7 +42,16 @@ describe('kubectl curbcut scan', function () {
       queue: 'nightly',
       priority: -3,
       pictures: false,
-      crawl: { include: ['/docs/**'], exclude: [], sitemap: true, respectRobots: true, waitFor: '.ready', settleMs: 0 },
+      crawl: {
+        include: ['/docs/**'],
+        exclude: [],
+        sitemap: true,
+        respectRobots: true,
+        waitFor: '.ready',
+        settleMs: 0,
+        consent: 'keep',
+        prepare: [],
+      },
     });
     await ends({})(created.metadata.name);
     const ran = await running;

@@ -1,5 +1,5 @@
 /**
- * Runs in our world of every document of a scan that signs in, after the other scripts: what shows that a page is signed in,
+ * Runs in our world of every document of a scan with a session, after the other scripts: what shows that a page is signed in,
  * and the storage of the session.
  */
 (() => {

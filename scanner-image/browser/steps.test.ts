@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
-import { runSteps, type StepTab } from './sign-in-steps.ts';
+import { runSteps, type StepTab } from './steps.ts';
 
-describe('the steps of a sign-in', () => {
+describe('steps', () => {
   it('end with their time, so that none runs while the tab visits pages again', async () => {
     const opened: string[] = [];
     let answer = (): void => undefined;
@@ -21,7 +21,11 @@ describe('the steps of a sign-in', () => {
     } as unknown as StepTab;
     const steps = ['/one', '/two'].map((goto) => ({ step: { goto }, description: `goto ${goto}` }));
     const signedIn = await runSteps(tab, {
-      signIn: { steps, marker: null, origins: [] },
+      of: 'the sign-in',
+      steps,
+      marker: null,
+      origins: [],
+      mayGoTo: () => null,
       base: new URL('https://site.example/'),
       state: { cookies: [], storage: [] },
       budgetMs: 20,

@@ -1,0 +1,76 @@
+import { expect } from 'chai';
+import type { PageCaveatKind, ReportPage } from '../../core/report/schema.ts';
+import { toPageFindings } from '../axe/results.ts';
+import type { Visit } from '../browser/visit.ts';
+import { addressOf } from './address.ts';
+import { createExclusions } from './exclusions.ts';
+import { createFrontier } from './frontier.ts';
+import { createIntake } from './intake.ts';
+
+const SITE = new URL('https://example.org/');
+
+interface Shown {
+  content?: string;
+  own?: boolean;
+  caveats?: PageCaveatKind[];
+}
+
+const visitOf = (path: string, { content = path, own = true, caveats = [] }: Shown): Visit => ({
+  loaded: true,
+  finalUrl: new URL(path, SITE),
+  status: 200,
+  facts: {
+    title: path,
+    language: 'en',
+    contentType: 'text/html',
+    parserError: null,
+    canonical: null,
+    signInForm: null,
+    markup: '',
+    content: { whole: content, main: content },
+    visible: { rendered: true, own, blocked: null },
+    failedParts: [],
+    links: [],
+    linksBeyond: 0,
+  },
+  findings: toPageFindings({ violations: [], incomplete: [], passes: [] }),
+  framesUntested: [],
+  caveats: caveats.map((kind) => ({ kind, message: '' })),
+  pictures: [],
+  durationMs: 1,
+  broken: false,
+});
+
+/** Processes visits of addresses, and returns the outcomes of the pages. */
+function take(visits: Record<string, Shown>): string[] {
+  const frontier = createFrontier({ maxPages: 100, maxFailed: 100, maxFolded: 100 });
+  const pages: ReportPage[] = [];
+  const process = createIntake({
+    frontier,
+    exclusions: createExclusions(),
+    site: () => SITE,
+    exclusionOf: () => null,
+    onPage: (page) => pages.push(page),
+  });
+  for (const [path, shown] of Object.entries(visits)) {
+    frontier.add(addressOf(new URL(path, SITE)), 0);
+    const candidate = frontier.take()!;
+    frontier.settle(candidate, process(candidate, visitOf(path, shown)));
+  }
+  return pages.map((page) => `${new URL(page.url).pathname} ${page.tested ? 'tested' : page.reason}`);
+}
+
+describe('intake of pages', () => {
+  it('folds a page that displays the same as another, unless one of them was not at rest or shows nothing of its own', () => {
+    expect(take({ '/a': { content: 'x' }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
+    const unsettled: Shown[] = [
+      { own: false },
+      ...(['not_quiet', 'still_busy', 'still_loading'] as const).map((kind) => ({ caveats: [kind] })),
+    ];
+    for (const shown of unsettled) {
+      expect(take({ '/a': { content: 'x', ...shown }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b tested']);
+      expect(take({ '/a': { content: 'x' }, '/b': { content: 'x', ...shown } })).to.deep.equal(['/a tested', '/b tested']);
+    }
+    expect(take({ '/a': { content: 'x', caveats: ['view_only'] }, '/b': { content: 'x' } })).to.deep.equal(['/a tested', '/b same_as']);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * Results are a function of the site: generated sites give the same pages, findings, scores and caveats with any number of
+ * workers, and whatever the delay of their answers. DETERMINISM_SITES sets the number of sites, DETERMINISM_SEED the first one.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { expect } from 'chai';
+import type { ReportPage } from '../../core/report/schema.ts';
+import { createRandom } from '../support/random.ts';
+import { openGeneratedSite } from './fixtures/generated-site.ts';
+import { found, scan } from './site.ts';
+
+const SITES = Number(process.env.DETERMINISM_SITES ?? 50);
+const FIRST_SEED = Number(process.env.DETERMINISM_SEED ?? 1);
+const WORKERS = [1, 2, 4];
+/** Sites that are scanned at the same time. Most of the time a scan waits for delayed answers. */
+const SIDE_BY_SIDE = 3;
+
+/** What a scan reports, without durations. */
+async function resultsOf(url: string, workers: number): Promise<{ pages: ReportPage[]; addressesLeft: number }> {
+  const { pages, addressesLeft } = await scan(url, { maxPages: 8 }, { workers, pageBudgetMs: 60_000 });
+  return { addressesLeft, pages: pages.map((page) => ({ ...page, duration_ms: 0 })) };
+}
+
+/** A page in one line, for the message of a failure. */
+function lineOf(page: ReportPage): string {
+  const path = new URL(page.url).pathname;
+  if (!page.tested) return `${path} ${page.reason}: ${page.message}`;
+  const gaps = [...page.caveats.map(({ kind, message }) => `${kind} (${message})`), ...page.frames_untested.map(({ reason }) => reason)];
+  return [path, ...found(page), ...gaps].join(', ');
+}
+
+/** @returns what differs between the scans of a site, with its seed; null if they are equal */
+async function compare(seed: number): Promise<string | null> {
+  const site = await openGeneratedSite(seed);
+  try {
+    const first = await resultsOf(site.origin, 1);
+    for (const workers of WORKERS) {
+      site.delayBy(createRandom(seed * 100 + workers));
+      const other = await resultsOf(site.origin, workers);
+      if (isDeepStrictEqual(other, first)) continue;
+      const [before, after] = [first, other].map(({ pages }) => pages.map(lineOf));
+      const differs = before!.flatMap((line, at) => (line === after![at] ? [] : [`  ${line}\n  ${after![at]}`]));
+      return `seed ${seed} with ${workers} workers:\n${differs.join('\n')}`;
+    }
+    return null;
+  } finally {
+    await site.close();
+  }
+}
+
+describe('the results of a scan', () => {
+  it(`are the same for ${SITES} generated sites with 1, 2 and 4 workers and answers delayed by up to 2 s`, async () => {
+    const seeds = Array.from({ length: SITES }, (_, at) => FIRST_SEED + at);
+    const differences: string[] = [];
+    const work = async (): Promise<void> => {
+      for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
+        const difference = await compare(seed);
+        if (difference !== null) differences.push(difference);
+        if (process.env.DETERMINISM_SHOW) console.log(seed, difference ?? 'equal');
+      }
+    };
+    await Promise.all(Array.from({ length: SIDE_BY_SIDE }, work));
+    expect(differences.join('\n')).to.equal('');
+  }).timeout(60_000 * Math.max(10, SITES));
+});
