@@ -6,7 +6,6 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import { isHtml, notWellFormed } from '../crawl/page-checks.ts';
 import { QUIET_MS, type Settled } from '../browser/settling.ts';
 import type { PageFacts } from '../browser/visit.ts';
-import type { Wait } from '../crawl/lessons.ts';
 import { openClosedRoots } from './closed-roots.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
@@ -42,7 +41,8 @@ interface FrameElement {
 
 /** How frames are waited for. */
 export interface FrameWaits {
-  waits: readonly Wait[];
+  /** Whether they are waited for work in the background. */
+  work: boolean;
   /** Called with what waiting for a frame has led to. */
   settled(result: Settled): void;
 }
@@ -217,7 +217,7 @@ async function enterFrame(run: FrameRun, parent: Place, at: number): Promise<Ent
   const unreachable = judgeFrame(found, script);
   if (unreachable !== null) return unreachable;
   const place = await openWorld(found.cdp, frameId, script.source);
-  const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, waits: waits.waits });
+  const options = JSON.stringify({ quietMs: QUIET_MS, capMs: SETTLE_MS, load: true, work: waits.work });
   const { settled, contentType, parserError } = await evaluate<Pick<PageFacts, 'contentType' | 'parserError'> & { settled: string }>(
     place,
     `curbcut.settle(${options}).then((settled) => curbcut.still(${FONTS_MS}).then(() => ({ settled, contentType: document.contentType, parserError: curbcut.parserError() })))`,

@@ -10,7 +10,7 @@
     characterData: true,
     attributeFilter: ['class', 'hidden', 'open', 'src', 'href', 'role', 'lang', 'disabled', 'aria-hidden', 'aria-expanded', 'aria-label'],
   };
-  /** A page that is not quiet after this time has its content compared with that at the end, in milliseconds. */
+  /** A page that keeps changing is quiet enough when its content is the same after this time, in milliseconds. */
   const RESTLESS_MS = 700;
   /** How often the page is searched for the element of `waitFor`, in milliseconds. */
   const SEARCH_MS = 50;
@@ -101,7 +101,7 @@
 
   /** The content before an additional wait; null if there was none. */
   let before = null;
-  /** Keeps the content, for `found` of the next wait. */
+  /** Keeps the content, for `found` of the waits that follow. */
   function mark() {
     observeRoots();
     before = reading();
@@ -119,22 +119,32 @@
   /** Whether a frame that loads only in view is in the document or its shadow roots. */
   const hasLazyFrames = () => [document, ...roots].some((root) => root.querySelector('iframe[loading="lazy" i]') !== null);
 
+  /** The content that was seen last: its checksum, when it was read, and since when it is the same. */
+  let view = null;
+  /** Reads the content again if the document has changed, at most every `RESTLESS_MS` unless this is the `last` time. */
+  function look(now, last) {
+    if (view !== null && (changed <= view.at || (!last && now - view.at < RESTLESS_MS))) return;
+    const text = reading();
+    view = { text, at: now, since: view?.text === text ? view.since : now };
+  }
+
   /**
    * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
    * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
    *
-   * `waits` names what the document is waited for beyond that, for `HORIZON_MS` after it has loaded and after each change:
-   * `timers` that are due by then, and `work` in the background. `load`: it is waited for until it has loaded. `settleMs` is an
-   * additional wait. `waitFor` is a selector, for which it waits up to `waitForMs`.
-   * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `waited`, what of `waits`
-   * it had to wait for; `found`, whether the content has changed while it waited (or since `mark`); `quiet`; `cut`, whether
-   * `capMs` ended a wait; `busy`, whether work or a timer beyond the waits is left; `scrolls`, whether the page loads content
-   * when it is scrolled; `matched`, true, false or a message
+   * For `HORIZON_MS` after the document has loaded, and after each change of its content, it also waits for timers that are due
+   * by then and, with `work`, for work in the background. A document that keeps changing without showing more is not waited for.
+   * `load`: it is waited for until it has loaded. `settleMs` is an additional wait. `waitFor` is a selector, for which it waits
+   * up to `waitForMs`.
+   * @returns as JSON: `redirects` if the document is about to redirect by a refresh of zero seconds; `found`, whether the content
+   * has changed since `mark`; `quiet`; `worked` and `working`, whether work was waited for, and whether some is left; `busy`,
+   * whether work or a timer is left; `scrolls`, whether the page loads content when it is scrolled; `matched`, true, false or a
+   * message
    */
   async function settle(options) {
-    const { quietMs, capMs, refresh = null, waits = [], load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
+    const { quietMs, capMs, refresh = null, work = true, load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
     const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
-    const state = { redirects: false, waited: [], found: false, quiet: true, cut: false, busy: false, scrolls: false, matched: true };
+    const state = { redirects: false, found: false, quiet: true, worked: false, working: false, busy: false, scrolls: false, matched: true };
     if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
     const began = performance.now();
     const end = began + Math.min(capMs, Math.min(...delays) * 500);
@@ -147,48 +157,46 @@
     // Scripts that start requests on load, or after a response, need time to show the result.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
     let { shadowRoots, posts } = watched();
-    let posted = 0;
+    let posted = -quietMs;
     for (;;) {
       const now = performance.now();
       const page = watched();
       if (page.posts !== posts) changed = posted = now;
       posts = page.posts;
-      if (now >= end) state.quiet = changed + quietMs <= now;
       let until = Math.max(changed + quietMs, earliest);
       if ((load && document.readyState !== 'complete') || (state.matched === false && now < searchEnd)) {
         if (page.shadowRoots !== shadowRoots) observeRoots();
         state.matched = matched();
         until = Math.max(until, now + SEARCH_MS);
       }
-      state.scrolls = page.scrolls || hasLazyFrames();
-      const horizon = Math.max(began, loaded ?? 0, before === null ? 0 : changed) + HORIZON_MS;
-      const awaited = !waits.includes('timers') ? [] : page.timers.filter(({ due }) => due <= horizon && due > now);
-      const works = waits.includes('work') && page.work > 0 && now < horizon;
-      if (awaited.length > 0 || works) {
-        before ??= reading();
-        if (works) state.waited.push('work');
-        if (awaited.length > 0) state.waited.push('timers');
-        // The earliest timer may set the next one, or show the content that the page is waiting for.
-        until = Math.max(until, works ? now + SEARCH_MS : Math.min(...awaited.map(({ due }) => due)) + 1);
-      } else if (now - began > RESTLESS_MS) before ??= reading();
-      if (until <= now || now >= end) {
+      if (view !== null || page.timers.length + page.work > 0 || now - began > RESTLESS_MS) look(now, until <= now || now >= end);
+      const horizon = Math.max(began, loaded ?? 0, view?.since ?? 0) + HORIZON_MS;
+      const due = page.timers.map((timer) => timer.due).filter((at) => at > now);
+      const next = Math.min(...due);
+      const isWorking = page.work > 0 || posted + quietMs > now;
+      const awaitsWork = work && isWorking && now < horizon;
+      // The earliest timer may set the next one, or show the content that the page is waiting for.
+      if (awaitsWork) until = Math.max(until, now + SEARCH_MS);
+      else if (next <= horizon) until = Math.max(until, next + 1);
+      const isRestless = !awaitsWork && until === changed + quietMs && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
+      state.worked ||= awaitsWork;
+      if (until <= now || now >= end || isRestless) {
         // A shadow root that is new has changed the page.
         const isNew = page.shadowRoots !== shadowRoots && observeRoots();
         shadowRoots = page.shadowRoots;
-        if (!isNew || now >= end) {
-          state.cut = awaited.length > 0 || works;
-          const isPosting = posted > 0 && posted + quietMs > now;
-          state.busy = state.cut || isPosting || page.work > 0 || page.timers.some(({ delay, due }) => delay > HORIZON_MS && due > now);
-          break;
+        if (isNew && now < end) {
+          changed = now;
+          continue;
         }
-        changed = now;
-        continue;
+        state.quiet = changed + quietMs <= now;
+        state.working = isWorking;
+        state.busy = isWorking || next <= horizon || page.timers.some(({ delay, due: at }) => delay > HORIZON_MS && at > now);
+        state.scrolls = page.scrolls || hasLazyFrames();
+        state.found = before !== null && reading() !== before;
+        return state;
       }
       await later(Math.max(1, Math.min(until, end) - now));
     }
-    state.waited = [...new Set(state.waited)];
-    if (before !== null) state.found = reading() !== before;
-    return state;
   }
 
   /** Waits for fonts, because contrast and size depend on them, and finishes every animation. */

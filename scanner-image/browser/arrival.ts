@@ -9,8 +9,6 @@ import { VisitEnded, type VisitClock } from './visit.ts';
 
 /** The time that a parsed document gets for what is no script, such as images, in milliseconds. */
 const PARTS_MS = 5000;
-/** The time that a document with very many requests gets to be parsed. Stopping them takes seconds too. */
-const CROWDED_MS = 6000;
 /** The time that a document gets to finish loading after its navigation was stopped. */
 const KEPT_MS = 1000;
 /** The time to wait for the next document after a script of ours failed. */
@@ -72,11 +70,10 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
   const wait = (holds: () => boolean, ms = limitMs): Promise<boolean> =>
     changes.waitFor(() => loaded() || holds(), Math.max(0, Math.min(ms, until - Date.now())));
   for (let replaced = true; replaced && !loaded() && Date.now() < until;) {
-    await wait(() => (shown.parsed || traffic.requests.crowded()) && !traffic.leaving());
-    if (traffic.requests.crowded()) await wait(() => shown.parsed, CROWDED_MS);
+    await wait(() => shown.parsed && !traffic.leaving());
+    if (traffic.requests.crowded()) break;
     const { documents } = shown;
     const isReplaced = (): boolean => shown.documents !== documents || traffic.leaving();
-    if (traffic.requests.crowded()) break;
     await wait(isReplaced, PARTS_MS);
     // What scripts wait for may take longer than pictures.
     if (!isReplaced()) await wait(() => isReplaced() || traffic.requests.openData(0).length === 0, REQUEST_MS);
@@ -95,6 +92,7 @@ async function waitForLoad(deps: Arriving, clock: VisitClock): Promise<PageCavea
   lesson.silent.push(...addressesOf(unanswered));
   // The parser waits for a script, so that there is nothing to test yet.
   if (!shown.parsed && (shown.documents === 0 || traffic.requests.holdParser())) throw new TimeLimitExceeded('loading', limitMs);
-  await cdp.send('Page.stopLoading');
+  // It fails if the document is being replaced, which then counts as a redirect.
+  await cdp.send('Page.stopLoading').catch(() => undefined);
   return [stillLoading(unanswered)];
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { faultCaveats, firstFault, notQuiet, requestCaveats, shortError } from './caveats.ts';
+import { faultCaveats, firstFault, requestCaveats, shortError } from './caveats.ts';
 
 describe('caveats of a page', () => {
   it('are none if all requests were answered', () => {
@@ -22,10 +22,6 @@ describe('caveats of a page', () => {
     expect(caveat?.message).to.equal(
       'No complete response arrived in time from https://example.org/a. Not requested, because this scan has waited for the same host or file in vain before: https://cdn.example/b. The page was tested without what they show.',
     );
-  });
-
-  it('state the time that a page had', () => {
-    expect(notQuiet(3000).message).to.match(/^The page was still changing after 3\.0 s\. /);
   });
 
   it('name what failed with its number, scripts before errors', () => {

@@ -6,12 +6,11 @@ import type { VisibleContent } from './visit.ts';
 const NAMED_MAX = 3;
 const URL_MAX = 200;
 
-const seconds = (ms: number): string => `${Math.max(0.1, ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-
-export const notQuiet = (limitMs: number): PageCaveat => ({
+export const NOT_QUIET: PageCaveat = {
   kind: 'not_quiet',
-  message: `The page was still changing after ${seconds(limitMs)}. It was tested as it was then. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.`,
-});
+  message:
+    'The page never stopped changing. It was tested as it was. If content is missing, raise crawl.settleMs or name an element in crawl.waitFor.',
+};
 
 export const notScrolled = (screens: number): PageCaveat => ({
   kind: 'not_scrolled',

@@ -76,7 +76,6 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
     if (type === 'EventSource') mute.add(requestId);
     else open.set(requestId, { url: request?.url ?? '', type, since: now() });
-    if (open.size === CROWD) changes.notify();
   });
   cdp.on('Network.responseReceived', ({ requestId, response }: { requestId: string; response: { url: string } }) => {
     if (/^https?:/.test(response.url)) answered.add(originOf(response.url));

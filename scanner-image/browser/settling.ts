@@ -1,10 +1,10 @@
-/** Waits until a loaded document is quiet and shows its content: for everything on the first pages of a template, then for what that found. */
+/** Waits until a loaded document is quiet and shows its content: for everything, except what never came on pages like it. */
 import type { Cdp } from './cdp.ts';
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { evaluate, placeOf, type Place } from '../axe/world.ts';
 import type { Lesson, Wait, WaitPlan } from '../crawl/lessons.ts';
 import { TimeLimitExceeded } from '../../platform/time-limits.ts';
-import { HANGS_ON_SCROLL, notQuiet, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
+import { HANGS_ON_SCROLL, NOT_QUIET, notScrolled, STILL_BUSY, viewOnly, waitForMissing, WAIT_SKIPPED } from './caveats.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { MainFrame } from './main-frame.ts';
 import type { Traffic } from './traffic.ts';
@@ -47,9 +47,8 @@ export const isOver = ({ frame, traffic }: Pick<ArrivalDeps, 'frame' | 'traffic'
 export const QUIET_MS = 50;
 /** A request that is open longer than this is a long poll or a dead host. The visit does not wait for it any longer. */
 export const REQUEST_MS = 5000;
-/** The limits for becoming quiet, without the time of requests: in general, and on templates that change all the time without showing more. */
+/** The limit for becoming quiet, without the time of requests, in milliseconds. */
 const SETTLE_MS = 5000;
-const RESTLESS_SETTLE_MS = 700;
 /** The limit for becoming quiet, with the time of requests, in milliseconds; and its share of the remaining time. */
 const SETTLE_MAX_MS = 15_000;
 const SETTLE_SHARE = 0.5;
@@ -70,10 +69,10 @@ const SCROLL_SHARE = 0.4;
 /** The result of `curbcut.settle`. */
 export interface Settled {
   redirects: boolean;
-  waited: Wait[];
   found: boolean;
   quiet: boolean;
-  cut: boolean;
+  worked: boolean;
+  working: boolean;
   busy: boolean;
   scrolls: boolean;
   matched: boolean | string;
@@ -88,21 +87,23 @@ interface Waiting extends ArrivalDeps, Learning {
   latest: number;
 }
 
-/** The waits that the script in a document can do itself. */
-export const waitsInside = ({ waits }: WaitPlan): Wait[] => [...waits].filter((wait) => wait === 'timers' || wait === 'work');
+/** Records whether a wait has led to something. */
+export function learn({ found, inVain }: Lesson, wait: Wait, hasFound: boolean): void {
+  const waits = hasFound ? found : inVain;
+  if (!waits.includes(wait)) waits.push(wait);
+}
 
-/** Adds waits to those that found something. */
-export function learn({ found }: Lesson, waits: readonly Wait[]): void {
-  for (const wait of waits) if (!found.includes(wait)) found.push(wait);
+/** Records whether work in the background has ended in time. */
+export function learnWork(lesson: Lesson, { worked, working }: Settled): void {
+  if (worked || working) learn(lesson, 'work', !working);
 }
 
 /** Waits until the document does not change and its scripts wait for no data. */
 export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<Arrival> {
   const { cdp, frame, rules, plan } = deps;
   const place = await frame.whileAlive(placeOf(cdp, frame.id), clock.left(), 'creating the isolated world');
-  const limitMs = plan.waits.has('rest') || waitsInside(plan).length > 0 ? SETTLE_MS : RESTLESS_SETTLE_MS;
   const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
-  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + limitMs), latest };
+  const waiting: Waiting = { ...deps, clock, place, end: Math.min(latest, Date.now() + SETTLE_MS), latest };
   const first = await waitForElement(waiting);
   let settled = await becomeQuiet(waiting, first);
   if (settled === null) return { place, caveats: [] };
@@ -110,8 +111,8 @@ export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): P
   const scrolled = await scrollThrough(waiting, settled);
   const last = scrolled.settled ?? settled;
   const caveats: PageCaveat[] = [];
-  if (!last.quiet) caveats.push(notQuiet(limitMs));
-  if (last.cut && plan.learned) caveats.push(WAIT_SKIPPED);
+  if (!last.quiet) caveats.push(NOT_QUIET);
+  if (last.working && plan.found.has('work')) caveats.push(WAIT_SKIPPED);
   if (last.busy) caveats.push(STILL_BUSY);
   if (plan.hangsOnScroll) caveats.push(HANGS_ON_SCROLL);
   if (!scrolled.complete) caveats.push(notScrolled(SCREENS_MAX));
@@ -130,12 +131,12 @@ async function settleOnce(waiting: Waiting, more: { settleMs?: number; waitFor?:
     quietMs: QUIET_MS,
     capMs: Math.max(0, end - Date.now()) + Math.max(more.settleMs ?? 0, more.waitForMs ?? 0),
     refresh: Number.isNaN(refresh) ? null : refresh,
-    waits: waitsInside(plan),
+    work: !plan.skips.has('work'),
     ...more,
   };
   const call = evaluate<string>(place, `curbcut.settle(${JSON.stringify(options)})`);
   const settled = JSON.parse(await frame.whileAlive(call, clock.left(), 'settling')) as Settled;
-  if (settled.found) learn(lesson, settled.waited);
+  learnWork(lesson, settled);
   return settled;
 }
 
@@ -144,11 +145,11 @@ async function waitForElement(waiting: Waiting): Promise<Settled | null> {
   const { rules, clock, plan, lesson } = waiting;
   if (rules.waitFor === '' && rules.settleMs === 0) return null;
   const third = clock.left() / 3;
-  const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.waits.has('element') ? WAIT_FOR_MS : MISSING_WAIT_FOR_MS, third);
+  const waitForMs = rules.waitFor === '' ? 0 : Math.min(plan.skips.has('element') ? MISSING_WAIT_FOR_MS : WAIT_FOR_MS, third);
   const began = Date.now();
   const settled = await settleOnce(waiting, { settleMs: Math.min(rules.settleMs, third), waitFor: rules.waitFor, waitForMs });
   postpone(waiting, Date.now() - began);
-  if (settled.matched === true) learn(lesson, ['element']);
+  if (rules.waitFor !== '') learn(lesson, 'element', settled.matched === true);
   return settled;
 }
 
@@ -158,8 +159,8 @@ function postpone(waiting: Waiting, ms: number): void {
 }
 
 /** @returns null if the page redirects or leaves */
-async function becomeQuiet(waiting: Waiting, first: Settled | null): Promise<Settled | null> {
-  const { lesson, changes, frame, traffic } = waiting;
+async function becomeQuiet(waiting: Waiting, first: Settled | null = null): Promise<Settled | null> {
+  const { changes, frame, traffic } = waiting;
   const isPending = (): boolean => traffic.requests.pending(REQUEST_MS) > 0;
   for (let settled = first ?? (await settleOnce(waiting)); ; settled = await settleOnce(waiting)) {
     if (settled.redirects) {
@@ -168,10 +169,7 @@ async function becomeQuiet(waiting: Waiting, first: Settled | null): Promise<Set
       return null;
     }
     if (isLeaving(waiting)) return null;
-    if (!isPending() || Date.now() >= waiting.end) {
-      if (settled.quiet || settled.found) learn(lesson, ['rest']);
-      return settled;
-    }
+    if (!isPending() || Date.now() >= waiting.end) return settled;
     const began = Date.now();
     await changes.waitFor(() => isLeaving(waiting) || !isPending(), Math.min(waiting.latest - began, REQUEST_MS));
     postpone(waiting, Date.now() - began);
@@ -182,20 +180,20 @@ async function becomeQuiet(waiting: Waiting, first: Settled | null): Promise<Set
 async function hearMessages(waiting: Waiting): Promise<Settled | null> {
   const { plan, lesson, changes, traffic } = waiting;
   const { awaited, received } = traffic.requests.messages();
-  if (awaited === 0 || !plan.waits.has('messages') || isLeaving(waiting)) return null;
-  await markContent(waiting);
+  if (received > 0) learn(lesson, 'messages', true);
+  if (awaited === 0 || plan.skips.has('messages') || isLeaving(waiting)) return null;
   const hasAll = (): boolean => traffic.requests.messages().awaited === 0;
   await changes.waitFor(() => isLeaving(waiting) || hasAll(), Math.min(MESSAGE_MS, waiting.latest - Date.now()));
-  if (isLeaving(waiting) || traffic.requests.messages().received === received) return null;
-  return settleAgain(waiting, lesson, 'messages');
+  if (isLeaving(waiting)) return null;
+  const came = traffic.requests.messages().received > received;
+  learn(lesson, 'messages', came);
+  return came ? settleAgain(waiting) : null;
 }
 
 /** Becomes quiet again after the page was given a reason to change. */
-async function settleAgain(waiting: Waiting, lesson: Lesson, wait: Wait): Promise<Settled | null> {
+function settleAgain(waiting: Waiting): Promise<Settled | null> {
   waiting.end = Math.min(waiting.latest, Date.now() + SETTLE_MS);
-  const settled = await becomeQuiet(waiting, null);
-  if (settled?.found === true) learn(lesson, [wait]);
-  return settled;
+  return becomeQuiet(waiting);
 }
 
 interface Scrolled {
@@ -209,7 +207,7 @@ interface Scrolled {
 /** Scrolls through a page that shows content when it is scrolled. */
 async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scrolled> {
   const { plan, lesson, place, frame, clock } = waiting;
-  if (plan.hangsOnScroll || !settled.scrolls || !plan.waits.has('scroll') || isLeaving(waiting))
+  if (plan.hangsOnScroll || !settled.scrolls || plan.skips.has('scroll') || isLeaving(waiting))
     return { settled: null, complete: true, viewOnly: 0 };
   await markContent(waiting);
   waiting.latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
@@ -226,12 +224,13 @@ async function scrollThrough(waiting: Waiting, settled: Settled): Promise<Scroll
     if (end === null) break;
     reached = end;
     if (times === SCROLLS_MAX) break;
-    after = await settleAgain(waiting, lesson, 'scroll');
+    after = await settleAgain(waiting);
+    if (after?.found === true) learn(lesson, 'scroll', true);
     if (after === null || !after.found) break;
   }
   const counting = isLeaving(waiting) ? 0 : evaluate<number>(place, 'curbcut.viewOnly()');
   const shownOnly = await frame.whileAlive(Promise.resolve(counting), clock.left(), 'reading the page');
-  if (shownOnly > 0) learn(lesson, ['scroll']);
+  learn(lesson, 'scroll', shownOnly > 0);
   return { settled: after, complete: reached || after?.found !== true, viewOnly: shownOnly };
 }
 

@@ -24,7 +24,7 @@ import { navigate } from './load.ts';
 import type { BasicSignIn } from './navigation.ts';
 import { watchPageFaults, type PageFaults } from './page-faults.ts';
 import { readCookies } from './session-state.ts';
-import { learn, waitsInside, type ArrivalDeps, type SettleRules } from './settling.ts';
+import { learnWork, type ArrivalDeps, type SettleRules } from './settling.ts';
 import { missingMarker } from './marker.ts';
 import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
@@ -265,10 +265,10 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
 /** How the frames of a page are waited for. @param caveats gets the one of a frame that is still at work, unless the page has it */
 function frameWaits({ plan }: VisitRequest, lesson: Lesson, caveats: PageCaveat[]): FrameWaits {
   return {
-    waits: waitsInside(plan),
-    settled({ found, waited, busy }) {
-      if (found) learn(lesson, waited);
-      if (busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
+    work: !plan.skips.has('work'),
+    settled(settled) {
+      learnWork(lesson, settled);
+      if (settled.busy && !caveats.includes(STILL_BUSY)) caveats.push(STILL_BUSY);
     },
   };
 }

@@ -1,25 +1,24 @@
 import { expect } from 'chai';
-import { blockedPatterns, createLessons, emptyLesson, isBlocked, PATIENT, planAgain, WAITS, withoutQuery, type Lesson } from './lessons.ts';
+import { blockedPatterns, createLessons, emptyLesson, isBlocked, PATIENT, planAgain, withoutQuery, type Lesson } from './lessons.ts';
 
 const lesson = (more: Partial<Lesson>): Lesson => ({ ...emptyLesson(), ...more });
 const at = (position: number, path: string, knows = position - 1) => ({ position, knows, url: new URL(path, 'https://a.test') });
 
 describe('lessons of a scan', () => {
-  it('give the first page of a template every wait, and later ones what it found', () => {
+  it('skip a wait that ended in nothing on pages of the template', () => {
     const lessons = createLessons();
-    expect([...lessons.planFor(at(0, '/news/1')).waits]).to.deep.equal([...WAITS]);
-    lessons.record(at(0, '/news/1'), lesson({ found: ['timers', 'rest'] }));
-    const later = lessons.planFor(at(9, '/news/2'));
-    expect([...later.waits]).to.deep.equal(['timers', 'rest']);
-    expect(later.learned).to.equal(true);
-    expect(lessons.planFor(at(9, '/other/page'))).to.deep.include({ learned: false, waits: PATIENT.waits });
+    expect(lessons.planFor(at(0, '/news/1')).skips).to.deep.equal(new Set());
+    lessons.record(at(0, '/news/1'), lesson({ inVain: ['work', 'scroll'] }));
+    expect(lessons.planFor(at(9, '/news/2')).skips).to.deep.equal(new Set(['work', 'scroll']));
+    expect(lessons.planFor(at(9, '/other/page'))).to.deep.equal(PATIENT);
   });
 
-  it('join what all pages of the template found', () => {
+  it('do not skip a wait that led to something on one of them', () => {
     const lessons = createLessons();
-    lessons.record(at(0, '/news/1'), lesson({}));
-    lessons.record(at(1, '/news/2'), lesson({ found: ['scroll'], hangsOnScroll: true }));
-    expect(lessons.planFor(at(9, '/news/3'))).to.deep.include({ waits: new Set(['scroll']), hangsOnScroll: true });
+    lessons.record(at(0, '/news/1'), lesson({ inVain: ['scroll', 'messages'], hangsOnScroll: true }));
+    lessons.record(at(1, '/news/2'), lesson({ found: ['scroll'] }));
+    const plan = lessons.planFor(at(9, '/news/3'));
+    expect(plan).to.deep.include({ skips: new Set(['messages']), found: new Set(['scroll']), hangsOnScroll: true });
     expect(lessons.planFor(at(9, '/other/page')).hangsOnScroll).to.equal(false);
   });
 
@@ -58,6 +57,6 @@ describe('lessons of a scan', () => {
 
   it('plan a second visit of the same page without what the first one waited for in vain', () => {
     const again = planAgain(PATIENT, lesson({ silent: ['https://cdn.test/a.js'], hangsOnScroll: true }));
-    expect(again).to.deep.include({ blocked: ['https://cdn.test'], hangsOnScroll: true, waits: PATIENT.waits });
+    expect(again).to.deep.include({ blocked: ['https://cdn.test'], hangsOnScroll: true, skips: PATIENT.skips });
   });
 });

@@ -1,19 +1,20 @@
 /**
- * What the pages of a scan teach about waiting. The first pages of a template get every wait, later ones those that found
- * something on it. A page uses the lessons of the pages up to a fixed place in the frontier's order (`Candidate.knows`), never
+ * What the pages of a scan teach about waiting. Every page gets every wait, except those that ended in nothing on the first
+ * pages of its template. A page uses the lessons of the pages up to a fixed place in the frontier's order (`Candidate.knows`), never
  * of those that happen to have ended, so that results do not depend on the order or delay of answers. Pure.
  */
 import type { Candidate } from './frontier.ts';
 import { templateOf } from './template.ts';
 
-/** A wait that a page may need: for timers, work in the background, messages, scrolling, rest, the element of `waitFor`. */
-export const WAITS = ['timers', 'work', 'messages', 'scroll', 'rest', 'element'] as const;
-export type Wait = (typeof WAITS)[number];
+/** A wait that may end in nothing: for work in the background, a message, content on scrolling, the element of `waitFor`. */
+export type Wait = 'work' | 'messages' | 'scroll' | 'element';
 
 /** What one page taught. */
 export interface Lesson {
-  /** The waits that showed content, or that ended in time. */
+  /** The waits that led to something. */
   found: Wait[];
+  /** The waits that ended in nothing. */
+  inVain: Wait[];
   /** The page stopped responding when it was scrolled. */
   hangsOnScroll: boolean;
   /** Addresses without query of files that did not arrive in time. */
@@ -26,9 +27,10 @@ export interface Lesson {
 
 /** How a page is waited for. */
 export interface WaitPlan {
-  waits: ReadonlySet<Wait>;
-  /** Whether the waits are those that a page of the template needed, and not all of them. */
-  learned: boolean;
+  /** The waits that have only ended in nothing on pages of the template. */
+  skips: ReadonlySet<Wait>;
+  /** The waits that led to something on a page of the template. */
+  found: ReadonlySet<Wait>;
   /** Addresses and origins that are not requested, because no page got an answer from them. */
   blocked: readonly string[];
   /** Addresses of data that are not waited for. */
@@ -46,13 +48,11 @@ export interface Lessons {
 /** The number of addresses that are remembered of each kind. */
 const MOST = 200;
 
-const ALL: ReadonlySet<Wait> = new Set(WAITS);
-
 /** The plan of a page before which nothing was learned. */
-export const PATIENT: WaitPlan = { waits: ALL, learned: false, blocked: [], leftOpen: new Set(), hangsOnScroll: false };
+export const PATIENT: WaitPlan = { skips: new Set(), found: new Set(), blocked: [], leftOpen: new Set(), hangsOnScroll: false };
 
 export function emptyLesson(): Lesson {
-  return { found: [], hangsOnScroll: false, silent: [], leftOpen: [], answered: [] };
+  return { found: [], inVain: [], hangsOnScroll: false, silent: [], leftOpen: [], answered: [] };
 }
 
 /** The address of a URL without query and fragment; null for `data:` and other URLs without a host. */
@@ -73,11 +73,12 @@ export function createLessons(): Lessons {
       const template = templateOf(url);
       const known = recorded.filter(({ position }) => position <= knows);
       const own = known.filter((page) => page.template === template);
+      const found = new Set(own.flatMap(({ lesson }) => lesson.found));
       const answered = new Set(known.flatMap(({ lesson }) => lesson.answered));
       const silent = known.flatMap(({ lesson }) => lesson.silent);
       return {
-        waits: own.length === 0 ? ALL : new Set(own.flatMap(({ lesson }) => lesson.found)),
-        learned: own.length > 0,
+        skips: new Set(own.flatMap(({ lesson }) => lesson.inVain)).difference(found),
+        found,
         blocked: [...new Set(silent.map((address) => blockedFor(address, answered)))].slice(0, MOST),
         leftOpen: new Set(known.flatMap(({ lesson }) => lesson.leftOpen).slice(0, MOST)),
         hangsOnScroll: own.some(({ lesson }) => lesson.hangsOnScroll),
@@ -95,7 +96,8 @@ function blockedFor(address: string, answered: ReadonlySet<string>): string {
 /** The lesson of two visits of a page. */
 export function bothLessons(first: Lesson, second: Lesson): Lesson {
   return {
-    found: [...new Set([...first.found, ...second.found])],
+    found: [...first.found, ...second.found],
+    inVain: [...first.inVain, ...second.inVain],
     hangsOnScroll: first.hangsOnScroll || second.hangsOnScroll,
     silent: [...first.silent, ...second.silent],
     leftOpen: [...first.leftOpen, ...second.leftOpen],
