@@ -13,13 +13,19 @@ export interface FrameProcess {
   session: Cdp;
 }
 
+/** The session with a frame in a process of its own. */
+export interface FrameCdp extends Cdp {
+  /** Calls the function when the process of the frame is gone. */
+  onClosed(listener: () => void): void;
+}
+
 interface Answer {
   id: number;
   result: unknown;
   error?: { message: string };
 }
 
-class FrameSession implements Cdp {
+class FrameSession implements FrameCdp {
   readonly #events = new EventEmitter().setMaxListeners(0);
   readonly #open = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   readonly #deliver: (message: string) => Promise<unknown>;
@@ -77,7 +83,7 @@ const CLOSED = 'closed';
  * @param prepare called with the session of each frame before its document loads anything
  * @returns a function that lists them
  */
-export async function followFrames(page: Cdp, prepare: (frame: Cdp) => Promise<unknown>): Promise<() => readonly FrameProcess[]> {
+export async function followFrames(page: Cdp, prepare: (frame: FrameCdp) => Promise<unknown>): Promise<() => readonly FrameProcess[]> {
   const processes = new Map<string, FrameProcess>();
 
   async function follow(parent: Cdp): Promise<void> {

@@ -1,6 +1,7 @@
 /** Tracks the requests of a tab's page, its WebSockets and its event streams. */
 import type { Cdp } from './cdp.ts';
 import type { ConditionVariable } from './condition-variable.ts';
+import type { FrameCdp } from './frame-sessions.ts';
 import { withoutQuery, type WaitPlan } from '../crawl/lessons.ts';
 
 export interface OpenRequest {
@@ -27,6 +28,8 @@ export interface Requests {
   answered(): string[];
   /** The number of WebSockets and event streams that are open and have not sent a message, and of messages so far. */
   messages(): { awaited: number; received: number };
+  /** Tracks the requests of a frame in a process of its own, until it is gone. */
+  followFrame(frame: FrameCdp): Promise<unknown>;
   /** Forgets the requests of the previous page. @param plan names data that is not waited for */
   begin(plan: WaitPlan): void;
 }
@@ -44,6 +47,9 @@ const AWAITED_TYPES = ['Script', 'XHR', 'Fetch', 'Document'];
 /** More open requests than this keep the browser busy for as long as they load. */
 const CROWD = 2000;
 
+/** Nobody reads the bodies of responses. */
+export const NO_BUFFERS = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
+
 /** Resource types that the parser may wait for. */
 const PARSER_TYPES = ['Script', 'Stylesheet'];
 
@@ -59,9 +65,10 @@ interface Sent {
 }
 
 export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): Requests {
-  const open = new Map<string, OpenRequest & { since: number }>();
-  /** WebSockets and event streams without a message. */
-  const mute = new Set<string>();
+  /** Requests by ID, which is unique among all processes of the browser. */
+  const open = new Map<string, OpenRequest & { since: number; session: Cdp }>();
+  /** WebSockets and event streams without a message, with their session. */
+  const mute = new Map<string, Cdp>();
   const blocked = new Set<string>();
   const answered = new Set<string>();
   let leftOpen: WaitPlan['leftOpen'] = new Set();
@@ -69,37 +76,49 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
 
   const originOf = (url: string): string => URL.parse(url)?.origin ?? '';
   const staysOpen = ({ url }: OpenRequest): boolean => leftOpen.size > 0 && leftOpen.has(withoutQuery(url) ?? '');
+  const forParser = (): OpenRequest[] => [...open.values()].filter((request) => request.session === cdp && isForParser(request));
 
-  cdp.on('Network.requestWillBeSent', ({ requestId, loaderId, frameId, type, request }: Sent) => {
+  const onSent = (session: Cdp, { requestId, loaderId, frameId, type, request }: Sent): void => {
     // Ignores the script of a worker, which has no loader: its start is reported here, but its end only to the worker. The
     // request of a document has the ID of its loader.
     if (loaderId === '' || type === undefined || (requestId === loaderId && frameId === mainFrame) || open.has(requestId)) return;
-    if (type === 'EventSource') mute.add(requestId);
-    else open.set(requestId, { url: request?.url ?? '', type, since: now() });
-  });
-  cdp.on('Network.responseReceived', ({ requestId, response }: { requestId: string; response: { url: string } }) => {
+    if (type === 'EventSource') mute.set(requestId, session);
+    else open.set(requestId, { url: request?.url ?? '', type, since: now(), session });
+  };
+  const onResponse = ({ requestId, response }: { requestId: string; response: { url: string } }): void => {
     if (/^https?:/.test(response.url)) answered.add(originOf(response.url));
     // The end of a frame's document is reported to the process of the frame.
     if (open.get(requestId)?.type === 'Document') open.delete(requestId);
-  });
-  const end = ({ requestId, blockedReason }: { requestId: string; blockedReason?: string }): void => {
+  };
+  const onEnd = ({ requestId, blockedReason }: { requestId: string; blockedReason?: string }): void => {
     const request = open.get(requestId);
     if (request !== undefined && blockedReason === 'inspector') blocked.add(request.url);
     open.delete(requestId);
     // Nothing waits for a single picture.
     if (mute.delete(requestId) || (request !== undefined && isData(request))) changes.notify();
   };
-  cdp.on('Network.loadingFinished', end);
-  cdp.on('Network.loadingFailed', end);
-  cdp.on('Network.webSocketCreated', ({ requestId }: { requestId: string }) => void mute.add(requestId));
-  cdp.on('Network.webSocketClosed', end);
-  const message = ({ requestId }: { requestId: string }): void => {
+  const onMessage = ({ requestId }: { requestId: string }): void => {
     mute.delete(requestId);
     received += 1;
     changes.notify();
   };
-  cdp.on('Network.webSocketFrameReceived', message);
-  cdp.on('Network.eventSourceMessageReceived', message);
+
+  function follow(session: Cdp): void {
+    session.on('Network.requestWillBeSent', (sent: Sent) => onSent(session, sent));
+    session.on('Network.responseReceived', onResponse);
+    session.on('Network.loadingFinished', onEnd);
+    session.on('Network.loadingFailed', onEnd);
+    session.on('Network.webSocketCreated', ({ requestId }: { requestId: string }) => void mute.set(requestId, session));
+    session.on('Network.webSocketClosed', onEnd);
+    session.on('Network.webSocketFrameReceived', onMessage);
+    session.on('Network.eventSourceMessageReceived', onMessage);
+  }
+  function forget(session: Cdp): void {
+    for (const [id, request] of open) if (request.session === session) open.delete(id);
+    for (const [id, owner] of mute) if (owner === session) mute.delete(id);
+    changes.notify();
+  }
+  follow(cdp);
 
   return {
     pending(maxAgeMs) {
@@ -114,10 +133,15 @@ export function watchRequests({ cdp, mainFrame, changes, now }: RequestsDeps): R
     },
     open: () => [...open.values()],
     crowded: () => open.size >= CROWD,
-    holdParser: () => [...open.values()].some(isForParser),
-    waitInVain: () => [...open.values()].some((request) => isForParser(request) && !answered.has(originOf(request.url))),
+    holdParser: () => forParser().length > 0,
+    waitInVain: () => forParser().some(({ url }) => !answered.has(originOf(url))),
     blocked: () => [...blocked],
     answered: () => [...answered],
+    followFrame(frame) {
+      follow(frame);
+      frame.onClosed(() => forget(frame));
+      return frame.send('Network.enable', NO_BUFFERS);
+    },
     messages: () => ({ awaited: mute.size, received }),
     begin(plan) {
       ({ leftOpen } = plan);

@@ -5,7 +5,6 @@ import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { toPageFindings, type PageFindings } from '../axe/results.ts';
 import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
-import { WORLD } from '../axe/source.ts';
 import type { AxeScript } from '../axe/script.ts';
 import type { FrameWaits } from '../axe/frames.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
@@ -111,14 +110,15 @@ export function openTab(browser: Browser, deps: TabDeps, scale?: number): Promis
 }
 
 async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Tab> {
-  const target = await openTarget(browser, deps.identity, scale);
+  const target = await openTarget(browser, { identity: deps.identity, scripts: deps, scale });
   const { cdp, page } = target;
   const changes = createConditionVariable();
   const frame = await watchMainFrame(cdp, changes, target.onLost);
   const { egressFailureOf, basic: signIn, headers, settling: rules } = deps;
   const traffic = await watchTraffic(cdp, frame.id, { changes, egressFailureOf, signIn, headers });
+  target.onFrame(traffic.requests.followFrame);
   const faults = await watchPageFaults(cdp, frame.id, egressFailureOf);
-  await prepareTab(cdp, deps);
+  await prepareTab(cdp);
   const tab: OpenTab = { deps, target, cdp, changes, frame, traffic, faults, rules };
   return {
     visit: (request) => (request.session === undefined ? visit(tab, request) : visitInSession(tab, request)),
@@ -129,14 +129,9 @@ async function open(browser: Browser, deps: TabDeps, scale?: number): Promise<Ta
   };
 }
 
-/** Adds our scripts to the documents of a tab. */
-async function prepareTab(cdp: Cdp, deps: Pick<TabDeps, 'source' | 'watch'>): Promise<void> {
+async function prepareTab(cdp: Cdp): Promise<void> {
   await Promise.all([
-    cdp.send('Page.enable'),
     cdp.send('Page.setLifecycleEventsEnabled', { enabled: true }),
-    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: deps.source, worldName: WORLD }),
-    // After the script for our world, which it hands its record to.
-    cdp.send('Page.addScriptToEvaluateOnNewDocument', { source: deps.watch }),
     cdp.send('DOM.enable'),
     // Otherwise a page makes the browser run other pages that the crawl may not load.
     cdp.send('Page.setPrerenderingAllowed', { isAllowed: false }),

@@ -1,8 +1,8 @@
 /** A page of the browser in a context of its own, and the processes that its frames spread over. */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { serviceWorkersSource } from '../axe/source.ts';
+import { serviceWorkersSource, WORLD } from '../axe/source.ts';
 import type { Cdp } from './cdp.ts';
-import { followFrames, type FrameProcess } from './frame-sessions.ts';
+import { followFrames, type FrameCdp, type FrameProcess } from './frame-sessions.ts';
 import { introduce, type Identity } from './identity.ts';
 
 export interface Target {
@@ -11,6 +11,8 @@ export interface Target {
   cdp: Cdp;
   /** The frames of the page in processes of their own, also those within others. */
   frameProcesses(): readonly FrameProcess[];
+  /** Calls the function with the session of each new frame in a process of its own, before its document loads anything. */
+  onFrame(listener: (frame: FrameCdp) => Promise<unknown>): void;
   /** What the browser knows about a frame in a process of its own; its main process answers, also if that of the frame hangs. */
   describe(frame: FrameProcess): Promise<{ url: string; parentId: string | null }>;
   /** Calls the function when the page crashed or was closed, with a sentence. */
@@ -19,6 +21,15 @@ export interface Target {
   crashed(): boolean;
   /** Closes the page, even if it is busy. */
   close(): Promise<void>;
+}
+
+/** What a page is opened with. */
+export interface TargetOptions {
+  identity: Identity;
+  /** The scripts of every document: `source` runs in our world, `watch` in the page's own, before its scripts. */
+  scripts?: { source: string; watch: string };
+  /** The size at which the page is painted; clicks need 1. */
+  scale?: number;
 }
 
 /** The size of every page, in CSS pixels. */
@@ -40,21 +51,18 @@ const CONTEXT = {
   acceptDownloads: false,
 } as const;
 
-/**
- * Opens a page without any state.
- * @param scale the size at which the page is painted; clicks need 1
- */
-export async function openTarget(browser: Browser, identity: Identity, scale = PAINT_SCALE): Promise<Target> {
+/** Opens a page without any state. */
+export async function openTarget(browser: Browser, options: TargetOptions): Promise<Target> {
   const context = await browser.newContext(CONTEXT);
   try {
-    return await openIn(context, identity, scale);
+    return await openIn(context, options);
   } catch (error) {
     await context.close().catch(() => undefined);
     throw error;
   }
 }
 
-async function openIn(context: BrowserContext, identity: Identity, scale: number): Promise<Target> {
+async function openIn(context: BrowserContext, { identity, scripts, scale = PAINT_SCALE }: TargetOptions): Promise<Target> {
   const page = await context.newPage();
   context.on('page', (other) => void other.close().catch(() => undefined));
   const cdp = (await context.newCDPSession(page)) as unknown as Cdp;
@@ -64,15 +72,20 @@ async function openIn(context: BrowserContext, identity: Identity, scale: number
   // Playwright reports the crash of a frame of another site as one of the page.
   cdp.on('Inspector.targetCrashed', () => lose('The page crashed its tab.'));
   page.on('close', () => lose('The tab was closed.'));
-  const source = await serviceWorkersSource();
+  let onFrame = (_frame: FrameCdp): Promise<unknown> => Promise.resolve();
+  const sources = [
+    { source: await serviceWorkersSource() },
+    // Our world comes first, because the script for the page's own world hands its record to it.
+    ...(scripts === undefined ? [] : [{ source: scripts.source, worldName: WORLD }, { source: scripts.watch }]),
+  ];
   const prepare = (session: Cdp): Promise<unknown> =>
     Promise.all([
       introduce(session, identity),
       session.send('Page.enable'),
-      session.send('Page.addScriptToEvaluateOnNewDocument', { source }),
+      ...sources.map((script) => session.send('Page.addScriptToEvaluateOnNewDocument', script)),
     ]);
   const [frameProcesses] = await Promise.all([
-    followFrames(cdp, prepare),
+    followFrames(cdp, (frame) => Promise.all([prepare(frame), onFrame(frame)])),
     prepare(cdp),
     cdp.send('Emulation.setDeviceMetricsOverride', {
       ...VIEWPORT,
@@ -87,6 +100,7 @@ async function openIn(context: BrowserContext, identity: Identity, scale: number
     page,
     cdp,
     frameProcesses,
+    onFrame: (listener) => void (onFrame = listener),
     async describe({ session }) {
       const { targetInfo } = await session.send('Target.getTargetInfo');
       return { url: targetInfo.url, parentId: targetInfo.parentFrameId ?? null };

@@ -4,7 +4,7 @@ import type { EgressFailure } from '../egress/egress-failures.ts';
 import type { ConditionVariable } from './condition-variable.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { continueRequest, createNavigation, type AddHeaders, type BasicSignIn, type Navigation, type PausedRequest } from './navigation.ts';
-import { watchRequests, type Requests } from './requests.ts';
+import { NO_BUFFERS, watchRequests, type Requests } from './requests.ts';
 import { blockedPatterns, isBlocked, PATIENT, type WaitPlan } from '../crawl/lessons.ts';
 
 export interface Traffic extends Omit<Navigation, 'begin'> {
@@ -54,7 +54,7 @@ export async function watchTraffic(cdp: Cdp, mainFrame: string, deps: TrafficDep
     changes.notify();
   });
   const origins = new Set([...(signIn === undefined ? [] : [signIn.origin]), ...headers.map(({ origin }) => origin)]);
-  await cdp.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+  await cdp.send('Network.enable', NO_BUFFERS);
   await cdp.send('Fetch.enable', {
     patterns: [
       ...(['Request', 'Response'] as const).map((requestStage) => ({ resourceType: 'Document' as const, requestStage })),

@@ -137,7 +137,7 @@ describe('browser', () => {
     const egress = await openEgress({ rules: { allow: [], deny: [] }, log: silentLogger });
     const browser = await launchChromium(machine, egress.url, silentLogger, ['en']);
     try {
-      const { cdp } = await openTarget(browser, identityOf(browser.version(), '1.0.0', 'en'));
+      const { cdp } = await openTarget(browser, { identity: identityOf(browser.version(), '1.0.0', 'en') });
       const answered = new Promise<number>((resolve) => {
         cdp.on('Network.responseReceived', ({ type, response }) => type === 'Document' && resolve(response.status));
       });

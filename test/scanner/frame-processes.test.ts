@@ -25,7 +25,7 @@ describe('the process of a frame', () => {
     const resolver = { resolve: () => Promise.resolve({ ok: true as const, addresses: ['127.0.0.1'] }) };
     egress = await openEgress({ rules: { allow: ['127.0.0.0/8'], deny: [] }, log: silentLogger, resolver });
     browser = await launchChromium(machine, egress.url, silentLogger, ['en']);
-    target = await openTarget(browser, identityOf(browser.version(), '1.0.0', 'en'));
+    target = await openTarget(browser, { identity: identityOf(browser.version(), '1.0.0', 'en') });
     lost = [];
     target.onLost((why) => lost.push(why));
     await target.page.goto(`http://page.localhost:${site.port}/`);

@@ -11,6 +11,9 @@ const worker = (code: string): string => `new Worker(URL.createObjectURL(new Blo
 /** Keeps a thread at work. Not a timer, which a worker may have too. */
 const spin = (ms: number): string => `for (const end = performance.now() + ${ms}; performance.now() < end;);`;
 const tall = (body: string): string => `<p>Top</p><div style="height: 3000px">A tall page</div>${body}`;
+/** The page is on 127.0.0.1. */
+const otherSite = (path: string): string =>
+  `document.body.insertAdjacentHTML('beforeend', '<iframe title="f" src="http://localhost:' + location.port + '${path}"></iframe>')`;
 const kindsOf = ({ caveats }: TestedPage): string[] => caveats.map(({ kind }) => kind);
 
 describe('the wait for work that is neither a request nor a change', () => {
@@ -41,8 +44,15 @@ describe('the wait for work that is neither a request nor a change', () => {
     'a timer of two seconds': page('setTimeout(show, 2000)'),
     'a frame that loads only in view': page('', tall('<iframe title="f" loading="lazy" src="/_frame"></iframe>')),
     'a timer in a frame': page('', '<iframe title="f" src="/_late-frame"></iframe>'),
+    'a timer in a frame of another site': page(otherSite('/_late-frame')),
+    'data in a frame of another site': page(otherSite('/_data-frame')),
   };
-  const frames = { '/_frame': html(FAULT), '/_late-frame': page('setTimeout(show, 900)') };
+  const frames: Record<string, Route> = {
+    '/_frame': html(FAULT),
+    '/_late-frame': page('setTimeout(show, 900)'),
+    '/_data-frame': page(`fetch('/_data').then(() => setTimeout(show, 300))`),
+    '/_data': (_request, response) => void setTimeout(() => response.end('{}'), 1500),
+  };
   for (const [name, body] of Object.entries(shown))
     it(`ends when ${name} has shown its content`, async () => {
       const [tested] = await scanPages({ '/': body, ...frames });
