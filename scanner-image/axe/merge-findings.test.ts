@@ -37,7 +37,7 @@ describe('the findings of a page with and without a dialog', () => {
     expect(selectorsOf(violations)).to.deep.include({ label: ['#y', '#x'] });
   });
 
-  it('ask nobody to review what one state decides, or what only the dialog covers', () => {
+  it('need no review for what one state decides, or what only the dialog covers', () => {
     const covered = rule('color-contrast', { p: '<p>Text</p>', 'p + p': '<p>More</p>' });
     const dialog = found([], [covered, rule('link-name', { a: '<a>Link</a>', '#dialog a': '<a>Policy</a>' })]);
     const after = found([rule('link-name', { a: '<a>Link</a>' })], [rule('color-contrast', { h1: '<h1>Title</h1>' })]);

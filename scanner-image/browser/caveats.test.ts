@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { faultCaveats, firstFault, requestCaveats, shortError } from './caveats.ts';
 
 describe('caveats of a page', () => {
-  it('are none if all requests were answered', () => {
+  it('are empty if all requests were answered', () => {
     expect(requestCaveats([], [])).to.deep.equal([]);
   });
 

@@ -3,12 +3,12 @@ import type { Browser } from 'playwright-core';
 import type { PageCaveat } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
-import { toPageFindings, type PageFindings } from '../axe/results.ts';
+import { toPageFindings } from '../axe/results.ts';
 import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
 import type { AxeScript } from '../axe/script.ts';
 import type { FrameWaits } from '../axe/frames.ts';
 import { testDocument, type TestedDocument } from '../axe/test-document.ts';
-import { evaluate, type Place } from '../axe/world.ts';
+import { evaluate } from '../axe/world.ts';
 import type { WrongPage } from '../crawl/page-checks.ts';
 import type { OriginValue } from '../sign-in.ts';
 import { emptyLesson, type Lesson } from '../crawl/lessons.ts';
@@ -29,7 +29,7 @@ import { runSteps, type StepsRequest, type StepsResult } from './steps.ts';
 import { openTarget, type Target } from './target.ts';
 import { watchTraffic } from './traffic.ts';
 import type { PictureBook } from '../pictures/book.ts';
-import { takePictures, type PicturesOfPage } from '../pictures/take.ts';
+import { takeWanted } from '../pictures/wanted.ts';
 import {
   HungOnScroll,
   VisitEnded,
@@ -242,7 +242,7 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   const allCaveats = [...caveats, ...(tested?.caveats ?? []), ...closedRoots(closed + (tested?.closedRoots ?? 0)), ...redirectCaveats(tab)];
   const durationMs = clock.spent();
   // Last, because scrolling may change the page.
-  const taken = await picturesOf(deps.pictures, place, findings, clock);
+  const taken = await takeWanted(deps.pictures, place, findings, clock);
   return {
     loaded: true,
     finalUrl: new URL(finalUrl),
@@ -267,24 +267,6 @@ function frameWaits({ plan }: VisitRequest, lesson: Lesson, caveats: PageCaveat[
     },
   };
 }
-
-/** Takes pictures of the root causes that have none yet. */
-async function picturesOf(
-  book: PictureBook | null,
-  place: Place,
-  findings: PageFindings | null,
-  clock: VisitClock,
-): Promise<PicturesOfPage> {
-  const { wanted, ms } = book === null || findings === null ? NOTHING_WANTED : book.want(findings, clock.spent());
-  if (book === null || wanted.length === 0) return NO_PICTURES;
-  const started = clock.spent();
-  const found = await takePictures(place, wanted, book.words, { allowedMs: ms, left: clock.left });
-  book.took(wanted, found, clock.spent() - started);
-  return found;
-}
-
-const NOTHING_WANTED = { wanted: [], ms: 0 };
-const NO_PICTURES: PicturesOfPage = { pictures: [], unseen: [], stopped: null };
 
 function failedVisit({ frame, traffic }: OpenTab, clock: VisitClock, wrong: WrongPage, more: Partial<FailedVisit> = {}): FailedVisit {
   return {

@@ -9,7 +9,11 @@ const ROOT = join(import.meta.dirname, '..', '..');
  * that one of its patterns matches and none of its exceptions.
  */
 export const SUITES: Readonly<Record<string, { files: readonly string[]; except?: readonly string[] }>> = {
-  scanner: { files: ['test/scanner/**/*.test.ts', 'scanner-image/**/*.test.ts'] },
+  scanner: {
+    files: ['test/scanner/**/*.test.ts', 'scanner-image/**/*.test.ts'],
+    except: ['test/scanner/determinism.test.ts'],
+  },
+  determinism: { files: ['test/scanner/determinism.test.ts'] },
   operator: {
     files: ['test/operator/**/*.test.ts', 'operator/**/*.test.ts'],
     except: ['operator/runtime/**', 'test/operator/cluster.test.ts'],

@@ -1,0 +1,25 @@
+/** Takes the pictures that a scan still wants of a tested page. */
+import type { PageFindings } from '../axe/results.ts';
+import type { Place } from '../axe/world.ts';
+import type { PictureBook } from './book.ts';
+import { takePictures, type PicturesOfPage } from './take.ts';
+
+/**
+ * Takes pictures of the root causes of a page that have none yet.
+ * @param book null: the scan takes no pictures
+ * @param findings null: the page was not tested
+ * @param clock tells what the visit took, and what is left of its budget, in milliseconds
+ */
+export async function takeWanted(
+  book: PictureBook | null,
+  place: Place,
+  findings: PageFindings | null,
+  clock: { spent(): number; left(): number },
+): Promise<PicturesOfPage> {
+  const { wanted, ms } = book === null || findings === null ? { wanted: [], ms: 0 } : book.want(findings, clock.spent());
+  if (book === null || wanted.length === 0) return { pictures: [], unseen: [], stopped: null };
+  const started = clock.spent();
+  const found = await takePictures(place, wanted, book.words, { allowedMs: ms, left: clock.left });
+  book.took(wanted, found, clock.spent() - started);
+  return found;
+}
