@@ -12,6 +12,12 @@
   };
   /** A page that keeps changing is quiet enough when its content is the same after this time, in milliseconds. */
   const RESTLESS_MS = 700;
+  /**
+   * A document that has changed for `STREAK_MS` without a pause is quiet after a pause of `PAUSE_MS`. On a loaded machine the
+   * changes of an animation are that far apart now and then.
+   */
+  const STREAK_MS = 300;
+  const PAUSE_MS = 400;
   /** How often the page is searched for the element of `waitFor`, in milliseconds. */
   const SEARCH_MS = 50;
   /** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
@@ -21,10 +27,21 @@
   /** Attributes that change all the time, and never change what axe-core finds. */
   const NO_CONTENT = /^(?:class|style|src|srcset|sizes|loading|width|height|d|transform|points|data-.*)$/;
 
+  /** The time of the last change, and of the first one without a pause before it. */
   let changed = performance.now();
+  let since = changed;
+  function change() {
+    const now = performance.now();
+    if (now - changed > PAUSE_MS) since = now;
+    changed = now;
+  }
+  /** When the document will be quiet, unless it changes again. */
+  const quietAt = (quietMs) => changed + (changed - since > STREAK_MS ? PAUSE_MS : quietMs);
+  // While it is parsed it changes all the time.
+  addEventListener('DOMContentLoaded', () => (since = changed = performance.now()), { once: true });
   let loaded = document.readyState === 'complete' ? changed : null;
   addEventListener('load', () => (loaded = performance.now()), { once: true });
-  const observer = new MutationObserver(() => (changed = performance.now()));
+  const observer = new MutationObserver(change);
   observer.observe(document, OBSERVED);
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -129,7 +146,7 @@
   }
 
   /**
-   * Resolves when the document has not changed for `quietMs`, or after `capMs`. Pages without scripts are quiet immediately.
+   * Resolves when the document is quiet (see `quietAt`), or after `capMs`. Pages without scripts are quiet immediately.
    * It ends before a meta refresh (or a Refresh header, in seconds) replaces the document.
    *
    * For `HORIZON_MS` after the document has loaded, and after each change of its content, it also waits for timers that are due
@@ -161,9 +178,12 @@
     for (;;) {
       const now = performance.now();
       const page = watched();
-      if (page.posts !== posts) changed = posted = now;
+      if (page.posts !== posts) {
+        change();
+        posted = now;
+      }
       posts = page.posts;
-      let until = Math.max(changed + quietMs, earliest);
+      let until = Math.max(quietAt(quietMs), earliest);
       if ((load && document.readyState !== 'complete') || (state.matched === false && now < searchEnd)) {
         if (page.shadowRoots !== shadowRoots) observeRoots();
         state.matched = matched();
@@ -175,22 +195,22 @@
       const next = Math.min(...due);
       const isWorking = page.work > 0 || posted + quietMs > now;
       const awaitsWork = work && isWorking && now < horizon;
+      const isRestless = until === quietAt(quietMs) && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
       // The earliest timer may set the next one, or show the content that the page is waiting for.
-      if (awaitsWork) until = Math.max(until, now + SEARCH_MS);
-      else if (next <= horizon) until = Math.max(until, next + 1);
-      const isRestless = !awaitsWork && until === changed + quietMs && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
+      const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? next + 1 : null;
+      if (awaited !== null) until = Math.max(until, awaited);
       state.worked ||= awaitsWork;
-      if (until <= now || now >= end || isRestless) {
+      if (until <= now || now >= end || (isRestless && awaited === null)) {
         // A shadow root that is new has changed the page.
         const isNew = page.shadowRoots !== shadowRoots && observeRoots();
         shadowRoots = page.shadowRoots;
         if (isNew && now < end) {
-          changed = now;
+          change();
           continue;
         }
-        state.quiet = changed + quietMs <= now;
+        state.quiet = quietAt(quietMs) <= now;
         state.working = isWorking;
-        state.busy = isWorking || next <= horizon || page.timers.some(({ delay, due: at }) => delay > HORIZON_MS && at > now);
+        state.busy = isWorking || awaited !== null || page.timers.some(({ delay, due: at }) => delay > HORIZON_MS && at > now);
         state.scrolls = page.scrolls || hasLazyFrames();
         state.found = before !== null && reading() !== before;
         return state;

@@ -8,13 +8,15 @@
   'use strict';
   /** A timer with a longer delay is no part of loading, in milliseconds: a session that ends, for example. */
   const LONGEST = 30_000;
-  /** The longest interval that is recorded, and the number of its ticks. Longer ones repeat what the page shows. */
+  /** The longest interval that is recorded. Longer ones repeat what the page shows. */
   const LONGEST_INTERVAL = 3000;
+  /** The ticks of an interval that are waited for: this many, and for this long, so that one that never rests is seen. */
   const TICKS = 3;
+  const TICKING_MS = 400;
   const MOST_TIMERS = 1000;
 
   const { apply, construct } = Reflect;
-  const { round, ceil } = Math;
+  const { round, ceil, max } = Math;
   const now = performance.now.bind(performance);
   const { addEventListener: listen } = EventTarget.prototype;
   const { then } = Promise.prototype;
@@ -89,7 +91,10 @@
     count -= 1;
   };
   watch(globalThis, 'setTimeout', (values, id) => add(id, delayOf(values[1]), 1, LONGEST));
-  watch(globalThis, 'setInterval', (values, id) => add(id, delayOf(values[1]), TICKS, LONGEST_INTERVAL));
+  watch(globalThis, 'setInterval', (values, id) => {
+    const delay = delayOf(values[1]);
+    add(id, delay, max(TICKS, ceil(TICKING_MS / max(delay, 1))), LONGEST_INTERVAL);
+  });
   watch(globalThis, 'clearTimeout', remove);
   watch(globalThis, 'clearInterval', remove);
 

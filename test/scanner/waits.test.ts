@@ -60,6 +60,13 @@ describe('the wait for work that is neither a request nor a change', () => {
       expect(tested && kindsOf(tested)).to.deep.equal([]);
     });
 
+  it('waits for a timer of a page that changes all the time, and says that it does', async () => {
+    const restless = 'setInterval(() => (document.body.className = String(Math.random())), 20);';
+    const [tested] = await scanPages({ '/': page(`${restless} setTimeout(show, 900)`) });
+    expect(tested && found(tested)).to.deep.equal(['image-alt #late']);
+    expect(tested && kindsOf(tested)).to.deep.equal(['not_quiet']);
+  });
+
   const busy: Record<string, string> = {
     'a worker that never answers': page(worker('')),
     'slices of work without end': page(
