@@ -6,8 +6,8 @@
  */
 (() => {
   'use strict';
-  /** A timer with a longer delay is no part of loading, in milliseconds: a session that ends, for example. */
-  const LONGEST = 30_000;
+  /** A timer with a longer delay is no part of loading, in milliseconds: most give up a request after 10 s, or end a session. */
+  const LONGEST = 9000;
   /** The longest interval that is recorded. Longer ones repeat what the page shows. */
   const LONGEST_INTERVAL = 3000;
   /** The ticks of an interval that are waited for: this many, and for this long, so that one that never rests is seen. */

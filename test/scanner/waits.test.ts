@@ -80,10 +80,10 @@ describe('the wait for work that is neither a request nor a change', () => {
       expect(tested && kindsOf(tested)).to.include('still_busy');
     });
 
-  it('does not call a page busy because of a clock, or of a timer that ends its session', async () => {
+  it('does not call a page busy because of a clock, or of a timer that gives up', async () => {
     const [tested] = await scanPages({
       '/': page(
-        'setInterval(() => undefined, 5000); setTimeout(() => undefined, 600_000); indexedDB.open("a").onsuccess = () => undefined',
+        'setInterval(() => undefined, 5000); setTimeout(() => undefined, 10_000); indexedDB.open("a").onsuccess = () => undefined',
       ),
     });
     expect(tested && kindsOf(tested)).to.deep.equal([]);
