@@ -161,7 +161,16 @@
   async function settle(options) {
     const { quietMs, capMs, refresh = null, work = true, load = false, settleMs = 0, waitFor = '', waitForMs = 0 } = options;
     const delays = [refreshDelay(), refresh].filter((seconds) => seconds !== null);
-    const state = { redirects: false, found: false, quiet: true, worked: false, working: false, busy: false, scrolls: false, matched: true };
+    const state = {
+      redirects: false,
+      found: false,
+      quiet: true,
+      worked: false,
+      working: false,
+      busy: false,
+      scrolls: false,
+      matched: true,
+    };
     if (delays.some((seconds) => seconds <= 0)) return { ...state, redirects: true };
     const began = performance.now();
     const end = began + Math.min(capMs, Math.min(...delays) * 500);

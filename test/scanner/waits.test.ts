@@ -82,9 +82,7 @@ describe('the wait for work that is neither a request nor a change', () => {
 
   it('does not call a page busy because of a clock, or of a timer that gives up', async () => {
     const [tested] = await scanPages({
-      '/': page(
-        'setInterval(() => undefined, 5000); setTimeout(() => undefined, 10_000); indexedDB.open("a").onsuccess = () => undefined',
-      ),
+      '/': page('setInterval(() => undefined, 5000); setTimeout(() => undefined, 10_000); indexedDB.open("a").onsuccess = () => undefined'),
     });
     expect(tested && kindsOf(tested)).to.deep.equal([]);
   });
