@@ -12,7 +12,7 @@ import { earlOf } from '../../core/report/formats/earl.ts';
 import { formatReport } from '../../core/report/formats/formats.ts';
 import { junitOf } from '../../core/report/formats/junit.ts';
 import { sarifOf } from '../../core/report/formats/sarif.ts';
-import { uriOf } from '../../core/report/formats/shared.ts';
+import { relativeUriOf, uriOf } from '../../core/report/formats/shared.ts';
 import { rootCauseFingerprint } from '../../core/report/root-causes.ts';
 import { standardsOf } from '../../core/report/rules.ts';
 import type { Report, TestedPage } from '../../core/report/schema.ts';
@@ -322,6 +322,46 @@ describe('uriOf', () => {
       }),
     );
     expect(uriOf('https://[2001:db8::1]:8080/a?b=[1]|2%#x#y')).to.equal('https://[2001:db8::1]:8080/a?b=%5B1%5D%7C2%25#x%23y');
+  });
+});
+
+describe('relativeUriOf', () => {
+  it('converts any address to a relative URI that is one path of its own', () => {
+    const ajv = new Ajv();
+    addFormats.default(ajv);
+    const isReference = ajv.compile({ type: 'string', format: 'uri-reference' });
+    const characters = fc.string({ unit: fc.constantFrom(...'az09-._~:/?#[]@!$&\'()*+,;=%|^`{}"<>\\ äß語🎉\ud800') });
+    fc.assert(
+      fc.property(fc.webUrl({ withQueryParameters: true, withFragments: true }), characters, (base, tail) => {
+        const parsed = URL.parse(base + tail);
+        if (parsed === null) return;
+        const uri = relativeUriOf(parsed.href);
+        expect(isReference(uri), uri).to.equal(true);
+        const resolved = new URL(uri, 'file:///checkout/');
+        expect(resolved.href).to.equal(`file:///checkout/${uri}`);
+        expect([resolved.search, resolved.hash]).to.deep.equal(['', '']);
+      }),
+    );
+  });
+
+  it('escapes what would make it a scheme, a query, a fragment or another folder', () => {
+    expect(
+      [
+        'https://www.example.org/',
+        'http://localhost:3000/wiki/Help:Contents',
+        'https://[2001:db8::1]:8443/a%20b',
+        'https://example.org/login?next=../../admin&at=1:2',
+        'https://example.org/app#/settings/profile?tab=2',
+        'https://example.org/100%',
+      ].map(relativeUriOf),
+    ).to.deep.equal([
+      'www.example.org/',
+      'localhost%3A3000/wiki/Help:Contents',
+      '%5B2001%3Adb8%3A%3A1%5D%3A8443/a%20b',
+      'example.org/login%3Fnext=..%2F..%2Fadmin&at=1%3A2',
+      'example.org/app%23%2Fsettings%2Fprofile%3Ftab=2',
+      'example.org/100%25',
+    ]);
   });
 });
 

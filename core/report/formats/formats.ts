@@ -3,12 +3,12 @@ import type { Report } from '../schema.ts';
 import { earlOf } from './earl.ts';
 import { junitOf } from './junit.ts';
 import type { ReportFormat } from './names.ts';
-import { sarifOf } from './sarif.ts';
+import { sarifText } from './sarif.ts';
 
 const json = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 const WRITERS: Readonly<Record<ReportFormat, (report: Report) => string>> = {
-  sarif: (report) => json(sarifOf(report)),
+  sarif: sarifText,
   junit: junitOf,
   earl: (report) => json(earlOf(report)),
 };

@@ -1,17 +1,22 @@
-/** SARIF 2.1.0 (OASIS, https://docs.oasis-open.org/sarif/sarif/v2.1.0/): for code scanning and editors. Pure. */
-import { createHash } from 'node:crypto';
-import type { Log, Notification, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
-import type { Impact } from '../../scan/impacts.ts';
+/**
+ * SARIF 2.1.0 (OASIS, https://docs.oasis-open.org/sarif/sarif/v2.1.0/): for code scanning and editors, within the limits and by
+ * the requirements of GitHub (https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sarif-support). Pure.
+ */
+import { gzipSync } from 'node:zlib';
+import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
 import { criterionUrl } from '../../scan/success-criteria.ts';
-import { isAttempted } from '../coverage.ts';
-import { rootCauseFingerprint } from '../root-causes.ts';
-import type { Report, ReportNode, ReportRule, ReportViolation } from '../schema.ts';
-import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
+import type { Report, ReportPage, ReportRule } from '../schema.ts';
+import { notificationsOf } from './sarif-notifications.ts';
+import { LEVELS, resultsOf, worstOf } from './sarif-results.ts';
+import { firstFindings, relativeUriOf, targetOf, uriOf } from './shared.ts';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
 const PROJECT = 'https://github.com/dequelabs/axe-core';
 
-const LEVELS: Readonly<Record<Impact, Result.level>> = { critical: 'error', serious: 'error', moderate: 'warning', minor: 'note' };
+/** GitHub refuses a file with more. */
+const GITHUB_LIMITS = { results: 25_000, gzipBytes: 10_000_000, tags: 20, descriptionLength: 1024 } as const;
+/** Another version of zlib may compress a little less. */
+const GZIP_TARGET = GITHUB_LIMITS.gzipBytes * 0.95;
 
 /** The standards as SARIF taxonomies: a rule refers to their entries. */
 const TAXONOMIES = [
@@ -28,15 +33,40 @@ const TAXONOMIES = [
 
 /**
  * Converts a report to SARIF. Each failing element is a result of kind `fail`; each element that a person must check is one of
- * kind `review`. Everything that was not tested is a notification. A rendered page has no source lines: regions are at line 1 and
- * quote the element's HTML, because many consumers need a line.
+ * kind `review`. Everything that was not tested is a notification. A rendered page has no source lines: regions are the start of
+ * line 1 and quote the element's HTML, because GitHub and others require a region.
  */
 export function sarifOf(report: Report): Log {
-  return { $schema: SCHEMA, version: '2.1.0', runs: [runOf(report)] };
+  const results = resultsOf(report);
+  return logOf(report, results, GITHUB_LIMITS.results);
 }
 
-function runOf(report: Report): Run {
+/** Returns a report as a SARIF file that GitHub accepts: if it would be too large, the least severe results are left out. */
+export function sarifText(report: Report): string {
+  const results = resultsOf(report);
+  let max = Math.min(results.length, GITHUB_LIMITS.results);
+  for (;;) {
+    const text = `${JSON.stringify(logOf(report, results, max))}\n`;
+    const size = gzipSize(text);
+    if (size <= GZIP_TARGET || max === 0) return text;
+    max = Math.floor((max * GZIP_TARGET * 0.95) / size);
+  }
+}
+
+/** The size of a text as gzip, or a bound of it that is small enough. */
+function gzipSize(text: string): number {
+  const bytes = Buffer.byteLength(text);
+  return bytes <= GZIP_TARGET ? bytes : gzipSync(text).length;
+}
+
+function logOf(report: Report, results: readonly Result[], max: number): Log {
+  return { $schema: SCHEMA, version: '2.1.0', runs: [runOf(report, results, max)] };
+}
+
+function runOf(report: Report, results: readonly Result[], max: number): Run {
   const { scan, tools } = report;
+  const { kept, left } = worstOf(results, max);
+  const notifications = notificationsOf(report, left);
   return {
     tool: {
       driver: {
@@ -44,7 +74,7 @@ function runOf(report: Report): Run {
         version: tools.curbcut,
         language: scan.options.locale,
         rules: rulesOf(report),
-        notifications: notificationKinds(report),
+        notifications: [...new Set(notifications.map(({ descriptor }) => descriptor!.id!))].sort().map((id) => ({ id })),
         supportedTaxonomies: TAXONOMIES.map(({ name }, index) => ({ name, index })),
       },
       extensions: [
@@ -61,18 +91,11 @@ function runOf(report: Report): Run {
         executionSuccessful: true,
         startTimeUtc: scan.started_at,
         endTimeUtc: scan.finished_at,
-        toolExecutionNotifications: notificationsOf(report),
+        toolExecutionNotifications: notifications,
       },
     ],
-    artifacts: report.pages.map((page) => ({
-      location: { uri: uriOf(page.url) },
-      roles: ['analysisTarget'],
-      ...(page.tested && { mimeType: 'text/html', ...(page.title !== '' && { description: { text: page.title } }) }),
-      properties: page.tested
-        ? { tested: true, finalUrl: page.final_url, score: page.score, language: page.language }
-        : { tested: false, reason: page.reason, ...(page.same_as !== undefined && { sameAs: page.same_as }) },
-    })),
-    results: resultsOf(report),
+    artifacts: report.pages.map(artifactOf),
+    results: kept,
     properties: {
       scanId: scan.id,
       target: targetOf(scan),
@@ -86,26 +109,40 @@ function runOf(report: Report): Run {
   };
 }
 
+const artifactOf = (page: ReportPage): Artifact => ({
+  location: { uri: relativeUriOf(page.url) },
+  roles: ['analysisTarget'],
+  ...(page.tested && { mimeType: 'text/html', ...(page.title !== '' && { description: { text: page.title } }) }),
+  properties: page.tested
+    ? { url: page.url, tested: true, finalUrl: page.final_url, score: page.score, language: page.language }
+    : { url: page.url, tested: false, reason: page.reason, ...(page.same_as !== undefined && { sameAs: page.same_as }) },
+});
+
 function rulesOf(report: Report): ReportingDescriptor[] {
   const found = firstFindings(report.pages);
   return report.rules.map((rule) => {
     const finding = found.get(rule.id);
+    // GitHub requires the three texts, and none may be empty.
+    const help = finding?.help || rule.id;
+    const description = finding?.description || help;
     return {
       id: rule.id,
+      shortDescription: { text: described(help) },
+      fullDescription: { text: described(description) },
+      help: { text: finding === undefined ? description : `${description}\n${finding.help_url}`.trim() },
       ...(finding !== undefined && {
-        shortDescription: { text: finding.help },
-        fullDescription: { text: finding.description },
         ...(finding.help_url !== '' && { helpUri: uriOf(finding.help_url) }),
-        help: { text: `${finding.description}\n${finding.help_url}` },
         defaultConfiguration: { level: LEVELS[finding.impact] },
       }),
       relationships: TAXONOMIES.flatMap(({ name, of }, taxonomy) =>
         [...new Set(of(rule))].map((id) => ({ target: { id, toolComponent: { name, index: taxonomy } }, kinds: ['relevant'] })),
       ),
-      properties: { tags: [...new Set(['accessibility', ...rule.tags])] },
+      properties: { tags: [...new Set(['accessibility', ...rule.tags])].slice(0, GITHUB_LIMITS.tags) },
     };
   });
 }
+
+const described = (text: string): string => text.slice(0, GITHUB_LIMITS.descriptionLength).toWellFormed();
 
 function taxonomiesOf(report: Report): ToolComponent[] {
   return TAXONOMIES.map(({ name, organization, fullName, of }) => ({
@@ -118,93 +155,3 @@ function taxonomiesOf(report: Report): ToolComponent[] {
     }),
   }));
 }
-
-function resultsOf(report: Report): Result[] {
-  const ruleIndexes = new Map(report.rules.map(({ id }, index) => [id, index]));
-  const results: Result[] = [];
-  for (const [artifact, page] of report.pages.entries()) {
-    if (!page.tested) continue;
-    const at = { uri: uriOf(page.url), index: artifact };
-    for (const [kind, findings] of [['fail', page.violations] as const, ['review', page.needs_review] as const])
-      for (const finding of findings)
-        for (const node of finding.nodes)
-          results.push(
-            resultOf(finding, node, kind, { at, ruleIndex: ruleIndexes.get(finding.rule), version: report.fingerprint_version }),
-          );
-  }
-  return results;
-}
-
-interface Place {
-  at: { uri: string; index: number };
-  ruleIndex: number | undefined;
-  version: number;
-}
-
-function resultOf(finding: ReportViolation, node: ReportNode, kind: 'fail' | 'review', { at, ruleIndex, version }: Place): Result {
-  const path = elementPath(node);
-  return {
-    ruleId: finding.rule,
-    ...(ruleIndex !== undefined && { ruleIndex }),
-    kind,
-    // The standard requires `none` for every kind but `fail`.
-    level: kind === 'fail' ? LEVELS[finding.impact] : 'none',
-    message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
-    locations: [
-      {
-        physicalLocation: { artifactLocation: at, region: { startLine: 1, snippet: { text: node.html } } },
-        logicalLocations: [{ fullyQualifiedName: path, kind: 'element' }],
-      },
-    ],
-    ...(node.related !== undefined &&
-      node.related.length > 0 && {
-        relatedLocations: node.related.map(({ selector, html }, id) => ({
-          id,
-          message: { text: html },
-          physicalLocation: { artifactLocation: at, region: { startLine: 1, snippet: { text: html } } },
-          logicalLocations: [{ fullyQualifiedName: selector, kind: 'element' }],
-        })),
-      }),
-    partialFingerprints: {
-      [`rootCause/v${version}`]: rootCauseFingerprint(finding.rule, node),
-      // GitHub recognises an alert of an earlier upload by this name.
-      primaryLocationLineHash: createHash('sha256').update([finding.rule, at.uri, path].join('\0')).digest('hex').slice(0, 32),
-    },
-    properties: {
-      impact: finding.impact,
-      wcag: finding.wcag,
-      landmark: node.landmark,
-      ...(node.contrast !== undefined && { contrast: node.contrast }),
-      ...(node.checks !== undefined && { checks: node.checks }),
-    },
-  };
-}
-
-function notificationsOf(report: Report): Notification[] {
-  const notifications: Notification[] = [];
-  const add = (id: string, level: 'note' | 'warning', text: string, page?: { url: string; index: number }): void => {
-    const artifactLocation = page && { uri: uriOf(page.url), index: page.index };
-    notifications.push({
-      descriptor: { id },
-      level,
-      message: { text },
-      ...(artifactLocation && { locations: [{ physicalLocation: { artifactLocation } }] }),
-    });
-  };
-  for (const [index, page] of report.pages.entries()) {
-    const at = { url: page.url, index };
-    if (!page.tested) {
-      add(`page_${page.reason}`, isAttempted(page.reason) ? 'warning' : 'note', page.message || page.reason, at);
-      continue;
-    }
-    for (const { kind, message } of gapsOf(page)) add(kind, 'warning', message || kind, at);
-    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review])
-      if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
-  }
-  for (const { kind, message } of scanNotes(report)) add(kind, /^consent_(?:failed|shown_again)$/.test(kind) ? 'warning' : 'note', message);
-  return notifications;
-}
-
-/** The kinds of notifications that the run has, sorted. */
-const notificationKinds = (report: Report): ReportingDescriptor[] =>
-  [...new Set(notificationsOf(report).map(({ descriptor }) => descriptor!.id!))].sort().map((id) => ({ id }));

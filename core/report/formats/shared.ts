@@ -10,13 +10,25 @@ export function uriOf(url: string): string {
   const [, origin = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)?(.*)$/isu.exec(url.toWellFormed())!;
   const hash = rest.indexOf('#');
   const [before, fragment] = hash === -1 ? [rest, null] : [rest.slice(0, hash), rest.slice(hash + 1)];
-  return (origin === '' ? '' : encoded(origin, true)) + encoded(before, false) + (fragment === null ? '' : `#${encoded(fragment, false)}`);
+  return (
+    (origin === '' ? '' : escaped(origin, /[^\w\-.~:/?[\]@!$&'()*+,;=%]/gu)) +
+    escaped(before, /[^\w\-.~:/?@!$&'()*+,;=%]/gu) +
+    (fragment === null ? '' : `#${escaped(fragment, /[^\w\-.~:/?@!$&'()*+,;=%]/gu)}`)
+  );
 }
 
-const encoded = (part: string, isOrigin: boolean): string =>
-  part
-    .replace(isOrigin ? /[^\w\-.~:/?[\]@!$&'()*+,;=%]/gu : /[^\w\-.~:/?@!$&'()*+,;=%]/gu, encodeURIComponent)
-    .replace(/%(?![0-9a-f]{2})/gi, '%25');
+/**
+ * Converts the address of a page to a relative URI without query and fragment, `host/path`: their delimiters are escaped, so that
+ * each page is a file of its own, and so is the colon of a port, which would make the host a scheme.
+ */
+export function relativeUriOf(url: string): string {
+  const [, host, path, rest] = /^(?:[a-z][a-z0-9+.-]*:\/\/)?([^/?#]*)([^?#]*)(.*)$/isu.exec(url.toWellFormed())!;
+  return (
+    escaped(host!, /[^\w\-.~@!$&'()*+,;=%]/gu) + escaped(path!, /[^\w\-.~:/@!$&'()*+,;=%]/gu) + escaped(rest!, /[^\w\-.~@!$&'()*+,;=%]/gu)
+  );
+}
+
+const escaped = (part: string, others: RegExp): string => part.replace(others, encodeURIComponent).replace(/%(?![0-9a-f]{2})/gi, '%25');
 
 /** Returns the path to an element: the selectors of frames and shadow hosts precede its own, separated by ` >>> `. */
 export const elementPath = ({ frame_path, shadow_path, selector }: Pick<ReportNode, 'frame_path' | 'shadow_path' | 'selector'>): string =>
