@@ -51,10 +51,12 @@ describe('masking of secrets', () => {
     const { deep } = createRedactor(['shop', 'color-contrast', 'tea']);
     const page = {
       url: 'https://shop.example.com/shop/a?user=shop',
+      linked_from: ['https://shop.example.com/shop'],
       violations: [{ rule: 'color-contrast', help: 'shop', nodes: [{ html: '<a href="/shop">tea</a>', selector: '[href="/shop"]' }] }],
     };
     expect(deep(page)).to.deep.equal({
       url: 'https://shop.example.com/***/a?user=***',
+      linked_from: ['https://shop.example.com/***'],
       violations: [{ rule: 'color-contrast', help: 'shop', nodes: [{ html: '<a href="/***">tea</a>', selector: '[href="/***"]' }] }],
     });
     expect(createRedactor().deep(page)).to.equal(page);

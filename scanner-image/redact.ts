@@ -29,7 +29,7 @@ const NOT_FROM_PAGES: ReadonlySet<string> = new Set([
   ...['rule', 'impact', 'wcag', 'help', 'description', 'help_url', 'checks', 'landmark', 'contrast', 'fingerprint', 'reason', 'kind'],
   ...['helpUrl', 'tags', 'id'],
 ]);
-const URLS: ReadonlySet<string> = new Set<keyof Extract<ReportPage, { tested: false }>>(['url', 'final_url', 'same_as']);
+const URLS: ReadonlySet<string> = new Set<keyof Extract<ReportPage, { tested: false }>>(['url', 'final_url', 'same_as', 'linked_from']);
 
 export function createRedactor(secrets: readonly string[] = []): Redactor {
   const known = new Set<string>();

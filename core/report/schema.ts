@@ -14,6 +14,8 @@ export const SELECTOR_MAX = 2000;
 export const FAILURE_SUMMARY_MAX = 4000;
 /** The maximum number of related elements of a node. */
 export const RELATED_MAX = 5;
+/** The maximum number of pages that an untested page names as linking to it. */
+export const LINKED_FROM_MAX = 3;
 
 /** The maximum size of a picture, in bytes and in pixels of a side. */
 export const PICTURE_MAX_BYTES = 40 * 1024;
@@ -210,6 +212,8 @@ export const UntestedPage = Type.Object(
     reason: oneOf(PAGE_FAILURES),
     /** For `same_as`: the `url` of the page whose test covers this one. */
     same_as: Type.Optional(Type.String()),
+    /** The first pages that link to it, in the scan's order, or the sitemap that lists it. Absent if neither does. */
+    linked_from: Type.Optional(Type.Array(Type.String(), { minItems: 1, maxItems: LINKED_FROM_MAX })),
     message: Type.String(),
     duration_ms: Count,
   },

@@ -102,6 +102,8 @@ const ViewPage = Type.Union([
     message: Type.String(),
     /** For `same_as`: the address of the page whose test covers this one. */
     same_as: Type.Optional(Type.String()),
+    /** The first pages that link to it, or the sitemap that lists it. Absent in views of older scans. */
+    linked_from: Type.Optional(Type.Array(Type.String())),
   }),
 ]);
 /** A page of the scan. */

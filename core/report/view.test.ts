@@ -182,6 +182,7 @@ describe('the view of a report', () => {
       url: 'https://example.org/copy',
       reason: 'same_as',
       same_as: 'https://example.org/',
+      linked_from: ['https://example.org/a'],
       http_status: 200,
     };
     const view = viewOf({ ...report([partly, page('https://example.org/a'), copy]), addresses_left: 7 });
@@ -192,7 +193,7 @@ describe('the view of a report', () => {
     expect(first).to.have.deep.nested.property('gaps.frames[1]', { ...frames[1], path: '#outer >>> iframe:nth-child(1)' });
     expect(first).to.have.deep.nested.property('gaps.caveats', partly.caveats);
     expect(second).to.not.have.property('gaps');
-    expect(third).to.include({ reason: 'same_as', same_as: 'https://example.org/' });
+    expect(third).to.deep.include({ reason: 'same_as', same_as: 'https://example.org/', linked_from: ['https://example.org/a'] });
   });
 
   it('has the evidence of each root cause: picture, standards, checks, related elements', () => {

@@ -189,7 +189,8 @@ function viewPage(page: ReportPage): ViewPage {
   const url = shortened(page.url, 'url');
   if (!page.tested) {
     const same = page.same_as === undefined ? {} : { same_as: shortened(page.same_as, 'url') };
-    return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same };
+    const from = page.linked_from === undefined ? {} : { linked_from: page.linked_from.map((one) => shortened(one, 'url')) };
+    return { url, tested: false, reason: page.reason, message: shortened(page.message, 'text'), ...same, ...from };
   }
   const gaps = hasGaps(page) ? { gaps: gapsOf(page) } : {};
   return { url, title: shortened(page.title, 'title'), tested: true, score: page.score, counts: countViolations(page.violations), ...gaps };

@@ -6,6 +6,7 @@ import { addressOf } from './address.ts';
 import { crawl, SPARE_WORKERS } from './crawl.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier } from './frontier.ts';
+import { createReferrers } from './referrers.ts';
 
 const ORIGIN = 'https://a.test';
 
@@ -55,6 +56,7 @@ function start(count: number, workers: number) {
   const pages = crawl({
     frontier,
     exclusions: createExclusions(),
+    referrers: createReferrers(),
     workers,
     budget: { take: (page) => page },
     site: () => new URL(ORIGIN),

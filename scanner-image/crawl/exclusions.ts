@@ -9,7 +9,8 @@ export const EXCLUSIONS_MAX = 100;
 const COUNTED_MAX = 100_000;
 
 export interface Exclusions {
-  add(page: PageAddress, why: WrongPage): void;
+  /** @returns whether the address is listed */
+  add(page: PageAddress, why: WrongPage): boolean;
   /** Counts addresses that were not read, or not kept. */
   count(addresses: number): void;
   /** The listed addresses, in the order in which they were found. */
@@ -24,10 +25,12 @@ export function createExclusions(): Exclusions {
   let unread = 0;
   return {
     add({ href, key }, { reason, message }) {
-      if (listed.has(key) || counted.has(key)) return;
-      if (listed.size < EXCLUSIONS_MAX)
-        listed.set(key, { url: href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
-      else if (counted.size < COUNTED_MAX) counted.add(key);
+      if (!listed.has(key) && !counted.has(key)) {
+        if (listed.size < EXCLUSIONS_MAX)
+          listed.set(key, { url: href, final_url: null, http_status: null, tested: false, reason, message, duration_ms: 0 });
+        else if (counted.size < COUNTED_MAX) counted.add(key);
+      }
+      return listed.has(key);
     },
     count(addresses) {
       unread += addresses;

@@ -6,6 +6,7 @@ import { addressOf } from './address.ts';
 import { createExclusions } from './exclusions.ts';
 import { createFrontier } from './frontier.ts';
 import { createIntake } from './intake.ts';
+import { createReferrers } from './referrers.ts';
 
 const SITE = new URL('https://example.org/');
 
@@ -48,6 +49,7 @@ function take(visits: Record<string, Shown>): string[] {
   const process = createIntake({
     frontier,
     exclusions: createExclusions(),
+    referrers: createReferrers(),
     site: () => SITE,
     exclusionOf: () => null,
     onPage: (page) => pages.push(page),

@@ -12,6 +12,7 @@ import type { Candidate, Frontier, Outcome } from './frontier.ts';
 import { arrivalOf } from './gates.ts';
 import type { WrongPage } from './page-checks.ts';
 import { CHAIN_MAX } from './queue.ts';
+import type { Referrers } from './referrers.ts';
 
 type LoadedVisit = Extract<Visit, { loaded: true }>;
 
@@ -21,6 +22,8 @@ export interface IntakeDeps {
   exclusionOf(url: AddressParts): WrongPage | null;
   /** Takes the links that are not part of the scan. */
   exclusions: Exclusions;
+  /** Learns which pages link to the addresses that may be listed. */
+  referrers: Referrers;
   /** The site's origin; final after the first page was loaded. */
   site(): URL;
   /** Called with every page in the scan's order. */
@@ -68,7 +71,7 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
       cover(keys, same.url);
       return fold(candidate, visit, same.url, sameMessage(same, canonical ?? visit.finalUrl));
     }
-    queueLinks(visit.facts, candidate.depth + 1);
+    queueLinks(visit.facts, candidate);
     if (visit.findings === null) {
       deps.onPage(leftOut(candidate, visit, 'The rules of the scan leave out this page. Only its links were read.'));
       return 'passed_through';
@@ -101,29 +104,37 @@ export function createIntake(deps: IntakeDeps): (candidate: Candidate, visit: Vi
   };
 }
 
-/** The number of links that are remembered because they were processed. Most links of a page are those of the page before. */
+/** The number of links whose page is remembered. Most links of a page are those of the page before. */
 const LINKS_REMEMBERED = 20_000;
 
 /** Returns the function that adds the links of a page to the frontier, or to the exclusions. */
-function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], depth: number) => void {
-  const { frontier, exclusions } = deps;
-  const processed = new Set<string>();
-  return ({ links, linksBeyond }, depth) => {
+function createLinkQueue(deps: IntakeDeps): (facts: LoadedVisit['facts'], on: Candidate) => void {
+  const { frontier, exclusions, referrers } = deps;
+  /** The keys of pages by processed links; null for a link that is no page. */
+  const processed = new Map<string, string | null>();
+  return ({ links, linksBeyond }, on) => {
+    const from = { url: on.url.href, key: on.key };
     const site = deps.site();
     const pageOf = pagesOf(site);
     for (const link of links) {
-      if (processed.has(link)) continue;
-      if (processed.size < LINKS_REMEMBERED) processed.add(link);
+      const known = processed.get(link);
+      if (known !== undefined) {
+        if (known !== null) referrers.link(known, from);
+        continue;
+      }
       const page = pageOf(link);
+      if (processed.size < LINKS_REMEMBERED) processed.set(link, page?.key ?? null);
       if (page === null) {
         if (isTooLong(link, site)) exclusions.count(1);
         continue;
       }
       let wrong: WrongPage | null = null;
       const isExcluded = (): boolean => (wrong = deps.exclusionOf(page) ?? (repeatsItself(page) ? ENDLESS : null)) !== null;
-      const added = frontier.add(page, depth, isExcluded);
+      const added = frontier.add(page, on.depth + 1, isExcluded);
       if (added === 'endless') wrong = ENDLESS;
-      if (wrong !== null) exclusions.add(page, wrong);
+      const isListed = wrong !== null && exclusions.add(page, wrong);
+      if (added === 'queued' || isListed) referrers.follow(page.key);
+      referrers.link(page.key, from);
     }
     exclusions.count(linksBeyond);
   };

@@ -40,9 +40,9 @@ export interface Site {
 
 /** What the sitemaps of a site list. */
 export interface SitemapPages {
-  pages: PageAddress[];
-  /** Addresses that are not part of the scan, and sitemaps that were not read to their end. */
-  left: { page: PageAddress; why: WrongPage }[];
+  pages: { page: PageAddress; sitemap: string }[];
+  /** Addresses that are not part of the scan, with their sitemap, and sitemaps that were not read to their end. */
+  left: { page: PageAddress; why: WrongPage; sitemap?: string }[];
   /** The number of addresses that are too long, or not part of the scan and not in `left`. */
   beyond: number;
 }
@@ -87,20 +87,25 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
     if (!crawl.sitemap || deps.maxPages === 1) return { pages: [], left: [], beyond: 0 };
     const left: SitemapPages['left'] = [];
     const pageOf = pagesOf(origin);
+    /** The first sitemap that lists a page, by the key of the page. */
+    const listedIn = new Map<string, string>();
     let beyond = 0;
     const isDefault = robots.sitemaps.length === 0;
     const found = await collectSitemaps(isDefault ? [new URL('/sitemap.xml', origin)] : robots.sitemaps, files, {
       isDefault,
       enough: deps.maxPages * 2 + 20,
-      take(text) {
+      take(text, { href: sitemap }) {
         const page = pageOf(text);
         if (page === null) {
           if (isTooLong(text, origin)) beyond += 1;
           return null;
         }
         const why = exclusionOf(page);
-        if (why === null) return page;
-        if (left.length < LEFT_MAX) left.push({ page, why });
+        if (why === null) {
+          if (!listedIn.has(page.key)) listedIn.set(page.key, sitemap);
+          return page;
+        }
+        if (left.length < LEFT_MAX) left.push({ page, why, sitemap });
         else beyond += 1;
         return null;
       },
@@ -111,7 +116,8 @@ export async function openSite(deps: SiteDeps): Promise<Site> {
       page: addressOf(url),
       why: { reason: 'excluded' as const, message: `${message} Pages that only this sitemap lists are not part of the scan.` },
     }));
-    return { pages: found.pages, left: [...unread, ...left], beyond };
+    const pages = found.pages.map((page) => ({ page, sitemap: listedIn.get(page.key)! }));
+    return { pages, left: [...unread, ...left], beyond };
   }
   function readSitemaps(): Promise<SitemapPages> {
     const pages = collect();

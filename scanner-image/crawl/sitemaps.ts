@@ -21,7 +21,7 @@ export interface SitemapOptions {
   /** Reading a file stops after this many pages. */
   enough: number;
   /** Returns the page to collect, or null. */
-  take: (url: string) => PageAddress | null;
+  take: (url: string, sitemap: URL) => PageAddress | null;
   /** In milliseconds since the epoch. */
   deadline: number;
   headersFor?: (url: URL) => Record<string, string>;
@@ -90,7 +90,7 @@ async function readFile(location: URL, files: GuardedFetch, options: SitemapOpti
   let listed = 0;
   const reader = createSitemapReader({
     page(text) {
-      const page = pages.length < options.enough ? options.take(text) : null;
+      const page = pages.length < options.enough ? options.take(text, location) : null;
       if (page !== null) pages.push(page);
     },
     sitemap(text) {

@@ -11,6 +11,7 @@ import { createFrontier, type Frontier } from './frontier.ts';
 import { createLessons } from './lessons.ts';
 import { listGates, type ListedGates } from './gates.ts';
 import { createPoliteVisits } from './politeness.ts';
+import { createReferrers } from './referrers.ts';
 import type { Site } from './site.ts';
 
 export interface WalkDeps {
@@ -50,6 +51,8 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const frontier = createFrontier({ maxPages, maxFailed: maxPages + 20, maxFolded: maxPages * 3 + 100 });
   frontier.add(addressOf(start), 0);
   const exclusions = createExclusions();
+  const referrers = createReferrers();
+  referrers.follow(addressOf(start).key);
   const lessons = createLessons();
   const timeIsUp = (): boolean => Date.now() >= softDeadline;
   const visitPolitely = createPoliteVisits({
@@ -64,6 +67,7 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   const pages = await crawl({
     frontier,
     exclusions,
+    referrers,
     workers: deps.workers,
     site: site.origin,
     exclusionOf: site.exclusionOf,
@@ -100,8 +104,11 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
     },
     async afterFirst() {
       const { pages, left, beyond } = await site.sitemapPages();
-      for (const page of pages) frontier.add(page, 1);
-      for (const { page, why } of left) exclusions.add(page, why);
+      for (const { page, sitemap } of pages) {
+        frontier.add(page, 1);
+        referrers.follow(page.key, sitemap);
+      }
+      for (const { page, why, sitemap } of left) if (exclusions.add(page, why)) referrers.follow(page.key, sitemap);
       exclusions.count(beyond);
     },
   });
@@ -110,7 +117,11 @@ export async function walkSite(deps: WalkDeps): Promise<Walked> {
   if (progress.scanned === 0) throw timeIsUp() ? outOfTime(progress) : nothingTested(site.origin(), pages, progress);
   if (timeIsUp()) for (const url of frontier.drain()) pages.push(outOfTimePage(url));
   const listed = listGates(pages, (key) => frontier.named(key));
-  return { pages: [...listed.pages, ...exclusions.pages()], gates: listed.gates, addressesLeft: exclusions.beyond() + frontier.left() };
+  return {
+    pages: referrers.addTo([...listed.pages, ...exclusions.pages()]),
+    gates: listed.gates,
+    addressesLeft: exclusions.beyond() + frontier.left(),
+  };
 }
 
 function progressOf(frontier: Frontier): PageProgress {

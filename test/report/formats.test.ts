@@ -127,6 +127,15 @@ describe('SARIF', () => {
       expect(run.taxonomies![target.toolComponent!.index!]!.taxa!.map(({ id }) => id)).to.include(target.id);
   });
 
+  it('says which pages link to one that was not tested', () => {
+    const run = sarifOf(smallReport()).runs[0]!;
+    const linkedFrom = ['https://www.example.org/', 'https://www.example.org/news'];
+    expect(run.artifacts!.find(({ location }) => location!.uri!.endsWith('/old'))!.properties).to.deep.include({ linkedFrom });
+    expect(run.invocations![0]!.toolExecutionNotifications!.map(({ message }) => message.text)).to.include(
+      `The page could not be tested. Linked from ${linkedFrom.join(', ')}`,
+    );
+  });
+
   it('names everything that was not tested', () => {
     const notices = sarifOf(reportWithGaps()).runs[0]!.invocations![0]!.toolExecutionNotifications!;
     expect(notices.map(({ level, descriptor }) => `${level} ${descriptor!.id}`)).to.have.members([
@@ -198,6 +207,7 @@ describe('JUnit XML', () => {
     const of = (end: string) => suites.find((suite) => suite['@_name'].endsWith(end))!;
     expect(of('/members').testcase[0]!.error).to.not.equal(undefined);
     expect(of('/copy').testcase[0]!.skipped).to.contain('https://www.example.org/about');
+    expect(JSON.stringify(of('/old').testcase[0]!.error)).to.contain('Linked from https://www.example.org/, https://www.example.org/news');
     const gaps = of('/about')
       .testcase.map(({ skipped }) => skipped ?? '')
       .join('\n');
@@ -301,7 +311,10 @@ describe('EARL', () => {
     expect(overall).to.deep.equal(expected.map((outcome) => `earl:${outcome}`));
     const pointers = assertions.reduce((total, { result }) => total + (result!.pointer?.length ?? 0), 0);
     expect(pointers).to.equal(smallReport().counts.total + report.score.needs_review);
-    expect(JSON.stringify(assertions)).to.contain('#outer >>> iframe.map').and.contain('Same as https://www.example.org/about');
+    expect(JSON.stringify(assertions))
+      .to.contain('#outer >>> iframe.map')
+      .and.contain('Same as https://www.example.org/about')
+      .and.contain('Linked from https://www.example.org/news');
   });
 });
 

@@ -222,7 +222,7 @@ describe('PDF report', () => {
     const untested = rows.filter(([, , reason]) => reason?.endsWith('The page could not be tested.'));
     expect(untested).to.deep.equal([
       ['/members', '200', 'Shows a sign-in pageThe page could not be tested.'],
-      ['/old', '404', 'Returned an errorThe page could not be tested.'],
+      ['/oldLinked from /, /news', '404', 'Returned an errorThe page could not be tested.'],
       ['/private', '–', 'Excluded by the rules of the scanThe page could not be tested.'],
     ]);
   });

@@ -199,7 +199,7 @@ export function smallReport(
   );
   pages.push(
     sampleUntested(`${site}/members`, 'sign_in_page', 200),
-    sampleUntested(`${site}/old`, 'http_error', 404),
+    { ...sampleUntested(`${site}/old`, 'http_error', 404), linked_from: [`${site}/`, `${site}/news`] },
     { ...sampleUntested(`${site}/print/about`, 'same_as', 200), same_as: `${site}/about`, message: 'The main content is the same.' },
     sampleUntested(`${site}/private`, 'excluded', null),
   );

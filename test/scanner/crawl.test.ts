@@ -65,6 +65,38 @@ describe('crawl', () => {
     expect(results[2]).to.deep.equal(results[0]);
   });
 
+  it('says for each untested page which three pages link to it, or which sitemap, with any number of workers', async () => {
+    const urls = ['/only-in-sitemap', '/gone', '/skip/me'];
+    const later =
+      (page: string, delay: number): Route =>
+      (_request, response) =>
+        void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(page), delay);
+    await open({
+      '/sitemap.xml': (_request, response) =>
+        response.end(`<urlset>${urls.map((path) => `<url><loc>${site.origin}${path}</loc></url>`).join('')}</urlset>`),
+      '/': links('/a', '/b', '/c', '/d', '/skip/a'),
+      '/a': later(links('/gone', '/skip/a'), 120),
+      '/b': later(links('/b2', '/gone', '/gone#part'), 60),
+      '/c': later(links('/c2', '/gone'), 30),
+      '/d': links('/d2', '/gone', '/skip/me'),
+      '/b2': links('/late'),
+      '/c2': html('', { title: 'c2' }),
+      '/d2': html('', { title: 'd2' }),
+    });
+    const crawl = { include: [], exclude: ['/skip/*'], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0 };
+    for (const workers of [1, 4]) {
+      const { pages } = await scan(`${site.origin}/`, { crawl, maxPages: 20 }, { workers });
+      const linkedFrom = pages.flatMap((page) => (page.tested ? [] : [[new URL(page.url).pathname, page.linked_from]]));
+      expect(Object.fromEntries(linkedFrom), `${workers} workers`).to.deep.equal({
+        '/gone': [`${site.origin}/a`, `${site.origin}/b`, `${site.origin}/c`],
+        '/only-in-sitemap': [`${site.origin}/sitemap.xml`],
+        '/late': [`${site.origin}/b2`],
+        '/skip/a': [`${site.origin}/`, `${site.origin}/a`],
+        '/skip/me': [`${site.origin}/d`],
+      });
+    }
+  });
+
   it('loads other pages while one waits for its site, with one worker too', async () => {
     const send = (response: ServerResponse, title: string): void =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end(html(title, { title }));

@@ -110,6 +110,7 @@ const view: ReportView = {
       tested: false,
       reason: 'bot_wall',
       message: 'The page asks visitors to prove that they are people.',
+      linked_from: ['https://example.com/', `https://example.com/${'y'.repeat(300)}`, HOSTILE],
     },
   ],
   pages_total: 3,

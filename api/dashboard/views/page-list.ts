@@ -56,13 +56,19 @@ export function pageList({ pages, pages_total: total, pages_with_gaps: incomplet
 
 function pageRow(page: ViewPage): HtmlValue[] {
   if (!page.tested) {
-    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', REASONS[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}`;
+    const reason = html`${badge(isAttempted(page.reason) ? 'warn' : 'plain', REASONS[page.reason] ?? 'Not tested')}<span class="small soft address">${shown(page.message)}</span>${page.same_as !== undefined && html`<span class="small">${siteLink(page.same_as)}</span>`}${linkedFrom(page.linked_from ?? [])}`;
     return [siteLink(page.url), reason, nothingYet, nothingYet];
   }
   const name = html`${page.title !== '' && html`<span class="address">${shown(page.title, 150)}</span><br />`}${siteLink(page.url)}`;
   const tested = page.gaps === undefined ? badge('good', 'Tested') : html`${badge('warn', 'Tested in part')}${gaps(page.gaps)}`;
   return [name, tested, number(page.score), violations(page.counts)];
 }
+
+/** The pages or the sitemap in which the link to an untested page can be corrected. */
+const linkedFrom = (urls: readonly string[]): Html =>
+  urls.length === 0
+    ? NOTHING
+    : html`<span class="small soft">Linked from</span>${urls.map((url) => html`<span class="small">${siteLink(url)}</span>`)}`;
 
 /** What may have been missed on a page. */
 function gaps({ frames, frames_total: total, caveats }: ViewGaps): Html {

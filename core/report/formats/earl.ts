@@ -120,8 +120,16 @@ function assertionsOf(page: ReportPage, report: Report): Record<string, unknown>
     result: { '@type': 'earl:TestResult', date, ...result },
   });
   if (!page.tested) {
-    const same = page.same_as === undefined ? {} : { info: `Same as ${page.same_as}` };
-    return [about(targetId(report), { outcome: 'earl:untested', title: page.reason, description: page.message, ...same })];
+    const same = page.same_as === undefined ? [] : [`Same as ${page.same_as}`];
+    const info = [...same, ...(page.linked_from ?? []).map((url) => `Linked from ${url}`)];
+    return [
+      about(targetId(report), {
+        outcome: 'earl:untested',
+        title: page.reason,
+        description: page.message,
+        ...(info.length > 0 && { info }),
+      }),
+    ];
   }
   const gaps = gapsOf(page).map(({ message }) => message);
   return [

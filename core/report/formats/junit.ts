@@ -7,7 +7,7 @@ import { isAttempted } from '../coverage.ts';
 import { thresholdsOf } from '../options.ts';
 import { outcomeOf } from '../results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
-import { elementPath, elements, gapsOf, scanNotes, targetOf } from './shared.ts';
+import { elementPath, elements, gapsOf, scanNotes, targetOf, untestedMessage } from './shared.ts';
 
 interface TestCase {
   '@_name': string;
@@ -78,7 +78,7 @@ function thresholdCases(report: Report): TestCase[] {
 function pageCases(page: ReportPage): TestCase[] {
   const name = 'page was tested';
   if (!page.tested) {
-    const message = page.same_as === undefined ? page.message : `${page.message} (${page.same_as})`;
+    const message = untestedMessage(page);
     return isAttempted(page.reason)
       ? [test(name, page.url, { error: failed(page.reason, message, message) })]
       : [test(name, page.url, { skipped: text(`${page.reason}: ${message}`) })];

@@ -3,7 +3,7 @@ import type { Notification } from 'sarif';
 import { isAttempted } from '../coverage.ts';
 import type { Report } from '../schema.ts';
 import type { Severity } from './sarif-results.ts';
-import { elements, gapsOf, relativeUriOf, scanNotes } from './shared.ts';
+import { elements, gapsOf, relativeUriOf, scanNotes, untestedMessage } from './shared.ts';
 
 /** @param left the numbers of results that are left out, by severity */
 export function notificationsOf(report: Report, left: ReadonlyMap<Severity, number>): Notification[] {
@@ -22,7 +22,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
   for (const [index, page] of report.pages.entries()) {
     const at = { url: page.url, index };
     if (!page.tested) {
-      add(`page_${page.reason}`, isAttempted(page.reason) ? 'warning' : 'note', page.message || page.reason, at);
+      add(`page_${page.reason}`, isAttempted(page.reason) ? 'warning' : 'note', untestedMessage(page), at);
       continue;
     }
     for (const { kind, message } of gapsOf(page)) add(kind, 'warning', message || kind, at);

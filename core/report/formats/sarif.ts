@@ -115,7 +115,13 @@ const artifactOf = (page: ReportPage): Artifact => ({
   ...(page.tested && { mimeType: 'text/html', ...(page.title !== '' && { description: { text: page.title } }) }),
   properties: page.tested
     ? { url: page.url, tested: true, finalUrl: page.final_url, score: page.score, language: page.language }
-    : { url: page.url, tested: false, reason: page.reason, ...(page.same_as !== undefined && { sameAs: page.same_as }) },
+    : {
+        url: page.url,
+        tested: false,
+        reason: page.reason,
+        ...(page.same_as !== undefined && { sameAs: page.same_as }),
+        ...(page.linked_from !== undefined && { linkedFrom: page.linked_from }),
+      },
 });
 
 function rulesOf(report: Report): ReportingDescriptor[] {

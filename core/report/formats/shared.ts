@@ -1,6 +1,6 @@
 /** What the formats share. Pure. */
 import { consentSentence } from '../consent.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
+import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../schema.ts';
 
 /**
  * Converts the address of a page to a URI by RFC 3986. Browsers allow more: they keep `|`, `[` and a `%` that encodes nothing in
@@ -52,6 +52,13 @@ export function gapsOf(page: TestedPage): { kind: string; message: string }[] {
     })),
     ...page.caveats,
   ];
+}
+
+/** Why a page was not tested, what covers it, and where it is linked from. */
+export function untestedMessage({ reason, message, same_as, linked_from = [] }: UntestedPage): string {
+  const same = same_as === undefined ? [] : [`(${same_as})`];
+  const from = linked_from.length === 0 ? [] : [`Linked from ${linked_from.join(', ')}`];
+  return [message || reason, ...same, ...from].join(' ');
 }
 
 /** What else the reader of a report must know about the scan. */

@@ -4,6 +4,7 @@ import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import type { PageCaveat, Report, TestedPage, UntestedFrame, UntestedPage } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
 import type { I18n } from './i18n.ts';
+import { shortened } from './links.ts';
 import { urlCell } from './pages.ts';
 import { TYPE } from './palette.ts';
 import { drawTable, type Cell, type Column } from './table.ts';
@@ -87,7 +88,7 @@ export function drawGaps(flow: Flow, report: Report, i18n: I18n, outline: PDFKit
 }
 
 function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18n: I18n): Section[] {
-  const { texts, locale } = i18n;
+  const { texts, locale, format } = i18n;
   // The scanner's messages are English.
   const lang = locale === 'en' ? undefined : 'en';
   const said = (text: string, message: string): Cell => ({
@@ -96,6 +97,14 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
     maxLines: 4,
     below: message === '' ? undefined : { text: message.slice(0, MESSAGE_MAX), style: TYPE.cellSoft, lang, maxLines: 4 },
   });
+  const linkedFrom = ({ linked_from: urls = [] }: UntestedPage): Cell['below'] =>
+    urls.length === 0
+      ? undefined
+      : {
+          text: format(texts.linkedFrom, { pages: urls.map((url) => shortened(url, site)).join(', ') }),
+          style: TYPE.cellSoft,
+          maxLines: 3,
+        };
   const first = 190;
   const rest = CONTENT_WIDTH - first + 8;
   return [
@@ -108,7 +117,7 @@ function sectionsOf({ untested, same, frames, caveats }: Gaps, site: string, i18
         { heading: texts.reason, width: rest - 46 },
       ],
       rows: untested.map((page) => [
-        urlCell(page.url, site),
+        urlCell(page.url, site, linkedFrom(page)),
         { text: page.http_status === null ? '–' : String(page.http_status) },
         said(texts.reasons[page.reason], page.message),
       ]),

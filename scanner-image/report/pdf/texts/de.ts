@@ -135,6 +135,7 @@ export const de: TextsOf<'de'> = {
   sameIntro:
     'Diese Seiten zeigen denselben Inhalt wie eine andere, geprüfte Seite. Sie wurden nicht noch einmal geprüft und kosten kein Guthaben.',
   sameAs: 'Gleich wie',
+  linkedFrom: 'Verlinkt auf {pages}',
   framesHeading: 'Nicht geprüfte Frames',
   framesIntro: 'Der Inhalt dieser Frames wurde nicht geprüft. Er kann Fehler haben, die dieser Bericht nicht zeigt.',
   frame: 'Frame',

@@ -133,6 +133,7 @@ export const en: TextsOf<'en'> = {
   sameHeading: 'Same as another page',
   sameIntro: 'These pages show the same content as another page that was tested. They were not tested again and cost no credits.',
   sameAs: 'Same as',
+  linkedFrom: 'Linked from {pages}',
   framesHeading: 'Untested frames',
   framesIntro: 'The content of these frames was not tested. It may have faults that this report does not show.',
   frame: 'Frame',

@@ -146,6 +146,7 @@ export const fr: TextsOf<'fr'> = {
   sameHeading: 'Identiques à une autre page',
   sameIntro: 'Ces pages ont le même contenu qu’une autre page testée. Elles n’ont pas été testées à nouveau et ne coûtent aucun crédit.',
   sameAs: 'Identique à',
+  linkedFrom: 'Lien depuis {pages}',
   framesHeading: 'Cadres non testés',
   framesIntro: 'Le contenu de ces cadres n’a pas été testé. Il peut présenter des défauts absents de ce rapport.',
   frame: 'Cadre',

@@ -133,6 +133,7 @@ export const nl: TextsOf<'nl'> = {
   sameHeading: 'Gelijk aan een andere pagina',
   sameIntro: 'Deze pagina’s tonen dezelfde inhoud als een andere, geteste pagina. Ze zijn niet opnieuw getest en kosten geen tegoed.',
   sameAs: 'Gelijk aan',
+  linkedFrom: 'Link vanaf {pages}',
   framesHeading: 'Niet geteste frames',
   framesIntro: 'De inhoud van deze frames is niet getest. Hij kan fouten bevatten die dit rapport niet toont.',
   frame: 'Frame',

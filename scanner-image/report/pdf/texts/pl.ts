@@ -165,6 +165,7 @@ export const pl: TextsOf<'pl'> = {
   sameHeading: 'Takie same jak inna strona',
   sameIntro: 'Te strony pokazują tę samą treść co inna, zbadana strona. Nie zbadano ich ponownie i nic nie kosztują.',
   sameAs: 'Taka sama jak',
+  linkedFrom: 'Link na stronie {pages}',
   framesHeading: 'Niezbadane ramki',
   framesIntro: 'Zawartości tych ramek nie zbadano. Może mieć błędy, których ten raport nie pokazuje.',
   frame: 'Ramka',

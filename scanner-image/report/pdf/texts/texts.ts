@@ -119,6 +119,8 @@ interface TextsWith<Forms> {
   sameHeading: string;
   sameIntro: string;
   sameAs: string;
+  /** `{pages}` */
+  linkedFrom: string;
   framesHeading: string;
   framesIntro: string;
   frame: string;
