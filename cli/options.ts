@@ -1,5 +1,6 @@
 /** The options of `curbcut scan` that describe the scan. Options for thresholds are derived from core's table. */
 import { DEFAULT_QUEUE } from '../core/protocol/custom-resources.ts';
+import { LOCALES, type Locale } from '../core/scan/locales.ts';
 import { CONSENT_CHOICES, CrawlRules, ScanOptions, type ConsentChoice } from '../core/scan/options.ts';
 import type { PrepareStep } from '../core/scan/steps.ts';
 import { THRESHOLD_NAMES, THRESHOLDS, type ThresholdName, type Thresholds } from '../core/scan/thresholds.ts';
@@ -40,8 +41,8 @@ export const THRESHOLD_HELP: OptionHelp[] = THRESHOLD_NAMES.map((name) => ({
   meaning: phrase(schemaOf(name)),
 }));
 
-const { maxPages, wcagLevel, wcagVersion } = ScanOptions.properties as unknown as Record<
-  'maxPages' | 'wcagLevel' | 'wcagVersion',
+const { maxPages, wcagLevel, wcagVersion, locale } = ScanOptions.properties as unknown as Record<
+  'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale',
   ValueSchema
 >;
 const { settleMs } = CrawlRules.properties as unknown as Record<'settleMs', ValueSchema>;
@@ -59,6 +60,10 @@ const SITE_OPTION_HELP: OptionHelp[] = [
     meaning: `the answer to the dialog that asks for consent to cookies: ${CONSENT_CHOICES.join(', ')} (default keep)`,
   },
   { option: '--prepare FILE', meaning: 'steps in YAML or JSON that run once before the pages, such as to answer an age gate (prepare.md)' },
+  {
+    option: '--locale LANGUAGE',
+    meaning: `the language of findings and reports, in which pages are requested too: ${LOCALES.join(', ')} (default ${String(locale.default)})`,
+  },
   { option: '--no-pictures', meaning: 'no pictures of elements in the report' },
   { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
 ];
@@ -96,6 +101,7 @@ export const SITE_ARGUMENTS = {
   'settle-ms': { type: 'string' },
   consent: { type: 'string' },
   prepare: { type: 'string' },
+  locale: { type: 'string' },
   'no-pictures': { type: 'boolean', default: false },
   wcag: { type: 'string' },
 } as const;
@@ -108,6 +114,7 @@ interface SiteValues {
   'settle-ms'?: string;
   consent?: string;
   prepare?: string;
+  locale?: string;
   'no-pictures': boolean;
   wcag?: string;
 }
@@ -128,6 +135,7 @@ export async function siteOptionsFrom(values: SiteValues): Promise<SiteOptions> 
   return stated({
     maxPages: numberOf('scan', 'max-pages', values['max-pages'], true),
     ...wcagOf(values.wcag),
+    locale: values.locale === undefined ? undefined : (oneOf('locale', values.locale, LOCALES) as Locale),
     pictures: values['no-pictures'] ? false : undefined,
     crawl: Object.keys(crawl).length === 0 ? undefined : crawl,
   });

@@ -1,20 +1,11 @@
 /** The form for a scan: from typed texts to the body of a submission, with the schema and the messages of the API. */
-import type { Static } from 'typebox';
-import { Type } from 'typebox';
-import { ScanOptions } from '../../core/scan/options.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
 import { readSteps } from '../../core/scan/step-text.ts';
 import type { ValidationFailure, ValidationItem } from '../errors.ts';
-import { scanSubmission, toScanOptions } from '../routes/scans.ts';
+import { scanSubmission, toScanOptions, type ScanSubmission } from '../routes/scans.ts';
 import { createValidatorCompiler } from '../validation.ts';
 import type { FormError } from '../web/components/index.ts';
 import type { Form } from '../web/html-scope.ts';
-
-const schemaOf = (maxPagesLimit: number) =>
-  Type.Object(
-    { ...scanSubmission(maxPagesLimit).properties, locale: ScanOptions.properties.locale },
-    { additionalProperties: false, required: ['url'] },
-  );
-type Submission = Static<ReturnType<typeof schemaOf>>;
 
 /** The fields, by the names of the API. */
 const NUMBERS = ['max_pages', 'min_score', 'max_violations', 'min_coverage'] as const;
@@ -46,7 +37,7 @@ export type CheckedForm = { ok: true; options: ScanOptions; body: Record<string,
 /** Returns a function that checks forms. @param maxPagesLimit the maximum number of pages of one scan */
 export function createFormCheck(maxPagesLimit: number): (values: ScanFormValues) => CheckedForm {
   const check = createValidatorCompiler()({
-    schema: schemaOf(maxPagesLimit),
+    schema: scanSubmission(maxPagesLimit),
     method: 'POST',
     url: '/dashboard/scans/new',
     httpPart: 'body',
@@ -56,10 +47,10 @@ export function createFormCheck(maxPagesLimit: number): (values: ScanFormValues)
     if (!read.ok) return { ok: false, errors: [{ field: STEPS, text: read.message }] };
     const body = bodyOfForm(values, read.steps);
     // The validation adds defaults.
-    const checked = check(structuredClone(body)) as { value: Submission } | { error: ValidationFailure };
+    const checked = check(structuredClone(body)) as { value: ScanSubmission } | { error: ValidationFailure };
     if ('error' in checked) return { ok: false, errors: formErrors(checked.error.items) };
     const { value } = checked;
-    return { ok: true, options: { ...toScanOptions(value), locale: value.locale }, body };
+    return { ok: true, options: toScanOptions(value), body };
   };
 }
 

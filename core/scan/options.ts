@@ -72,7 +72,7 @@ export const ScanOptions = Type.Object({
   wcagVersion: oneOf(WCAG_VERSIONS, { default: '2.1', description: 'The WCAG version. A version includes the ones before it.' }),
   thresholds: Thresholds,
   crawl: CrawlRules,
-  locale: oneOf(LOCALES, { default: 'en', description: 'The language of findings and reports.' }),
+  locale: oneOf(LOCALES, { default: 'en', description: 'The language of findings and reports, in which pages are requested too.' }),
   pictures: Type.Boolean({ default: true, description: 'Whether the report has pictures of elements, one for each root cause.' }),
 });
 export type ScanOptions = Static<typeof ScanOptions>;
@@ -82,7 +82,7 @@ export type OptionName = keyof ScanOptions;
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
 /** The options, in addition to `thresholds`, that a submission over HTTP may set. The others have their defaults. */
-export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'pictures'] as const satisfies OptionName[];
+export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'locale', 'pictures'] as const satisfies OptionName[];
 
 /**
  * The crawl rules that a submission over HTTP may set. Whoever ignores robots.txt has to own the site, which a manifest shows

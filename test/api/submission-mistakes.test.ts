@@ -40,6 +40,8 @@ describe('an invalid submission', () => {
     ['too many globs', { ...SUBMISSION, exclude: Array(51).fill('/a') }, ['body', 'exclude'], 'array.max_items'],
     ['a selector that is too long', { ...SUBMISSION, wait_for: 'a'.repeat(513) }, ['body', 'wait_for'], 'string.max_length'],
     ['too long a wait', { ...SUBMISSION, settle_ms: 10_001 }, ['body', 'settle_ms'], 'number.maximum'],
+    ['an unknown language', { ...SUBMISSION, locale: 'it' }, ['body', 'locale'], 'enum'],
+    ['a language with a region', { ...SUBMISSION, locale: 'de-DE' }, ['body', 'locale'], 'enum'],
     ['pictures as text', { ...SUBMISSION, pictures: 'no' }, ['body', 'pictures'], 'type.boolean'],
     ['an unknown answer to a dialog', { ...SUBMISSION, consent: 'yes' }, ['body', 'consent'], 'enum'],
     ['steps that are no list', { ...SUBMISSION, prepare: { click: 'a' } }, ['body', 'prepare'], 'type.array'],

@@ -35,7 +35,7 @@ describe('POST /v1/ci/scans', () => {
     expect(row).to.deep.include({ submission: 'accepted', phase: 'queued', pagesRequested: 5, pagesReserved: 5, origin: 'api' });
     const resource = await resourceOf(body.scan_id);
     expect(resource.metadata.labels).to.include({ 'curbcut.dev/organisation': id, 'curbcut.dev/scan-id': body.scan_id });
-    expect(resource.spec).to.include({ url: 'https://example.com/', maxPages: 5, wcagLevel: 'AA', wcagVersion: '2.1' });
+    expect(resource.spec).to.include({ url: 'https://example.com/', maxPages: 5, wcagLevel: 'AA', wcagVersion: '2.1', locale: 'en' });
   });
 
   it('accepts every option', async () => {
@@ -52,6 +52,7 @@ describe('POST /v1/ci/scans', () => {
         fail_on_truncation: false,
         wcag_level: 'AAA',
         wcag_version: '2.2',
+        locale: 'pl',
         consent: 'reject',
         prepare: [{ goto: '/start' }, { fill: { selector: '#year', value: '1980' } }, { wait_for: 'main' }],
       },
@@ -62,8 +63,10 @@ describe('POST /v1/ci/scans', () => {
       maxPages: 7,
       wcagLevel: 'AAA',
       wcagVersion: '2.2',
+      locale: 'pl',
       thresholds: { minScore: 92.5, maxViolations: 0, failOnSeverity: 'moderate', minCoverage: 80 },
     });
+    expect((await resourceOf(body.scan_id)).spec.locale).to.equal('pl');
     expect((await resourceOf(body.scan_id)).spec.thresholds).to.deep.equal({
       minScore: 92.5,
       maxViolations: 0,

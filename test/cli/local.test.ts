@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Value } from 'typebox/value';
-import { Report } from '../../core/report/schema.ts';
+import { Report, type TestedPage } from '../../core/report/schema.ts';
 import { curbcut } from './service.ts';
 
 describe('curbcut scan --local', function () {
@@ -14,12 +14,15 @@ describe('curbcut scan --local', function () {
   let server: Server;
   let url: string;
   let folder: string;
+  /** The languages that pages were last requested in, by their addresses. */
+  const languages = new Map<string, string>();
   const machine = { PATH: process.env.PATH, HOME: process.env.HOME, CHROMIUM_PATH: process.env.CHROMIUM_PATH };
 
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'curbcut-test-'));
     server = createServer((request, response) => {
       if (request.url === '/robots.txt' || request.url === '/sitemap.xml') return void response.writeHead(404).end();
+      languages.set(request.url!, request.headers['accept-language'] ?? '');
       const signedIn = request.headers.authorization === `Basic ${btoa('ann:pass-word')}`;
       if (request.url === '/members' && !signedIn) return void response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
       const links = request.url === '/' ? '<a href="/two">Two</a><a href="/gone">Gone</a>' : '<img src="/x.png">';
@@ -57,6 +60,16 @@ describe('curbcut scan --local', function () {
     const ran = await local([url, '--max-pages', '1', '--json']);
     expect(ran.code, ran.stderr).to.equal(0);
     expect(JSON.parse(ran.stdout)).to.include({ status: 'done', score: 100, violations_count: 0, passed: null });
+  });
+
+  it('requests and reports pages in the language of --locale', async () => {
+    const file = join(folder, 'polish.json');
+    const ran = await local([`${url}two`, '--max-pages', '1', '--locale', 'pl', '--export', file]);
+    expect(ran.code, ran.stderr).to.equal(0);
+    const { scan, pages } = JSON.parse(await readFile(file, 'utf8')) as Report;
+    expect(scan.options.locale).to.equal('pl');
+    expect((pages[0] as TestedPage).violations.map(({ help }) => help)).to.deep.equal(['Obrazy muszą mieć tekst alternatywny.']);
+    expect(languages.get('/two')).to.match(/^pl-PL,pl/);
   });
 
   it('signs in with the files of a folder, and does not scan without them', async () => {

@@ -49,6 +49,8 @@ describe('curbcut scan: submission', () => {
         'reject',
         '--prepare',
         STEPS,
+        '--locale',
+        'DE',
         '--no-pictures',
         '--partial',
       ],
@@ -69,6 +71,7 @@ describe('curbcut scan: submission', () => {
       settle_ms: 500,
       consent: 'reject',
       prepare: [{ click: 'button[lang=en]' }, { wait_for: 'main' }],
+      locale: 'de',
       pictures: false,
       fail_on_truncation: false,
     });
@@ -95,6 +98,15 @@ describe('curbcut scan: submission', () => {
       expect((await scan({}, ['--prepare', join(folder, 'none')])).stderr).to.include('the file cannot be read');
     } finally {
       await rm(folder, { recursive: true });
+    }
+  });
+
+  it('says which languages there are, and submits nothing: exit code 2', async () => {
+    for (const locale of ['it', 'de-DE', '']) {
+      const ran = await scan({}, ['--locale', locale]);
+      expect(ran.code, locale).to.equal(2);
+      expect(ran.stderr, locale).to.include(`--locale ${locale} must be one of en, de, fr, nl, pl.`);
+      expect(service().requests, locale).to.deep.equal([]);
     }
   });
 

@@ -64,6 +64,7 @@ const VALUES: Readonly<Record<string, string>> = {
   GLOB: '/docs/**',
   SELECTOR: 'h1',
   CHOICE: 'reject',
+  LANGUAGE: 'de',
   FILE: join(import.meta.dirname, '../cli/prepare.yaml'),
 };
 
