@@ -40,9 +40,15 @@ export function axeTexts(locale: Locale): AxeTexts {
   return { source: SOURCE, rules: Object.fromEntries(rules) };
 }
 
-/** The tags of every rule, and the ACT rules that it implements. */
+/**
+ * The tags of every rule, and the ACT rules that it implements. Without the paragraphs of Section 508 before 2017, such as `22.a`:
+ * the revised Section 508 refers to WCAG.
+ */
 export function axeStandards(): RuleStandards {
-  const rules = axeRules().map(({ ruleId, tags, actIds = [] }) => [ruleId, { tags, act_rules: actIds }]);
+  const rules = axeRules().map(({ ruleId, tags, actIds = [] }) => [
+    ruleId,
+    { tags: tags.filter((tag) => !tag.startsWith('section508')), act_rules: actIds },
+  ]);
   return { source: SOURCE, rules: Object.fromEntries(rules) as RuleStandards['rules'] };
 }
 

@@ -14,7 +14,8 @@ let known: Map<string, ReportRule> | null = null;
 
 /**
  * Returns the standards of a rule. They follow from its tags, which axe-core documents in doc/API.md ("Axe-core Tags"):
- * `EN-9.1.1.1` is a clause of EN 301 549, `section508.22.a` a provision of Section 508.
+ * `EN-9.1.1.1` is a clause of EN 301 549, `RGAA-1.1.2` a test of RGAA 4, and `TT6.a` a test of Trusted Tester 5, which its
+ * authors write as `6.A`.
  */
 export function standardsOf(rule: string): ReportRule | null {
   known ??= new Map(
@@ -26,7 +27,8 @@ export function standardsOf(rule: string): ReportRule | null {
         tags,
         wcag: successCriteria(tags),
         en_301_549: suffixes(tags, 'EN-', /^\d+\./),
-        section_508: suffixes(tags, 'section508.', /./),
+        rgaa_4: suffixes(tags, 'RGAA-', /^\d+\./),
+        trusted_tester_5: suffixes(tags, 'TT', /^\d+\./).map((test) => test.toUpperCase()),
         act_rules,
       },
     ]),
@@ -51,6 +53,7 @@ const unknownRule = (id: string, wcag: string[]): ReportRule => ({
   tags: [],
   wcag,
   en_301_549: [],
-  section_508: [],
+  rgaa_4: [],
+  trusted_tester_5: [],
   act_rules: [],
 });

@@ -254,8 +254,10 @@ export const ReportRule = Type.Object(
     wcag: Type.Array(Type.String()),
     /** Clauses of EN 301 549, such as `9.1.1.1`. */
     en_301_549: Type.Array(Type.String()),
-    /** Provisions of Section 508, such as `22.a`. */
-    section_508: Type.Array(Type.String()),
+    /** Tests of RGAA 4, such as `1.1.2`. */
+    rgaa_4: Type.Array(Type.String()),
+    /** Tests of Trusted Tester 5, the test process of the revised Section 508, such as `6.A`. */
+    trusted_tester_5: Type.Array(Type.String()),
     /** IDs of W3C ACT rules. */
     act_rules: Type.Array(Type.String()),
   },

@@ -38,7 +38,7 @@ const ViewThreshold = Type.Object({
 });
 export type ViewThreshold = Static<typeof ViewThreshold>;
 
-const { en_301_549, section_508, act_rules } = ReportRule.properties;
+const { en_301_549, rgaa_4, trusted_tester_5, act_rules } = ReportRule.properties;
 const { offset, bytes, width, height } = ReportPicture.properties;
 const { url, reason, message } = UntestedFrame.properties;
 
@@ -62,8 +62,8 @@ export const ViewGroup = Type.Object({
   /** The first pages on which it occurs. */
   page_urls: Type.Array(Type.String()),
   example: Type.Object(ReportNode.properties),
-  /** The rule in other standards than WCAG. */
-  standards: Type.Object({ en_301_549, section_508, act_rules }),
+  /** The rule in other standards than WCAG. Views of earlier versions do not have all of them. */
+  standards: Type.Object({ en_301_549, rgaa_4: Type.Optional(rgaa_4), trusted_tester_5: Type.Optional(trusted_tester_5), act_rules }),
   picture: Type.Optional(ViewPicture),
 });
 export type ViewGroup = Static<typeof ViewGroup>;

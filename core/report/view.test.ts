@@ -206,7 +206,8 @@ describe('the view of a report', () => {
     expect(first!.picture).to.deep.equal(place);
     expect(first!.example).to.deep.include(evidence);
     expect(first!.standards.en_301_549).to.deep.equal(['9.1.1.1']);
-    expect(first!.standards.section_508).to.deep.equal(['22.a']);
+    expect(first!.standards.rgaa_4).to.deep.equal(['1.1.1']);
+    expect(first!.standards.trusted_tester_5).to.deep.equal(['7.A', '7.B']);
     expect(first!.standards.act_rules).to.include('23a2a8');
     expect(second).to.not.have.property('picture');
   });

@@ -145,7 +145,8 @@ const names = (list: readonly string[] = []): string[] => list.slice(0, CRITERIA
 
 const standardsOf = (rule: ReportRule | undefined): ViewGroup['standards'] => ({
   en_301_549: names(rule?.en_301_549),
-  section_508: names(rule?.section_508),
+  rgaa_4: names(rule?.rgaa_4),
+  trusted_tester_5: names(rule?.trusted_tester_5),
   act_rules: names(rule?.act_rules),
 });
 

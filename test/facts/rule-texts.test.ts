@@ -22,10 +22,12 @@ describe('texts about rules', () => {
     expect(standardsOf('area-alt')).to.deep.include({
       wcag: ['2.4.4', '4.1.2'],
       en_301_549: ['9.2.4.4', '9.4.1.2'],
-      section_508: ['22.a'],
+      rgaa_4: ['1.1.2'],
+      trusted_tester_5: ['6.A'],
       act_rules: ['c487ae'],
     });
     expect(standardsOf('never')).to.equal(null);
+    expect(JSON.stringify(rules.map(standardsOf))).not.to.include('508');
   });
 
   it('tell English messages from translated ones (run node tools/rule-texts.ts)', () => {

@@ -118,11 +118,11 @@ describe('SARIF', () => {
     expect(new Set(results.map(({ partialFingerprints }) => partialFingerprints!.primaryLocationLineHash)).size).to.equal(results.length);
   });
 
-  it('relates rules to WCAG, EN 301 549, Section 508 and ACT rules', () => {
+  it('relates rules to WCAG, EN 301 549, RGAA, Trusted Tester and ACT rules', () => {
     const run = sarifOf(smallReport()).runs[0]!;
     const rule = run.tool.driver.rules!.find(({ id }) => id === 'image-alt')!;
     const related = rule.relationships!.map(({ target }) => `${run.taxonomies![target.toolComponent!.index!]!.name} ${target.id}`);
-    expect(related).to.include.members(['WCAG 1.1.1', 'EN 301 549 9.1.1.1', 'Section 508 22.a', 'ACT Rules 23a2a8']);
+    expect(related).to.include.members(['WCAG 1.1.1', 'EN 301 549 9.1.1.1', 'RGAA 4 1.1.1', 'Trusted Tester 5 7.A', 'ACT Rules 23a2a8']);
     for (const { target } of rule.relationships!)
       expect(run.taxonomies![target.toolComponent!.index!]!.taxa!.map(({ id }) => id)).to.include(target.id);
   });
@@ -134,6 +134,23 @@ describe('SARIF', () => {
     expect(run.invocations![0]!.toolExecutionNotifications!.map(({ message }) => message.text)).to.include(
       `The page could not be tested. Linked from ${linkedFrom.join(', ')}`,
     );
+  });
+
+  it('names the criteria, with their levels, in the language of the scan', () => {
+    const [wcag] = sarifOf(smallReport(undefined, 'de')).runs[0]!.taxonomies!;
+    expect(wcag!.taxa!.map(({ name }) => name)).to.include('1.4.3 Kontrast (Minimum) (AA)');
+  });
+
+  it('can be made from exports of earlier versions, which have other standards', () => {
+    const report = smallReport();
+    const { rgaa_4: _rgaa, trusted_tester_5: _tester, ...rule } = report.rules[0]!;
+    const earlier = { ...report, rules: [{ ...rule, section_508: ['22.a'] }] } as unknown as Report;
+    const run = sarifOf(earlier).runs[0]!;
+    expect(run.taxonomies!.map(({ name, taxa }) => [name, taxa!.length > 0])).to.deep.include.members([
+      ['WCAG', true],
+      ['RGAA 4', false],
+    ]);
+    expect(JSON.stringify(run)).not.to.include('22.a');
   });
 
   it('names everything that was not tested', () => {

@@ -165,7 +165,9 @@ describe('PDF report', () => {
     const { elements } = await rendered(smallReport());
     const said = of(elements, 'P').map(({ text }) => text);
     expect(said).to.include('Serious · color-contrast · 12 elements on 12 pages · Area of the page: main content');
-    expect(said).to.include('Standards: WCAG 1.4.3 · EN 301 549 9.1.4.3 · ACT afw4f7, 09o5cg');
+    expect(said).to.include(
+      'Standards: WCAG 1.4.3 Contrast (Minimum) (AA) · EN 301 549 9.1.4.3 · RGAA 4 3.2.1 · Trusted Tester 5 13.C · ACT afw4f7, 09o5cg',
+    );
     expect(said).to.include('Contrast 2.84:1, required 4.5:1 · text #999999 · background #ffffff · 14 px');
     expect(said).to.include('Why it matters');
   });

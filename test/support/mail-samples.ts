@@ -23,7 +23,7 @@ const group = (rule: string, impact: ViewGroup['impact'], help: string, elements
   pages: 1,
   elements,
   page_urls: ['https://shop.example.com/'],
-  standards: { en_301_549: [], section_508: [], act_rules: [] },
+  standards: { en_301_549: [], rgaa_4: [], trusted_tester_5: [], act_rules: [] },
   example: { selector: rule, html, landmark: null, failure_summary: help, frame_path: [], shadow_path: [] } as ViewGroup['example'],
 });
 

@@ -32,7 +32,7 @@ function group(change: Partial<ViewGroup>): ViewGroup {
       frame_path: ['iframe'],
       shadow_path: [],
     },
-    standards: { en_301_549: [], section_508: [], act_rules: [] },
+    standards: { en_301_549: [], rgaa_4: [], trusted_tester_5: [], act_rules: [] },
     ...change,
   };
 }

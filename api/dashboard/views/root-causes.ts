@@ -1,6 +1,7 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
+import { standardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view-schema.ts';
 import { pictureName } from '../../element-pictures.ts';
 import { code, elementPicture, externalLink, link, severityBadge, tabs } from '../../web/components/index.ts';
@@ -96,7 +97,7 @@ function cause(group: ViewGroup, { scanId, ruleText }: Pick<CausesData, 'scanId'
     <h3 id="${id}-title">${help}</h3>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
-      <span class="soft">${criteria(group)}</span> <code>${shown(rule, 100)}</code>
+      <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>
     </p>
     ${text.why !== '' && html`<p><strong>Why it matters:</strong> ${text.why}</p>`}
     ${text.fix !== '' ? html`<p><strong>How to fix it:</strong> ${text.fix}</p>` : html`<p>${shown(text.description)}</p>`}
@@ -104,20 +105,6 @@ function cause(group: ViewGroup, { scanId, ruleText }: Pick<CausesData, 'scanId'
     ${element(group, id)} ${related(group, id)} ${affectedPages(page_urls, pages, id)}
     ${/^https:\/\//.test(help_url) && html`<p>${externalLink(html`More about ${shown(rule, 100)}`, help_url)}</p>`}
   </article>`;
-}
-
-/** The rule in the standards that it belongs to. */
-function criteria({ wcag, standards: { en_301_549, section_508, act_rules } }: ViewGroup): string {
-  const parts: [string, readonly string[]][] = [
-    ['WCAG', wcag],
-    ['EN 301 549', en_301_549],
-    ['Section 508', section_508],
-    ['ACT rule', act_rules],
-  ];
-  return parts
-    .filter(([, ids]) => ids.length > 0)
-    .map(([name, ids]) => `${name} ${ids.slice(0, 10).join(', ')}`)
-    .join(' · ');
 }
 
 const HTML_SHOWN_MAX = 2_000;

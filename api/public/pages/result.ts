@@ -1,5 +1,6 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
 import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
+import { criteriaText, otherStandardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { pictureName } from '../../element-pictures.ts';
@@ -138,26 +139,13 @@ function finding(group: ViewGroup, id: string, { view, locale, ruleTexts, pictur
     ${ui.code({ id: `${id}-selector`, text: example.selector, label: result.selector, inline: true, locale })}
     ${example.frame_path.length > 0 && html`<p class="small">${result.inFrame} <code translate="no">${example.frame_path.join(' ')}</code></p>`}
     ${example.shadow_path.length > 0 && html`<p class="small">${result.inShadow} <code translate="no">${example.shadow_path.join(' ')}</code></p>`}
-    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${group.wcag.join(', ')}. `}${standards(group)}${ui.externalLink(
-      format(result.learnMore, { rule: group.rule }),
-      group.help_url,
-      { hreflang: 'en' },
-    )}</p>
+    <p class="small finding-foot">${group.wcag.length > 0 && html`${result.criteria}: ${criteriaText(group.wcag, locale)}. `}${otherStandardsText(
+      group.standards,
+    )
+      .map((standard) => `${standard}. `)
+      .join('')}${ui.externalLink(format(result.learnMore, { rule: group.rule }), group.help_url, { hreflang: 'en' })}</p>
   </article>`;
 }
-
-/** The names of standards are the same in all languages. */
-const standards = ({ standards: { en_301_549, section_508, act_rules } }: ViewGroup): string =>
-  (
-    [
-      ['EN 301 549', en_301_549],
-      ['Section 508', section_508],
-      ['ACT', act_rules],
-    ] as const
-  )
-    .filter(([, ids]) => ids.length > 0)
-    .map(([name, ids]) => `${name}: ${ids.join(', ')}. `)
-    .join('');
 
 /** Every failing element, as a table in a part that is closed at first. */
 function everyElement({ view, locale, ruleTexts }: ResultOptions): Html {

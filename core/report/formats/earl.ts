@@ -1,5 +1,5 @@
 /** EARL 1.0 (W3C, https://www.w3.org/TR/EARL10-Schema/) as JSON-LD: for accessibility tools that exchange results. Pure. */
-import { criterionUrl } from '../../scan/success-criteria.ts';
+import { criterionTitle, criterionUrl } from '../../scan/success-criteria.ts';
 import type { Report, ReportPage, ReportViolation } from '../schema.ts';
 import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
 
@@ -81,7 +81,11 @@ function requirementsOf(report: Report): Record<string, unknown>[] {
       isPartOf: SPECIFICATIONS[report.scan.options.wcag_version],
       ...(notes.length > 0 && { description: notes.join(' ') }),
     },
-    ...criteria.map((one) => ({ '@id': criterionUrl(one), '@type': 'earl:TestRequirement', title: `WCAG ${one}` })),
+    ...criteria.map((one) => ({
+      '@id': criterionUrl(one),
+      '@type': 'earl:TestRequirement',
+      title: `WCAG ${criterionTitle(one, report.scan.options.locale)}`,
+    })),
     ...report.rules.map((rule) => {
       const finding = findings.get(rule.id);
       const partOf = rule.wcag.flatMap((one) => criterionUrl(one) ?? []);

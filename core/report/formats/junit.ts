@@ -1,12 +1,14 @@
 /** JUnit XML, by the schema of Jenkins: for the test reports of CI systems. Pure. */
 import { XMLBuilder } from 'fast-xml-parser';
 import { coverageOf } from '../../scan/counts.ts';
+import type { Locale } from '../../scan/locales.ts';
 import { checkThresholds } from '../../scan/thresholds.ts';
 import { snakeCase } from '../../schemas.ts';
 import { isAttempted } from '../coverage.ts';
 import { thresholdsOf } from '../options.ts';
 import { outcomeOf } from '../results.ts';
 import type { Report, ReportPage, ReportViolation, TestedPage } from '../schema.ts';
+import { criteriaText } from '../standards.ts';
 import { elementPath, elements, gapsOf, scanNotes, targetOf, untestedMessage } from './shared.ts';
 
 interface TestCase {
@@ -31,7 +33,7 @@ export function junitOf(report: Report): string {
   const started = report.scan.started_at;
   const suites = [
     ...(thresholds.length === 0 ? [] : [suiteOf('thresholds', thresholds, 0, started)]),
-    ...report.pages.map((page) => suiteOf(page.url, pageCases(page), page.duration_ms, started)),
+    ...report.pages.map((page) => suiteOf(page.url, pageCases(page, report.scan.options.locale), page.duration_ms, started)),
     ...notesSuite(report, started),
   ];
   const sum = (name: 'tests' | 'failures' | 'errors'): number => suites.reduce((total, suite) => total + suite[`@_${name}`], 0);
@@ -75,7 +77,7 @@ function thresholdCases(report: Report): TestCase[] {
   });
 }
 
-function pageCases(page: ReportPage): TestCase[] {
+function pageCases(page: ReportPage, locale: Locale): TestCase[] {
   const name = 'page was tested';
   if (!page.tested) {
     const message = untestedMessage(page);
@@ -86,25 +88,29 @@ function pageCases(page: ReportPage): TestCase[] {
   const summary = `${page.title}\nscore ${page.score}, final address ${page.final_url}`;
   return [
     test(name, page.url, { 'system-out': text(summary), '@_time': seconds(page.duration_ms) }),
-    ...page.violations.map((violation) => violationCase(violation, page)),
+    ...page.violations.map((violation) => violationCase(violation, page, locale)),
     ...page.needs_review.map((finding) =>
       test(`${finding.rule} (needs review)`, page.url, {
-        skipped: text(`A person must check ${elements(finding.nodes_total)}: ${finding.help}\n${details(finding)}`),
+        skipped: text(`A person must check ${elements(finding.nodes_total)}: ${finding.help}\n${details(finding, locale)}`),
       }),
     ),
     ...gapsOf(page).map(({ kind, message }, index) => test(`${kind} ${index + 1}`, page.url, { skipped: text(message) })),
   ];
 }
 
-const violationCase = (violation: ReportViolation, page: TestedPage): TestCase =>
+const violationCase = (violation: ReportViolation, page: TestedPage, locale: Locale): TestCase =>
   test(violation.rule, page.url, {
-    failure: failed(violation.impact, `${violation.help} (${violation.impact}, ${elements(violation.nodes_total)})`, details(violation)),
+    failure: failed(
+      violation.impact,
+      `${violation.help} (${violation.impact}, ${elements(violation.nodes_total)})`,
+      details(violation, locale),
+    ),
   });
 
-function details({ nodes, nodes_total: total, help_url, wcag }: ReportViolation): string {
+function details({ nodes, nodes_total: total, help_url, wcag }: ReportViolation, locale: Locale): string {
   const listed = nodes.map((node) => `${elementPath(node)}\n${node.html}\n${node.failure_summary}`);
   const beyond = total > nodes.length ? [`${nodes.length} of ${elements(total)} are listed.`] : [];
-  return [...(wcag.length === 0 ? [] : [`WCAG ${wcag.join(', ')}`]), help_url, ...listed, ...beyond].join('\n\n');
+  return [...(wcag.length === 0 ? [] : [`WCAG ${criteriaText(wcag, locale)}`]), help_url, ...listed, ...beyond].join('\n\n');
 }
 
 function notesSuite(report: Report, timestamp: string) {

@@ -4,7 +4,7 @@
  */
 import { gzipSync } from 'node:zlib';
 import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
-import { criterionUrl } from '../../scan/success-criteria.ts';
+import { criterionTitle, criterionUrl } from '../../scan/success-criteria.ts';
 import type { Report, ReportPage, ReportRule } from '../schema.ts';
 import { notificationsOf } from './sarif-notifications.ts';
 import { LEVELS, resultsOf, worstOf } from './sarif-results.ts';
@@ -27,7 +27,19 @@ const TAXONOMIES = [
     fullName: 'EN 301 549: Accessibility requirements for ICT products and services',
     of: (rule: ReportRule) => rule.en_301_549,
   },
-  { name: 'Section 508', organization: 'U.S. Access Board', fullName: 'Section 508 Standards', of: (rule: ReportRule) => rule.section_508 },
+  // Exports of earlier versions lack these two.
+  {
+    name: 'RGAA 4',
+    organization: 'DINUM',
+    fullName: 'Référentiel général d’amélioration de l’accessibilité',
+    of: (rule: ReportRule) => rule.rgaa_4 ?? [],
+  },
+  {
+    name: 'Trusted Tester 5',
+    organization: 'U.S. Department of Homeland Security',
+    fullName: 'Trusted Tester Conformance Test Process for the revised Section 508',
+    of: (rule: ReportRule) => rule.trusted_tester_5 ?? [],
+  },
   { name: 'ACT Rules', organization: 'W3C', fullName: 'Accessibility Conformance Testing Rules', of: (rule: ReportRule) => rule.act_rules },
 ] as const;
 
@@ -157,7 +169,7 @@ function taxonomiesOf(report: Report): ToolComponent[] {
     fullName,
     taxa: [...new Set(report.rules.flatMap(of))].sort().map((id) => {
       const url = name === 'WCAG' ? criterionUrl(id) : null;
-      return { id, ...(url !== null && { helpUri: url }) };
+      return { id, ...(url !== null && { name: criterionTitle(id, report.scan.options.locale), helpUri: url }) };
     }),
   }));
 }

@@ -2,6 +2,7 @@
 import { reviewText } from '../../../core/report/rule-texts/review-texts.ts';
 import { ruleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import type { ReportGroup, ReportNode, ReportRule } from '../../../core/report/schema.ts';
+import { standardsText } from '../../../core/report/standards.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import { adviceOf, type Advice } from './advice.ts';
 import type { Flow } from './flow.ts';
@@ -9,7 +10,6 @@ import type { I18n } from './i18n.ts';
 import { severityIcon } from './icons.ts';
 import { linkable, shortened } from './links.ts';
 import { LINE, TYPE } from './palette.ts';
-import { standardsText } from './standards-text.ts';
 import { CONTENT_WIDTH, PAGE, type Element, type Picture } from './tagged-document.ts';
 
 /** How many pages a root cause lists. */
@@ -157,8 +157,8 @@ function drawFacts(flow: Flow, section: Element, group: ReportGroup, context: Ca
   const { example } = group;
   const fact = (label: string, value: string, maxLines = 2): void =>
     flow.paragraph(section, `${label}: ${value}`, { ...TYPE.cellSoft, breakAnywhere: true }, { ...column, maxLines });
-  const standards = standardsText(group, rules.get(group.rule));
-  if (standards !== '') fact(texts.standards, standards, 3);
+  const standards = standardsText(group.wcag, rules.get(group.rule) ?? {}, i18n.locale);
+  if (standards.length > 0) fact(texts.standards, standards.join('  ·  '), 5);
   if (example.contrast !== undefined) drawColors(flow, section, example.contrast, i18n, column);
   fact(texts.selector, example.selector);
   if (example.frame_path.length > 0) fact(texts.inFrame, example.frame_path.join(' › '));
