@@ -1,4 +1,5 @@
 /** Root causes of violations, and of elements that need review: what fails where, why it matters, and how to fix it. Pure. */
+import { elementNames } from '../../../core/report/element-names.ts';
 import { IMPACTS, type Impact } from '../../../core/scan/impacts.ts';
 import type { RuleText } from '../../../core/report/rule-texts/rule-texts.ts';
 import { standardsText } from '../../../core/report/standards.ts';
@@ -25,23 +26,33 @@ export function severityOf(value: unknown): Impact | null {
 
 export function rootCauses(data: CausesData): Html {
   const { groups, severity, total } = data;
+  const elements = namesOf(data);
   const listed = severity === null ? groups : groups.filter(({ impact }) => impact === severity);
   return html`<section class="card" id="causes" aria-labelledby="causes-title">
     <h2 id="causes-title">Root causes</h2>
     <p>One fault in a template appears on every page. Violations with the same cause are listed once, the worst first.</p>
-    ${total > data.leading.causes.length && leadingCauses(data, listed)} ${groups.length > 0 && severityTabs(data)}
+    ${total > data.leading.causes.length && leadingCauses(data, listed, elements)} ${groups.length > 0 && severityTabs(data)}
     ${groups.length === 0 && html`<p>No violation was found.</p>`}
-    ${listed.map((group, at) => cause(group, data, `cause-${at + 1}`))}
+    ${listed.map((group, at) => cause(group, data, { id: `cause-${at + 1}`, element: elements.get(group) }))}
     ${groups.length < total && html`<p>The first ${number(groups.length)} of ${count(CAUSES, total)} are shown. The JSON export has all of them.</p>`}
   </section>`;
 }
 
+/** The elements that tell root causes with the same title apart. */
+const namesOf = ({ groups, ruleText }: Pick<CausesData, 'groups' | 'ruleText'>): ReadonlyMap<ViewGroup, string> =>
+  elementNames(groups, (group) => ruleText(group).help);
+
 /** What to fix first. A cause that is shown below is a link to it. */
-function leadingCauses({ leading: { causes, percent }, groups, ruleText }: CausesData, listed: readonly ViewGroup[]): Html {
+function leadingCauses(
+  { leading: { causes, percent }, groups, ruleText }: CausesData,
+  listed: readonly ViewGroup[],
+  names: ReadonlyMap<ViewGroup, string>,
+): Html {
   const item = ({ fingerprint, help, elements }: ReportView['leading']['causes'][number]): Html => {
     const group = groups.find((one) => one.fingerprint === fingerprint);
     const at = listed.findIndex((one) => one.fingerprint === fingerprint);
-    const text = shown(group === undefined ? help : ruleText(group).help);
+    const name = group && names.get(group);
+    const text = html`${shown(group === undefined ? help : ruleText(group).help)}${elementName(name)}`;
     return html`<li>${at === -1 ? text : link(text, `#cause-${at + 1}`)} (${count(ELEMENTS, elements)})</li>`;
   };
   return html`<p><strong>${count(LEADING, causes.length, { percent: `${number(percent)} %` })}</strong></p>
@@ -74,6 +85,7 @@ const capitalised = (word: string): string => word.charAt(0).toUpperCase() + wor
 export function needsReview(data: Omit<CausesData, 'severity' | 'leading'> & { elements: number }): Html {
   const { groups, elements, total } = data;
   if (groups.length === 0) return NOTHING;
+  const names = namesOf(data);
   return html`<section class="card" id="needs-review" aria-labelledby="review-title">
     <h2 id="review-title">Needs review</h2>
     <p>
@@ -81,7 +93,7 @@ export function needsReview(data: Omit<CausesData, 'severity' | 'leading'> & { e
     </p>
     <details id="review-list">
       <summary>Show ${count(CAUSES, groups.length)}${groups.length < total && html` of ${number(total)}`}</summary>
-      ${groups.map((group, at) => cause(group, data, `review-${at + 1}`))}
+      ${groups.map((group, at) => cause(group, data, { id: `review-${at + 1}`, element: names.get(group) }))}
     </details>
   </section>`;
 }
@@ -89,12 +101,18 @@ export function needsReview(data: Omit<CausesData, 'severity' | 'leading'> & { e
 /** The address of a picture of a scan. */
 export const picturePath = (scanId: string, name: string): string => `/dashboard/scans/${scanId}/pictures/${name}`;
 
-function cause(group: ViewGroup, { scanId, ruleText }: Pick<CausesData, 'scanId' | 'ruleText'>, id: string): Html {
+const elementName = (name: string | undefined): Html => (name === undefined ? NOTHING : html` <code>${shown(name)}</code>`);
+
+function cause(
+  group: ViewGroup,
+  { scanId, ruleText }: Pick<CausesData, 'scanId' | 'ruleText'>,
+  { id, element: name }: { id: string; element: string | undefined },
+): Html {
   const { impact, pages, elements, help_url, page_urls, rule, picture, fingerprint } = group;
   const text = ruleText(group);
   const help = shown(text.help);
   return html`<article class="cause" id="${id}" aria-labelledby="${id}-title">
-    <h3 id="${id}-title">${help}</h3>
+    <h3 id="${id}-title">${help}${elementName(name)}</h3>
     <p class="cause-facts">
       ${severityBadge(impact)} <span>${count(ELEMENTS, elements)} on ${pagesText(pages)}</span>
       <span class="soft">${standardsText(group.wcag, group.standards, 'en').join(' · ')}</span> <code>${shown(rule, 100)}</code>

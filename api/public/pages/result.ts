@@ -1,4 +1,5 @@
 /** The result of a public scan, from its view: the score, the violations by root cause, and what a person must check. */
+import { elementNames } from '../../../core/report/element-names.ts';
 import { GAP_TEXTS } from '../../../core/report/gap-texts.ts';
 import { criteriaText, otherStandardsText } from '../../../core/report/standards.ts';
 import type { ReportView, ViewGroup } from '../../../core/report/view.ts';
@@ -99,7 +100,7 @@ function findings(options: ResultOptions): Html {
   return html`<section aria-labelledby="fix">
     <h2 id="fix">${texts.result.fixTitle}</h2>
     <p>${texts.result.fixIntro}</p>
-    ${view.groups.map((group, at) => finding(group, `cause-${at + 1}`, options))}
+    ${findingsOf(view.groups, 'cause', options)}
     ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
     ${everyElement(options)}
   </section>`;
@@ -112,13 +113,23 @@ function review(options: ResultOptions): Html {
   return html`<section aria-labelledby="review">
     <h2 id="review">${texts.result.reviewTitle}</h2>
     <p>${texts.result.reviewIntro}</p>
-    ${view.needs_review.map((group, at) => finding(group, `review-${at + 1}`, options))}
+    ${findingsOf(view.needs_review, 'review', options)}
     ${more > 0 && html`<p>${count(texts.result.moreCauses, more)}</p>`}
   </section>`;
 }
 
+/** Root causes. Those with the same title are told apart by their element. */
+function findingsOf(groups: readonly ViewGroup[], prefix: string, options: ResultOptions): Html[] {
+  const elements = elementNames(groups, ({ rule, help }) => options.ruleTexts(rule, options.locale)?.help ?? help);
+  return groups.map((group, at) => finding(group, { id: `${prefix}-${at + 1}`, element: elements.get(group) }, options));
+}
+
 /** One root cause. Its texts are in the language of the page; those of unknown rules in the language of the scan. */
-function finding(group: ViewGroup, id: string, { view, locale, ruleTexts, pictureHref }: ResultOptions): Html {
+function finding(
+  group: ViewGroup,
+  { id, element }: { id: string; element: string | undefined },
+  { view, locale, ruleTexts, pictureHref }: ResultOptions,
+): Html {
   const { texts, format, count } = publicI18n(locale);
   const { result } = texts;
   const known = ruleTexts(group.rule, locale);
@@ -127,7 +138,7 @@ function finding(group: ViewGroup, id: string, { view, locale, ruleTexts, pictur
   const help = known?.help ?? group.help;
   return html`<article class="finding" aria-labelledby="${id}">
     <p class="finding-head">${ui.severityBadge(group.impact, locale)} <span class="soft">${count(result.elements, group.elements)}</span></p>
-    <h3${attributes({ id, lang })}>${help}</h3>
+    <h3${attributes({ id, lang })}>${help}${element !== undefined && html` <code translate="no">${element}</code>`}</h3>
     <div class="finding-text">
       <div><h4>${result.why}</h4><p${attributes({ lang })}>${known?.why ?? group.description}</p></div>
       ${known !== null && html`<div><h4>${result.fix}</h4><p>${known.fix}</p></div>`}

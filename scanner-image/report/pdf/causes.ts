@@ -2,7 +2,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Report, ReportGroup } from '../../../core/report/schema.ts';
 import type { Flow } from './flow.ts';
-import { causeTitle, drawCause, type CauseContext } from './cause-card.ts';
+import { causeElements, causeTitle, type CauseContext } from './cause.ts';
+import { drawCause } from './cause-card.ts';
 import { placeOf } from './links.ts';
 import { TYPE } from './palette.ts';
 import { CONTENT_WIDTH } from './tagged-document.ts';
@@ -34,10 +35,11 @@ export async function drawCauses(flow: Flow, report: Report, context: CauseConte
   const entry = flow.heading(section, 2, texts.rootCauses, { outline });
   flow.skip(5);
   flow.paragraph(section, texts.rootCausesIntro, TYPE.soft);
+  const titleOf = titles(report.groups, i18n);
   for (const [index, group] of report.groups.slice(0, CAUSES_IN_FULL).entries()) {
     await nextTurn();
     flow.skip(11);
-    const title = `${index + 1}. ${causeTitle(group, i18n.locale)}`;
+    const title = `${index + 1}. ${titleOf(group)}`;
     drawCause(flow, section, { kind: 'violation', group, title, place: placeOf(index) }, context, entry);
   }
   const further = report.groups.slice(CAUSES_IN_FULL, CAUSES_IN_FULL + CAUSES_IN_TABLE);
@@ -57,15 +59,26 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   const entry = flow.heading(section, 2, texts.needsReview, { outline, keep: 220 });
   flow.skip(5);
   flow.paragraph(section, texts.reviewIntro, TYPE.soft);
+  const titleOf = titles(groups, i18n);
   for (const group of groups.slice(0, REVIEWS_IN_FULL)) {
     await nextTurn();
     flow.skip(11);
-    drawCause(flow, section, { kind: 'review', group, title: causeTitle(group, i18n.locale) }, context, entry);
+    drawCause(flow, section, { kind: 'review', group, title: titleOf(group) }, context, entry);
   }
   const further = groups.slice(REVIEWS_IN_FULL, REVIEWS_IN_FULL + CAUSES_IN_TABLE);
   const left = groups.length - REVIEWS_IN_FULL - further.length;
   drawFurther(flow, further, left, { heading: texts.furtherReviews, intro: texts.furtherReviewsIntro }, i18n, outline);
   flow.skip(26);
+}
+
+/** Returns the title of each group, with its element if another group has the same name. */
+function titles(groups: readonly ReportGroup[], { locale }: I18n): (group: ReportGroup) => string {
+  const elements = causeElements(groups, locale);
+  return (group) => {
+    const [title, element] = [causeTitle(group, locale), elements.get(group)];
+    // Some translations of axe-core end with a full stop.
+    return element === undefined ? title : `${title.replace(/\.$/, '')} · ${element}`;
+  };
 }
 
 /** A table of the groups without a card. @param left how many the table leaves out */

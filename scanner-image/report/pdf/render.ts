@@ -1,7 +1,7 @@
 /** The PDF report: a tagged document (PDF/UA-1) in the language of the scan. */
 import type { Report } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
-import type { CauseContext } from './cause-card.ts';
+import type { CauseContext } from './cause.ts';
 import { CAUSES_IN_FULL, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';

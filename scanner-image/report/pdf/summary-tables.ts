@@ -8,7 +8,7 @@ import { checkThresholds } from '../../../core/scan/thresholds.ts';
 import type { Flow } from './flow.ts';
 import { GROUND, SEVERITIES, TYPE, VERDICTS, colored } from './palette.ts';
 import { CONTENT_WIDTH, type Element } from './tagged-document.ts';
-import { causeTitle } from './cause-card.ts';
+import { causeElements, causeTitle } from './cause.ts';
 import { severityIcon, verdictIcon } from './icons.ts';
 import { placeOf } from './links.ts';
 import { drawTable, type Cell } from './table.ts';
@@ -123,16 +123,22 @@ export function drawLeadingCauses(
   const { texts, number, locale } = i18n;
   const { doc } = flow.pdf;
   const bar = 70;
+  const elements = causeElements(report.groups, locale);
   const rows = causes.map(({ group, index }): Cell[] => {
     const title = causeTitle(group, locale);
+    const element = elements.get(group);
     return [
       {
         text: title,
         style: index < shownInFull ? { ...TYPE.url, size: 9, breakAnywhere: false } : TYPE.cellStrong,
         rowHeader: true,
         maxLines: 2,
+        below: element === undefined ? undefined : { text: element, style: { ...TYPE.code, size: 7, leading: 10 } },
         indent: 14,
-        link: index < shownInFull ? { target: { place: placeOf(index) }, contents: title } : undefined,
+        link:
+          index < shownInFull
+            ? { target: { place: placeOf(index) }, contents: element === undefined ? title : `${title} · ${element}` }
+            : undefined,
         decorate: (x, middle) => severityIcon(doc, group.impact, x + 5, middle, 4),
       },
       {
