@@ -3,7 +3,6 @@ import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
 import { countPages } from './coverage.ts';
 import { groupNeedsReview, groupViolations } from './root-causes.ts';
-import { rulesOf } from './rules.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
 import { countViolations, scanScore, sumCounts } from './score.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from './versions.ts';
@@ -15,7 +14,6 @@ export interface Results {
   fingerprint_version: number;
   groups: Report['groups'];
   review_groups: Report['review_groups'];
-  rules: Report['rules'];
 }
 
 export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
@@ -48,7 +46,6 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
     fingerprint_version: FINGERPRINT_VERSION,
     groups: groupViolations(pages),
     review_groups: groupNeedsReview(pages),
-    rules: rulesOf(tested),
   };
 }
 

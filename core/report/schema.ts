@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { nullable, oneOf } from '../schemas.ts';
 import { IMPACTS } from '../scan/impacts.ts';
+import { WCAG_LEVELS } from '../scan/wcag.ts';
 import { ReportConsent } from './consent.ts';
 import { LANDMARKS } from './landmarks.ts';
 import { ReportOptions, ReportThresholds } from './options.ts';
@@ -178,6 +179,9 @@ export type PageCaveatKind = (typeof PAGE_CAVEATS)[number];
 export const PageCaveat = Type.Object({ kind: oneOf(PAGE_CAVEATS), message: Type.String() }, closed);
 export type PageCaveat = Static<typeof PageCaveat>;
 
+/** Positions in the report's `rules`, ascending. */
+const RulePositions = Type.Array(Count);
+
 const Tally = Type.Object({ passed: Count, failed: Count }, closed);
 
 /** A page that was loaded and tested. */
@@ -195,6 +199,10 @@ export const TestedPage = Type.Object(
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
     needs_review: Type.Array(ReportViolation),
+    /** Rules without a finding on the page: those that at least one element passed. Reports of earlier versions lack it. */
+    rules_passed: Type.Optional(RulePositions),
+    /** The same for rules that no element was tested by. */
+    rules_not_applicable: Type.Optional(RulePositions),
     frames_untested: Type.Array(UntestedFrame),
     caveats: Type.Array(PageCaveat),
   },
@@ -245,7 +253,27 @@ export const ReportGroup = Type.Object(
 );
 export type ReportGroup = Static<typeof ReportGroup>;
 
-/** The standards that a rule belongs to. */
+/** On how many tested pages a rule or criterion failed, needs review, passed, and did not apply: on each page the first of these. */
+export const OutcomePages = Type.Object({ failed: Count, needs_review: Count, passed: Count, not_applicable: Count }, closed);
+export type OutcomePages = Static<typeof OutcomePages>;
+
+/** A success criterion of the conformance target, and the rules that test a part of it. */
+export const ReportCriterion = Type.Object(
+  {
+    /** Such as `1.4.3`. */
+    id: Type.String(),
+    level: oneOf(WCAG_LEVELS),
+    /** In the language of the scan. */
+    name: Type.String(),
+    /** If it is empty, no rule tests the criterion. */
+    rules: RulePositions,
+    pages: OutcomePages,
+  },
+  closed,
+);
+export type ReportCriterion = Static<typeof ReportCriterion>;
+
+/** The standards that a rule belongs to, and what it found. */
 export const ReportRule = Type.Object(
   {
     id: Type.String(),
@@ -260,6 +288,8 @@ export const ReportRule = Type.Object(
     trusted_tester_5: Type.Array(Type.String()),
     /** IDs of W3C ACT rules. */
     act_rules: Type.Array(Type.String()),
+    /** Reports of earlier versions lack it. */
+    pages: Type.Optional(OutcomePages),
   },
   closed,
 );
@@ -322,8 +352,10 @@ export const Report = Type.Object(
     groups: Type.Array(ReportGroup),
     /** Root causes of elements that a person must check, in the same order. */
     review_groups: Type.Array(ReportGroup),
-    /** The rules of all violations and needs-review findings, by ID. */
+    /** The rules that ran on tested pages, by ID. */
     rules: Type.Array(ReportRule),
+    /** All success criteria of the conformance target, in the order of WCAG. Reports of earlier versions lack it. */
+    criteria: Type.Optional(Type.Array(ReportCriterion)),
     pictures: Type.Array(ReportPicture),
     /** The number of addresses that were found and are not in `pages`: enough pages were tested, the time was up, too many are excluded, or they are too long. */
     addresses_left: Count,

@@ -1,10 +1,27 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { LOCALES } from './locales.ts';
-import { criterionTitle, criterionUrl } from './success-criteria.ts';
+import { criteriaOf, criterionTitle, criterionUrl } from './success-criteria.ts';
 
 const names = (locale: string): Record<string, string> =>
   JSON.parse(readFileSync(new URL(`criteria/${locale}.json`, import.meta.url), 'utf8')) as Record<string, string>;
+
+describe('criteriaOf', () => {
+  // By the specifications: https://www.w3.org/TR/WCAG21/ and https://www.w3.org/TR/WCAG22/.
+  for (const [level, version, count] of [
+    ['A', '2.1', 30],
+    ['AA', '2.1', 50],
+    ['AAA', '2.1', 78],
+    ['A', '2.2', 31],
+    ['AA', '2.2', 55],
+    ['AAA', '2.2', 86],
+  ] as const)
+    it(`has the ${count} criteria of WCAG ${version} ${level}`, () => {
+      const criteria = criteriaOf(level, version);
+      expect(criteria).to.have.length(count);
+      expect(criteria.map(({ id }) => id).includes('4.1.1')).to.equal(version === '2.1');
+    });
+});
 
 describe('criterionTitle', () => {
   it('has number, name and level', () => {

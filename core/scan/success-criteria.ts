@@ -4,10 +4,10 @@
  */
 import { createRequire } from 'node:module';
 import type { Locale } from './locales.ts';
-import type { WcagLevel } from './wcag.ts';
+import { WCAG_LEVELS, WCAG_VERSIONS, type WcagLevel, type WcagVersion } from './wcag.ts';
 
-/** The level of each criterion, and its anchor in WCAG 2.2 (https://www.w3.org/TR/WCAG22/). */
-const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string]>> = {
+/** The level of each criterion, its anchor in WCAG 2.2 (https://www.w3.org/TR/WCAG22/), and the version that added it after 2.0. */
+const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string, WcagVersion?]>> = {
   '1.1.1': ['A', 'non-text-content'],
   '1.2.1': ['A', 'audio-only-and-video-only-prerecorded'],
   '1.2.2': ['A', 'captions-prerecorded'],
@@ -21,9 +21,9 @@ const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string]>> = {
   '1.3.1': ['A', 'info-and-relationships'],
   '1.3.2': ['A', 'meaningful-sequence'],
   '1.3.3': ['A', 'sensory-characteristics'],
-  '1.3.4': ['AA', 'orientation'],
-  '1.3.5': ['AA', 'identify-input-purpose'],
-  '1.3.6': ['AAA', 'identify-purpose'],
+  '1.3.4': ['AA', 'orientation', '2.1'],
+  '1.3.5': ['AA', 'identify-input-purpose', '2.1'],
+  '1.3.6': ['AAA', 'identify-purpose', '2.1'],
   '1.4.1': ['A', 'use-of-color'],
   '1.4.2': ['A', 'audio-control'],
   '1.4.3': ['AA', 'contrast-minimum'],
@@ -33,23 +33,23 @@ const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string]>> = {
   '1.4.7': ['AAA', 'low-or-no-background-audio'],
   '1.4.8': ['AAA', 'visual-presentation'],
   '1.4.9': ['AAA', 'images-of-text-no-exception'],
-  '1.4.10': ['AA', 'reflow'],
-  '1.4.11': ['AA', 'non-text-contrast'],
-  '1.4.12': ['AA', 'text-spacing'],
-  '1.4.13': ['AA', 'content-on-hover-or-focus'],
+  '1.4.10': ['AA', 'reflow', '2.1'],
+  '1.4.11': ['AA', 'non-text-contrast', '2.1'],
+  '1.4.12': ['AA', 'text-spacing', '2.1'],
+  '1.4.13': ['AA', 'content-on-hover-or-focus', '2.1'],
   '2.1.1': ['A', 'keyboard'],
   '2.1.2': ['A', 'no-keyboard-trap'],
   '2.1.3': ['AAA', 'keyboard-no-exception'],
-  '2.1.4': ['A', 'character-key-shortcuts'],
+  '2.1.4': ['A', 'character-key-shortcuts', '2.1'],
   '2.2.1': ['A', 'timing-adjustable'],
   '2.2.2': ['A', 'pause-stop-hide'],
   '2.2.3': ['AAA', 'no-timing'],
   '2.2.4': ['AAA', 'interruptions'],
   '2.2.5': ['AAA', 're-authenticating'],
-  '2.2.6': ['AAA', 'timeouts'],
+  '2.2.6': ['AAA', 'timeouts', '2.1'],
   '2.3.1': ['A', 'three-flashes-or-below-threshold'],
   '2.3.2': ['AAA', 'three-flashes'],
-  '2.3.3': ['AAA', 'animation-from-interactions'],
+  '2.3.3': ['AAA', 'animation-from-interactions', '2.1'],
   '2.4.1': ['A', 'bypass-blocks'],
   '2.4.2': ['A', 'page-titled'],
   '2.4.3': ['A', 'focus-order'],
@@ -60,17 +60,17 @@ const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string]>> = {
   '2.4.8': ['AAA', 'location'],
   '2.4.9': ['AAA', 'link-purpose-link-only'],
   '2.4.10': ['AAA', 'section-headings'],
-  '2.4.11': ['AA', 'focus-not-obscured-minimum'],
-  '2.4.12': ['AAA', 'focus-not-obscured-enhanced'],
-  '2.4.13': ['AAA', 'focus-appearance'],
-  '2.5.1': ['A', 'pointer-gestures'],
-  '2.5.2': ['A', 'pointer-cancellation'],
-  '2.5.3': ['A', 'label-in-name'],
-  '2.5.4': ['A', 'motion-actuation'],
-  '2.5.5': ['AAA', 'target-size-enhanced'],
-  '2.5.6': ['AAA', 'concurrent-input-mechanisms'],
-  '2.5.7': ['AA', 'dragging-movements'],
-  '2.5.8': ['AA', 'target-size-minimum'],
+  '2.4.11': ['AA', 'focus-not-obscured-minimum', '2.2'],
+  '2.4.12': ['AAA', 'focus-not-obscured-enhanced', '2.2'],
+  '2.4.13': ['AAA', 'focus-appearance', '2.2'],
+  '2.5.1': ['A', 'pointer-gestures', '2.1'],
+  '2.5.2': ['A', 'pointer-cancellation', '2.1'],
+  '2.5.3': ['A', 'label-in-name', '2.1'],
+  '2.5.4': ['A', 'motion-actuation', '2.1'],
+  '2.5.5': ['AAA', 'target-size-enhanced', '2.1'],
+  '2.5.6': ['AAA', 'concurrent-input-mechanisms', '2.1'],
+  '2.5.7': ['AA', 'dragging-movements', '2.2'],
+  '2.5.8': ['AA', 'target-size-minimum', '2.2'],
   '3.1.1': ['A', 'language-of-page'],
   '3.1.2': ['AA', 'language-of-parts'],
   '3.1.3': ['AAA', 'unusual-words'],
@@ -82,19 +82,19 @@ const CRITERIA: Readonly<Record<string, readonly [WcagLevel, string]>> = {
   '3.2.3': ['AA', 'consistent-navigation'],
   '3.2.4': ['AA', 'consistent-identification'],
   '3.2.5': ['AAA', 'change-on-request'],
-  '3.2.6': ['A', 'consistent-help'],
+  '3.2.6': ['A', 'consistent-help', '2.2'],
   '3.3.1': ['A', 'error-identification'],
   '3.3.2': ['A', 'labels-or-instructions'],
   '3.3.3': ['AA', 'error-suggestion'],
   '3.3.4': ['AA', 'error-prevention-legal-financial-data'],
   '3.3.5': ['AAA', 'help'],
   '3.3.6': ['AAA', 'error-prevention-all'],
-  '3.3.7': ['A', 'redundant-entry'],
-  '3.3.8': ['AA', 'accessible-authentication-minimum'],
-  '3.3.9': ['AAA', 'accessible-authentication-enhanced'],
+  '3.3.7': ['A', 'redundant-entry', '2.2'],
+  '3.3.8': ['AA', 'accessible-authentication-minimum', '2.2'],
+  '3.3.9': ['AAA', 'accessible-authentication-enhanced', '2.2'],
   '4.1.1': ['A', 'parsing'],
   '4.1.2': ['A', 'name-role-value'],
-  '4.1.3': ['AA', 'status-messages'],
+  '4.1.3': ['AA', 'status-messages', '2.1'],
 };
 
 const require = createRequire(import.meta.url);
@@ -104,10 +104,25 @@ const loaded = new Map<Locale, Record<string, string>>();
 export const criterionUrl = (criterion: string): string | null =>
   Object.hasOwn(CRITERIA, criterion) ? `https://www.w3.org/TR/WCAG22/#${CRITERIA[criterion]![1]}` : null;
 
+/** WCAG 2.2 removed it. */
+const REMOVED = '4.1.1';
+
+/** The criteria of a conformance target, in the order of WCAG. */
+export function criteriaOf(level: WcagLevel, version: WcagVersion): { id: string; level: WcagLevel }[] {
+  return Object.entries(CRITERIA).flatMap(([id, [itsLevel, , since = WCAG_VERSIONS[0]]]) => {
+    const isPart =
+      WCAG_LEVELS.indexOf(itsLevel) <= WCAG_LEVELS.indexOf(level) && WCAG_VERSIONS.indexOf(since) <= WCAG_VERSIONS.indexOf(version);
+    return isPart && !(id === REMOVED && version === '2.2') ? [{ id, level: itsLevel }] : [];
+  });
+}
+
+/** The name of a known criterion, such as `Non-text Content`. */
+export const criterionName = (criterion: string, locale: Locale): string => namesOf(locale)[criterion]!;
+
 /** A success criterion with name and level, such as `1.1.1 Non-text Content (A)`. An unknown one is returned as it is. */
 export function criterionTitle(criterion: string, locale: Locale): string {
   if (!Object.hasOwn(CRITERIA, criterion)) return criterion;
-  return `${criterion} ${namesOf(locale)[criterion]} (${CRITERIA[criterion]![0]})`;
+  return `${criterion} ${criterionName(criterion, locale)} (${CRITERIA[criterion]![0]})`;
 }
 
 function namesOf(locale: Locale): Record<string, string> {

@@ -83,6 +83,7 @@
       hidden: hiddenBy(SILENT_NAMES),
       failed: results.incomplete.filter(({ nodes }) => nodes.some(isError)).map(({ id }) => id),
       passes: results.passes.map((rule) => ({ id: rule.id, impact: impactOf(rule) })),
+      inapplicable: results.inapplicable.map(({ id }) => id),
     });
 
   /** Options for this document. axe-core waits for autoplaying media; that is disabled if the media can never load. */

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { mergeFindings } from './merge-findings.ts';
-import { toPageFindings, type AxeRule, type PageFindings } from './results.ts';
+import { rulesWithoutFinding, toPageFindings, type AxeRule, type PageFindings } from './results.ts';
 
 const rule = (id: string, elements: Record<string, string>, impact: AxeRule['impact'] = 'serious'): AxeRule => ({
   id,
@@ -11,8 +11,8 @@ const rule = (id: string, elements: Record<string, string>, impact: AxeRule['imp
   helpUrl: '',
   nodes: Object.entries(elements).map(([selector, html]) => ({ target: [selector], html, landmark: null })),
 });
-const found = (violations: AxeRule[], incomplete: AxeRule[] = [], passes: string[] = []): PageFindings =>
-  toPageFindings({ violations, incomplete, passes: passes.map((id) => ({ id, impact: 'serious' })) });
+const found = (violations: AxeRule[], incomplete: AxeRule[] = [], passes: string[] = [], inapplicable: string[] = []): PageFindings =>
+  toPageFindings({ violations, incomplete, passes: passes.map((id) => ({ id, impact: 'serious' })), inapplicable, failed: [] });
 const selectorsOf = (findings: PageFindings['violations']): Record<string, string[]> =>
   Object.fromEntries(findings.map(({ rule: name, nodes }) => [name, nodes.map(({ selector }) => selector)]));
 
@@ -35,6 +35,15 @@ describe('the findings of a page with and without a dialog', () => {
       ['list', 'serious'],
     ]);
     expect(selectorsOf(violations)).to.deep.include({ label: ['#y', '#x'] });
+  });
+
+  it('know which rules ran in either state', () => {
+    const dialog = found([rule('list', { ul: '<ul>' })], [], ['label'], ['image-alt', 'video-caption']);
+    const after = found([], [], ['image-alt'], ['list', 'label', 'video-caption']);
+    expect(rulesWithoutFinding(mergeFindings(dialog, after))).to.deep.equal({
+      passed: ['label', 'image-alt'],
+      notApplicable: ['video-caption'],
+    });
   });
 
   it('need no review for what one state decides, or what only the dialog covers', () => {

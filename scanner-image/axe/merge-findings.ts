@@ -22,7 +22,9 @@ export function mergeFindings(withDialog: PageFindings, after: PageFindings): Pa
     return nodes.length === 0 ? [] : [{ ...finding, nodes, nodes_total: nodes.length }];
   });
   const passes = [...new Map([...withDialog.passes, ...after.passes].map((rule) => [rule.id, rule])).values()];
-  return { violations, needsReview, passes, rules: tallyOf(violations, passes) };
+  const inapplicable = [...withDialog.inapplicable, ...after.inapplicable];
+  const failed = [...withDialog.failed, ...after.failed];
+  return { violations, needsReview, passes, inapplicable, failed, rules: tallyOf(violations, passes) };
 }
 
 function mergeRules(withDialog: readonly ReportViolation[], after: readonly ReportViolation[]): ReportViolation[] {

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { NODE_HTML_MAX } from '../../core/report/schema.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/wcag.ts';
-import { cut, splitTarget, toPageFindings, type AxeRule } from './results.ts';
+import { cut, rulesWithoutFinding, splitTarget, toPageFindings, type AxeRule } from './results.ts';
 import { axeOptions, axeSource } from './source.ts';
 
 const rule = (id: string, impact: AxeRule['impact'], nodes = 1): AxeRule => ({
@@ -22,6 +22,8 @@ describe('findings of a page', () => {
       violations: [rule('b', 'minor'), rule('z', 'serious'), rule('a', 'serious')],
       incomplete: [],
       passes: [],
+      inapplicable: [],
+      failed: [],
     });
     expect(violations.map(({ rule: id }) => id)).to.deep.equal(['a', 'z', 'b']);
     expect(violations[0]).to.deep.include({ wcag: ['1.1.1'], help_url: 'u' });
@@ -36,6 +38,8 @@ describe('findings of a page', () => {
         { id: 'fine', impact: 'critical' },
         { id: 'half', impact: 'minor' },
       ],
+      inapplicable: [],
+      failed: [],
     });
     expect(rules).to.deep.equal({
       critical: { passed: 1, failed: 0 },
@@ -46,10 +50,22 @@ describe('findings of a page', () => {
     expect(needsReview.map(({ rule: id }) => id)).to.deep.equal(['unsure', 'both']);
   });
 
+  it('name each rule without a finding once, as passed if any element passed', () => {
+    const findings = toPageFindings({
+      violations: [rule('failed', 'serious')],
+      incomplete: [rule('unsure', 'critical')],
+      passes: ['failed', 'unsure', 'passed', 'broke'].map((id) => ({ id, impact: 'serious' })),
+      inapplicable: ['failed', 'passed', 'absent', 'broken', 'absent'],
+      failed: ['broke', 'broken'],
+    });
+    expect(rulesWithoutFinding(findings)).to.deep.equal({ passed: ['passed'], notApplicable: ['absent'] });
+  });
+
   it('omit rules without elements', () => {
-    expect(toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [] }).needsReview).to.deep.equal(
-      [],
-    );
+    expect(
+      toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [], inapplicable: [], failed: [] })
+        .needsReview,
+    ).to.deep.equal([]);
   });
 
   const targets: [Parameters<typeof splitTarget>[0], ReturnType<typeof splitTarget>][] = [
@@ -73,7 +89,9 @@ describe('findings of a page', () => {
     );
     const long = rule('long', 'minor');
     long.nodes[0] = { target: ['p'], html: 'x'.repeat(5000), landmark: null };
-    expect(toPageFindings({ violations: [long], incomplete: [], passes: [] }).violations[0]?.nodes[0]?.html).to.have.length(NODE_HTML_MAX);
+    expect(
+      toPageFindings({ violations: [long], incomplete: [], passes: [], inapplicable: [], failed: [] }).violations[0]?.nodes[0]?.html,
+    ).to.have.length(NODE_HTML_MAX);
   });
 });
 

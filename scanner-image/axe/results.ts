@@ -1,6 +1,7 @@
 /** Converts the results of axe-core for a page into the fields of the report. */
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, SELECTOR_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import type { RuleLists } from '../../core/report/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
 
@@ -29,6 +30,8 @@ export interface AxeResults {
   incomplete: AxeRule[];
   /** Rules with at least one passing element; some of its elements may fail. */
   passes: { id: string; impact: Impact | null }[];
+  /** Rules that no element was tested by. */
+  inapplicable: string[];
   /** Names of form fields because of which the content of the form was not tested. */
   hidden: string[];
   /** Rules that failed inside axe-core. */
@@ -40,6 +43,10 @@ export interface PageFindings {
   needsReview: ReportViolation[];
   /** Rules with at least one passing element; some of its elements may fail. */
   passes: AxeResults['passes'];
+  /** Rules that no element was tested by. */
+  inapplicable: string[];
+  /** Rules that failed inside axe-core, so that they say nothing about the page. */
+  failed: string[];
   rules: RuleTally;
 }
 
@@ -70,10 +77,17 @@ export function cut(text: string, length: number): string {
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
  * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
  */
-export function toPageFindings(results: Omit<AxeResults, 'failed' | 'hidden'>): PageFindings {
+export function toPageFindings(results: Omit<AxeResults, 'hidden'>): PageFindings {
   const violations = toViolations(results.violations);
-  const { passes } = results;
-  return { violations, needsReview: toViolations(results.incomplete), passes, rules: tallyOf(violations, passes) };
+  const { passes, inapplicable, failed } = results;
+  return { violations, needsReview: toViolations(results.incomplete), passes, inapplicable, failed, rules: tallyOf(violations, passes) };
+}
+
+/** The rules without a finding: those that at least one element passed, and those that no element was tested by. */
+export function rulesWithoutFinding({ violations, needsReview, passes, inapplicable, failed }: PageFindings): RuleLists {
+  const others = new Set([...failed, ...[...violations, ...needsReview].map(({ rule }) => rule)]);
+  const passed = new Set(passes.map(({ id }) => id)).difference(others);
+  return { passed: [...passed], notApplicable: [...new Set(inapplicable).difference(others).difference(passed)] };
 }
 
 /** Counts the rules that failed and passed. */

@@ -4,7 +4,7 @@ import { toPageFindings } from '../axe/results.ts';
 import { withDialog } from './preparation.ts';
 import type { Visit } from './visit.ts';
 
-const findings = toPageFindings({ violations: [], incomplete: [], passes: [] });
+const findings = toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] });
 const frame = (path: string): UntestedFrame => ({ path: [path], url: '', reason: 'timeout', message: '' });
 const caveat = (kind: string): PageCaveat => ({ kind: kind as PageCaveat['kind'], message: kind });
 const loaded = (more: Partial<Extract<Visit, { loaded: true }>> = {}): Visit =>

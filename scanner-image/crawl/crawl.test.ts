@@ -29,7 +29,7 @@ const loaded = (path: string, links: string[]): Visit => ({
     links: links.map((link) => ORIGIN + link),
     linksBeyond: 0,
   },
-  findings: toPageFindings({ violations: [], incomplete: [], passes: [] }),
+  findings: toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] }),
   framesUntested: [],
   caveats: [],
   pictures: [],

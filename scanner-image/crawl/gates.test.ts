@@ -8,7 +8,7 @@ const at = (path: string): string => new URL(path, 'https://example.org/').href;
 function pageOf(path: string, final: string, sameAs?: string): ReportPage {
   const common = { url: at(path), final_url: at(final), http_status: 200, duration_ms: 1 };
   if (sameAs !== undefined) return { ...common, tested: false, reason: 'same_as', same_as: at(sameAs), message: '' };
-  const { violations, needsReview, rules } = toPageFindings({ violations: [], incomplete: [], passes: [] });
+  const { violations, needsReview, rules } = toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] });
   return {
     ...common,
     title: '',

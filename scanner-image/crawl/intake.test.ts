@@ -34,7 +34,7 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
     links: [],
     linksBeyond: 0,
   },
-  findings: toPageFindings({ violations: [], incomplete: [], passes: [] }),
+  findings: toPageFindings({ violations: [], incomplete: [], passes: [], inapplicable: [], failed: [] }),
   framesUntested: [],
   caveats: caveats.map((kind) => ({ kind, message: '' })),
   pictures: [],

@@ -1,9 +1,10 @@
 /** Processes visited pages in the frontier's order: lists them, recognises duplicates, queues their links. */
 import { isAttempted } from '../../core/report/coverage.ts';
+import { positionsOf } from '../../core/report/rule-outcomes.ts';
 import type { PageCaveatKind, ReportPage, UntestedPage } from '../../core/report/schema.ts';
 import { countViolations, pageScore, roundScore } from '../../core/report/score.ts';
 import { mergeFindings } from '../axe/merge-findings.ts';
-import type { PageFindings } from '../axe/results.ts';
+import { rulesWithoutFinding, type PageFindings } from '../axe/results.ts';
 import type { FailedVisit, Visit } from '../browser/visit.ts';
 import { isTooLong, looksLikeFile, pageKey, pagesOf, repeatsItself, type AddressParts, type PageAddress } from './address.ts';
 import { createDuplicates, type SamePage } from './duplicates.ts';
@@ -167,6 +168,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     duration_ms: visit.durationMs,
     violations: findings.violations,
     needs_review: findings.needsReview,
+    ...positionsOf(rulesWithoutFinding(findings)),
     frames_untested: visit.framesUntested,
     caveats: visit.caveats,
   };

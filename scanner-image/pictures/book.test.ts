@@ -29,6 +29,8 @@ const findings = (letters: string): PageFindings => ({
   ],
   needsReview: [],
   passes: [],
+  inapplicable: [],
+  failed: [],
   rules: emptyTally(),
 });
 const lettersOf = (wanted: readonly WantedPicture[]): string => wanted.map(({ nodes }) => nodes[0]!.selector.slice(1)).join('');

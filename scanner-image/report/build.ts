@@ -3,11 +3,12 @@ import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { ReportConsent } from '../../core/report/consent.ts';
 import { toReportOptions } from '../../core/report/options.ts';
 import { deriveResults } from '../../core/report/results.ts';
+import { numberRules, ruleResults } from '../../core/report/rule-outcomes.ts';
 import type { Report, ReportPage, ReportPicture } from '../../core/report/schema.ts';
 
 /**
  * Builds the report of a scan.
- * @param found.pages in the scan's order, tested and untested
+ * @param found.pages in the scan's order, tested and untested; their rules as `positionsOf` gives them
  * @param found.tools versions of Curbcut, axe-core and the browser
  * @throws RangeError if no page was tested, because such a scan has failed and has no report
  */
@@ -22,14 +23,16 @@ export function buildReport(found: {
   /** The number of addresses that were found and are not in `pages`. */
   addressesLeft?: number;
 }): Report {
-  const { input, pages, tools, pictures = [], addressesLeft = 0 } = found;
-  const { outcome, verdict, score, fingerprint_version, groups, review_groups, rules } = deriveResults(pages, input.options.thresholds);
+  const { input, tools, pictures = [], addressesLeft = 0 } = found;
+  const { pages, ids } = numberRules(found.pages);
+  const { outcome, verdict, score, fingerprint_version, groups, review_groups } = deriveResults(pages, input.options.thresholds);
+  const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
   return {
     schema_version: 1,
     scan: {
       id: input.scanId,
       url: input.options.url,
-      ...toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages }),
+      ...target,
       verdict,
       submitted_at: input.submittedAt,
       started_at: found.startedAt.toISOString(),
@@ -43,7 +46,7 @@ export function buildReport(found: {
     fingerprint_version,
     groups,
     review_groups,
-    rules,
+    ...ruleResults(pages, ids, target.options),
     pictures,
     addresses_left: addressesLeft,
   };

@@ -315,6 +315,29 @@ describe('EARL', () => {
     }
   });
 
+  it('has one assertion for each criterion and page, as the rules of the criterion found it', () => {
+    const report = reportWithGaps();
+    const assertions = (
+      earlOf(report)['@graph'] as { subject?: string; test?: string; result?: { outcome: string; info?: string } }[]
+    ).filter(({ test }) => test !== undefined);
+    const on = (subject: string, criterion: string): (string | undefined)[][] =>
+      assertions
+        .filter((one) => one.subject === subject && one.test === criterionUrl(criterion))
+        .map(({ result }) => [result!.outcome, result!.info]);
+    const [home, about] = report.pages.map(({ url }) => url) as [string, string];
+    expect(on(home, '1.1.1')).to.deep.equal([['earl:failed', undefined]]);
+    expect(on(about, '1.1.1')).to.deep.equal([['earl:cantTell', 'The rules passed. They test a part of the criterion.']]);
+    expect(on(about, '1.4.1')).to.deep.equal([['earl:cantTell', 'Rules could not decide.']]);
+    expect(on(home, '1.2.2')).to.deep.equal([['earl:cantTell', 'The page has nothing that the rules test.']]);
+    expect(on(home, '2.4.3')).to.deep.equal([]);
+    expect(on(`urn:curbcut:scan:${report.scan.id}`, '2.4.3')).to.deep.equal([['earl:untested', 'No rule tests the criterion.']]);
+    const criteria = report.criteria!.map(({ id }) => criterionUrl(id));
+    for (const page of report.pages.filter(({ tested }) => tested))
+      expect(assertions.filter(({ subject, test }) => subject === page.url && criteria.includes(test!)).length).to.equal(
+        report.criteria!.filter(({ rules }) => rules.length > 0).length,
+      );
+  });
+
   it('says failed, cantTell or untested about each page, and points to each element', () => {
     const report = reportWithGaps();
     const nodes = earlOf(report)['@graph'] as {

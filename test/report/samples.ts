@@ -2,6 +2,7 @@
 import { buildReport } from '../../scanner-image/report/build.ts';
 import type { PodInput } from '../../core/protocol/pod-messages.ts';
 import type { Report, ReportNode, ReportPage, ReportViolation, TestedPage, UntestedPage } from '../../core/report/schema.ts';
+import { positionsOf } from '../../core/report/rule-outcomes.ts';
 import { emptyTally } from '../../core/report/score.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import type { Locale } from '../../core/scan/locales.ts';
@@ -68,6 +69,8 @@ export function samplePage(url: string, title: string, violations: ReportViolati
   const rules = emptyTally();
   for (const impact of IMPACTS) rules[impact].passed = 6;
   for (const { impact } of violations) rules[impact].failed += 1;
+  const found = new Set([...violations, ...needsReview].map(({ rule }) => rule));
+  const others = (...ids: string[]): string[] => ids.filter((id) => !found.has(id));
   return {
     url,
     final_url: url,
@@ -80,6 +83,10 @@ export function samplePage(url: string, title: string, violations: ReportViolati
     duration_ms: 410,
     violations,
     needs_review: needsReview,
+    ...positionsOf({
+      passed: others('document-title', 'html-has-lang', 'image-alt', 'link-in-text-block'),
+      notApplicable: others('label', 'video-caption'),
+    }),
     frames_untested: [],
     caveats: [],
   };

@@ -1,5 +1,9 @@
 /** The HTML of findings is the element's own, and root causes that follow from it are true. */
+import { createRequire } from 'node:module';
 import { expect } from 'chai';
+import { outcomesOn } from '../../core/report/rule-outcomes.ts';
+import { knownStandards } from '../../core/report/rules.ts';
+import { axeTags } from '../../core/scan/wcag.ts';
 import { groupViolations } from '../../core/report/root-causes.ts';
 import { NODE_HTML_MAX, Report, type ReportNode, type TestedPage } from '../../core/report/schema.ts';
 import { Value } from 'typebox/value';
@@ -32,6 +36,24 @@ describe('evidence of findings', () => {
     const page = await test(all.join(''));
     expect(all[0]!.length).to.be.within(800, NODE_HTML_MAX);
     expect(htmlOf(page, 'button-name')).to.deep.equal(all);
+  });
+
+  it('knows of each rule of the target what it found, in frames too', async () => {
+    const frame = `<iframe title="Form" srcdoc="${'<label>Name <input></label>'.replaceAll('<', '&lt;')}"></iframe>`;
+    const page = await test(`<img src="x.png"><p style="background: url(x.png)">Text</p>${frame}`, {}, { wcagVersion: '2.2' });
+    const rules = outcomesOn(page, knownStandards());
+    for (const [rule, outcome] of Object.entries({
+      'image-alt': 'failed',
+      'color-contrast': 'needs_review',
+      label: 'passed',
+      'video-caption': 'not_applicable',
+    }))
+      expect(rules.get(rule), rule).to.equal(outcome);
+    const axe = createRequire(import.meta.url)('axe-core') as { getRules(tags: string[]): { ruleId: string; tags: string[] }[] };
+    const run = axe
+      .getRules(axeTags('AA', '2.2'))
+      .filter(({ tags }) => !tags.some((tag) => tag === 'experimental' || tag === 'deprecated'));
+    expect([...rules.keys()].sort()).to.deep.equal(run.map(({ ruleId }) => ruleId).sort());
   });
 
   it('separates three buttons that differ only at their end', async () => {

@@ -1,5 +1,7 @@
 /** EARL 1.0 (W3C, https://www.w3.org/TR/EARL10-Schema/) as JSON-LD: for accessibility tools that exchange results. Pure. */
 import { criterionTitle, criterionUrl } from '../../scan/success-criteria.ts';
+import { criterionOutcome, outcomesOn, type Outcome } from '../rule-outcomes.ts';
+import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage, ReportViolation } from '../schema.ts';
 import { elementPath, elements, firstFindings, gapsOf, scanNotes, targetOf, uriOf } from './shared.ts';
 
@@ -41,18 +43,29 @@ export interface Earl {
   '@graph': Record<string, unknown>[];
 }
 
+/** What the rules of a criterion say about a page on which none failed. They test a part of it, so a person decides. */
+const UNDECIDED: Readonly<Record<Exclude<Outcome, 'failed'>, string>> = {
+  needs_review: 'Rules could not decide.',
+  passed: 'The rules passed. They test a part of the criterion.',
+  not_applicable: 'The page has nothing that the rules test.',
+};
+
 /**
  * Converts a report to EARL. Each page has one assertion about the conformance target (`failed`; `cantTell`, because automated
- * tests cannot show conformance; or `untested`), and one for each rule that failed or that a person must check, with a pointer to
- * each element.
+ * tests cannot show conformance; or `untested`), one for each success criterion that a rule tests, with the same outcomes, and one
+ * for each rule that failed or that a person must check, with a pointer to each element. Criteria that no rule tests have one
+ * assertion for the whole scan, `untested`.
  */
 export function earlOf(report: Report): Earl {
+  const criteria = testedCriteria(report);
   return {
     '@context': CONTEXT,
     '@graph': [
       assertorOf(report),
       ...requirementsOf(report),
-      ...report.pages.flatMap((page) => [subjectOf(page), ...assertionsOf(page, report)]),
+      siteOf(report),
+      ...untestedCriteria(report),
+      ...report.pages.flatMap((page) => [subjectOf(page), ...assertionsOf(page, report, criteria)]),
     ],
   };
 }
@@ -71,7 +84,9 @@ const assertorOf = ({ tools }: Report) => ({
 /** The rules as test cases, and the criteria and the target as requirements. */
 function requirementsOf(report: Report): Record<string, unknown>[] {
   const findings = firstFindings(report.pages);
-  const criteria = [...new Set(report.rules.flatMap(({ wcag }) => wcag))].filter((one) => criterionUrl(one) !== null);
+  const { locale } = report.scan.options;
+  const named = [...(report.criteria ?? []).map(({ id }) => id), ...report.rules.flatMap(({ wcag }) => wcag)];
+  const criteria = [...new Set(named)].filter((one) => criterionUrl(one) !== null);
   const notes = scanNotes(report).map(({ message }) => message);
   return [
     {
@@ -84,7 +99,8 @@ function requirementsOf(report: Report): Record<string, unknown>[] {
     ...criteria.map((one) => ({
       '@id': criterionUrl(one),
       '@type': 'earl:TestRequirement',
-      title: `WCAG ${criterionTitle(one, report.scan.options.locale)}`,
+      title: `WCAG ${criterionTitle(one, locale)}`,
+      isPartOf: targetId(report),
     })),
     ...report.rules.map((rule) => {
       const finding = findings.get(rule.id);
@@ -92,7 +108,7 @@ function requirementsOf(report: Report): Record<string, unknown>[] {
       return {
         '@id': ruleId(rule.id),
         '@type': 'earl:TestCase',
-        title: finding?.help ?? rule.id,
+        title: finding?.help ?? ruleText(rule.id, locale)?.help ?? rule.id,
         ...(finding !== undefined && {
           description: finding.description,
           ...(isWeb(finding.help_url) && { source: uriOf(finding.help_url) }),
@@ -106,6 +122,14 @@ function requirementsOf(report: Report): Record<string, unknown>[] {
   ];
 }
 
+/** All pages of the scan together. */
+const siteOf = (report: Report) => ({
+  '@id': siteId(report),
+  '@type': 'earl:TestSubject',
+  title: report.scan.url,
+  source: uriOf(report.scan.url),
+});
+
 const subjectOf = (page: ReportPage) => ({
   '@id': uriOf(page.url),
   '@type': ['earl:TestSubject', 'foaf:Document'],
@@ -113,16 +137,30 @@ const subjectOf = (page: ReportPage) => ({
   ...(page.final_url !== null && page.final_url !== page.url && { source: uriOf(page.final_url) }),
 });
 
-function assertionsOf(page: ReportPage, report: Report): Record<string, unknown>[] {
-  const date = report.scan.finished_at;
-  const about = (test: string, result: Record<string, unknown>) => ({
-    '@type': 'earl:Assertion',
-    assertedBy: ASSERTOR,
-    subject: uriOf(page.url),
-    test,
-    mode: 'earl:automatic',
-    result: { '@type': 'earl:TestResult', date, ...result },
-  });
+/** The criteria of the target that rules test, with the IDs of the rules. */
+const testedCriteria = ({ criteria = [], rules }: Report): { url: string; rules: string[] }[] =>
+  criteria
+    .filter((criterion) => criterion.rules.length > 0)
+    .map((criterion) => ({ url: criterionUrl(criterion.id)!, rules: criterion.rules.map((at) => rules[at]!.id) }));
+
+const untestedCriteria = (report: Report): Record<string, unknown>[] =>
+  (report.criteria ?? [])
+    .filter(({ rules }) => rules.length === 0)
+    .map(({ id }) =>
+      assertion(report, siteId(report), criterionUrl(id)!, { outcome: 'earl:untested', info: 'No rule tests the criterion.' }),
+    );
+
+const assertion = ({ scan }: Report, subject: string, test: string, result: Record<string, unknown>) => ({
+  '@type': 'earl:Assertion',
+  assertedBy: ASSERTOR,
+  subject,
+  test,
+  mode: 'earl:automatic',
+  result: { '@type': 'earl:TestResult', date: scan.finished_at, ...result },
+});
+
+function assertionsOf(page: ReportPage, report: Report, criteria: ReturnType<typeof testedCriteria>): Record<string, unknown>[] {
+  const about = (test: string, result: Record<string, unknown>) => assertion(report, uriOf(page.url), test, result);
   if (!page.tested) {
     const same = page.same_as === undefined ? [] : [`Same as ${page.same_as}`];
     const info = [...same, ...(page.linked_from ?? []).map((url) => `Linked from ${url}`)];
@@ -136,14 +174,24 @@ function assertionsOf(page: ReportPage, report: Report): Record<string, unknown>
     ];
   }
   const gaps = gapsOf(page).map(({ message }) => message);
+  const outcomes = outcomesOn(
+    page,
+    report.rules.map(({ id }) => id),
+  );
   return [
     about(targetId(report), {
       outcome: page.violations.length > 0 ? 'earl:failed' : 'earl:cantTell',
       ...(gaps.length > 0 && { info: gaps }),
     }),
+    ...criteria.map(({ url, rules }) => about(url, criterionResult(criterionOutcome(outcomes, rules)))),
     ...page.violations.map((finding) => about(ruleId(finding.rule), findingResult(finding, 'earl:failed', page.url))),
     ...page.needs_review.map((finding) => about(ruleId(finding.rule), findingResult(finding, 'earl:cantTell', page.url))),
   ];
+}
+
+function criterionResult(outcome: Outcome | undefined): Record<string, unknown> {
+  if (outcome === undefined) return { outcome: 'earl:untested', info: 'No rule of the criterion ran.' };
+  return outcome === 'failed' ? { outcome: 'earl:failed' } : { outcome: 'earl:cantTell', info: UNDECIDED[outcome] };
 }
 
 const findingResult = (finding: ReportViolation, outcome: string, url: string) => ({
@@ -161,6 +209,8 @@ const findingResult = (finding: ReportViolation, outcome: string, url: string) =
 });
 
 const targetId = ({ scan }: Report): string => `urn:curbcut:target:${targetOf(scan).replaceAll(' ', '-')}`;
+
+const siteId = ({ scan }: Report): string => `urn:curbcut:scan:${encodeURIComponent(scan.id.toWellFormed())}`;
 
 const ruleId = (rule: string): string => `urn:curbcut:rule:${encodeURIComponent(rule.toWellFormed())}`;
 

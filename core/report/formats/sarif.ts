@@ -5,6 +5,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Artifact, Log, ReportingDescriptor, Result, Run, ToolComponent } from 'sarif';
 import { criterionTitle, criterionUrl } from '../../scan/success-criteria.ts';
+import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage, ReportRule } from '../schema.ts';
 import { notificationsOf } from './sarif-notifications.ts';
 import { LEVELS, resultsOf, worstOf } from './sarif-results.ts';
@@ -141,8 +142,9 @@ function rulesOf(report: Report): ReportingDescriptor[] {
   return report.rules.map((rule) => {
     const finding = found.get(rule.id);
     // GitHub requires the three texts, and none may be empty.
-    const help = finding?.help || rule.id;
-    const description = finding?.description || help;
+    const known = finding ?? ruleText(rule.id, report.scan.options.locale);
+    const help = known?.help || rule.id;
+    const description = known?.description || help;
     return {
       id: rule.id,
       shortDescription: { text: described(help) },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
-import type { Report, ReportViolation } from '../../../core/report/schema.ts';
+import type { Report, ReportViolation, TestedPage } from '../../../core/report/schema.ts';
 import { buildReport } from '../../../scanner-image/report/build.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
 import { PDF, bytesOf, digestOf, jpegOf, reportOf } from '../../../test/support/scan-results.ts';
@@ -208,6 +208,28 @@ describe('ingestion', () => {
     const reason = 'the root causes do not follow from the violations.';
     expect(refused(({ groups }) => (groups[0]!.elements += 1))).to.deep.equal({ ok: false, reason });
     expect(refused(({ groups }) => (groups[0]!.example.landmark = 'banner'))).to.deep.equal({ ok: false, reason });
+  });
+
+  it('refuses rules and criteria that do not follow from the pages', () => {
+    const refused = (edit: (report: Report, page: TestedPage) => void): unknown => {
+      const report = reportOf(input);
+      edit(report, report.pages[0] as TestedPage);
+      const judgement = judge(bytesOf(report));
+      return judgement.ok ? null : judgement.reason;
+    };
+    const contradict = 'the rules that ran on the pages contradict each other.';
+    expect(refused((_, page) => page.rules_passed!.push(99))).to.equal(contradict);
+    expect(refused((_, page) => page.rules_passed!.unshift(page.rules_passed![0]!))).to.equal(contradict);
+    expect(refused((_, page) => page.rules_passed!.reverse())).to.equal(contradict);
+    expect(refused((_, page) => (page.rules_not_applicable = page.rules_passed))).to.equal(contradict);
+    expect(refused(({ rules }, page) => (page.rules_passed = [rules.findIndex(({ id }) => id === 'image-alt')]))).to.equal(contradict);
+    const rules = 'the rules do not follow from the pages.';
+    expect(refused((_, page) => page.rules_passed!.pop())).to.equal(rules);
+    expect(refused((report) => (report.rules[0]!.wcag = []))).to.equal(rules);
+    expect(refused((report) => report.rules.push({ ...report.rules.at(-1)!, id: 'zzz' }))).to.equal(rules);
+    const criteria = 'the success criteria do not follow from the rules.';
+    expect(refused((report) => (report.criteria![0]!.pages.passed += 1))).to.equal(criteria);
+    expect(refused((report) => report.criteria!.pop())).to.equal(criteria);
   });
 
   it('accepts capped elements, and refuses numbers of elements that contradict each other', () => {

@@ -9,6 +9,7 @@ import { isParseable } from '../../../core/report/json-shape.ts';
 import { toReportOptions } from '../../../core/report/options.ts';
 import { picturesMismatch } from '../../../core/report/pictures.ts';
 import { deriveResults, testedPages } from '../../../core/report/results.ts';
+import { outcomesOn, ruleResults } from '../../../core/report/rule-outcomes.ts';
 import { rootCauseFingerprint } from '../../../core/report/root-causes.ts';
 import { Report, type ReportViolation, type TestedPage } from '../../../core/report/schema.ts';
 import { pageScore } from '../../../core/report/score.ts';
@@ -101,10 +102,24 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
   if (!isDeepStrictEqual(report.review_groups, derived.review_groups))
     return refuse('the root causes of elements to review do not follow from the pages.');
-  if (!isDeepStrictEqual(report.rules, derived.rules)) return refuse('the standards of rules do not follow from the findings.');
+  const ids = report.rules.map(({ id }) => id);
+  const { rules, criteria } = ruleResults(pages, ids, scan.options);
+  if (!tested.every((page) => isInOrder(page, ids))) return refuse('the rules that ran on the pages contradict each other.');
+  if (!isDeepStrictEqual(report.rules, rules)) return refuse('the rules do not follow from the pages.');
+  if (!isDeepStrictEqual(report.criteria, criteria)) return refuse('the success criteria do not follow from the rules.');
   const wrongPictures = picturesMismatch(report, pictures);
   if (wrongPictures !== null) return refuse(wrongPictures);
   return { ok: true, outcome, verdict };
+}
+
+/** Checks that each position of a page names a rule, that positions are ascending, and that no rule has two outcomes. */
+function isInOrder(page: TestedPage, table: readonly string[]): boolean {
+  const { violations, needs_review, rules_passed = [], rules_not_applicable = [] } = page;
+  const isAscending = (list: readonly number[]): boolean =>
+    list.every((position, at) => position < table.length && (at === 0 || list[at - 1]! < position));
+  const found = [...violations, ...needs_review];
+  const outcomes = [...rules_passed, ...rules_not_applicable].length + new Set(found.map(({ rule }) => rule)).size;
+  return isAscending(rules_passed) && isAscending(rules_not_applicable) && outcomesOn(page, table).size === outcomes;
 }
 
 /** Checks that a finding describes elements, and that it has no fewer than it describes and counts by root cause. */
