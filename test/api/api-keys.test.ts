@@ -130,7 +130,9 @@ describe('/v1/api-keys', () => {
     }
     const first = await list('limit=2');
     const second = await list(`limit=2&cursor=${first.next_cursor}`);
-    expect([...first.data, ...second.data]).to.deep.equal(all.data);
+    // The use of the key for these requests is recorded in the background.
+    const idle = (keys: object[]): object[] => keys.map((one) => ({ ...one, last_used_at: null }));
+    expect(idle([...first.data, ...second.data])).to.deep.equal(idle(all.data));
     expect(second.next_cursor).to.equal(null);
   });
 
