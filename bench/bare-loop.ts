@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Page } from 'playwright-core';
+import { ADVICE_RULES } from '../core/report/advice-rules.ts';
 import { axeOptions } from '../scanner-image/axe/source.ts';
 
 /** The name under which axe-core reports the results of one page. */
@@ -14,7 +15,8 @@ export type BareFindings = Record<string, Record<string, number>>;
 
 const [tabs, ...urls] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const options = axeOptions('AA', '2.1');
+// The same work as the scanner's.
+const options = axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: true });
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH, chromiumSandbox: false });
 const findings: BareFindings = {};
 const waiting = urls.values();
@@ -22,13 +24,14 @@ const waiting = urls.values();
 async function work(page: Page): Promise<void> {
   for (const url of waiting) {
     await page.goto(url, { waitUntil: 'load' });
-    findings[url] = await page.evaluate(async (given) => {
+    const found = await page.evaluate(async (given) => {
       const { axe } = globalThis as unknown as {
         axe: { run(options: object): Promise<{ violations: { id: string; nodes: object[] }[] }> };
       };
       const { violations } = await axe.run(given);
       return Object.fromEntries(violations.map(({ id, nodes }) => [id, nodes.length]));
     }, options);
+    findings[url] = Object.fromEntries(Object.entries(found).filter(([rule]) => !ADVICE_RULES.has(rule)));
   }
 }
 

@@ -65,6 +65,7 @@ const SITE_OPTION_HELP: OptionHelp[] = [
     meaning: `the language of findings and reports, in which pages are requested too: ${LOCALES.join(', ')} (default ${String(locale.default)})`,
   },
   { option: '--no-pictures', meaning: 'no pictures of elements in the report' },
+  { option: '--no-advice', meaning: 'no best practices that WCAG does not require' },
   { option: '--wcag TARGET', meaning: TARGETS.map((target) => (target === DEFAULT_TARGET ? `${target} (default)` : target)).join(', ') },
 ];
 
@@ -103,6 +104,7 @@ export const SITE_ARGUMENTS = {
   prepare: { type: 'string' },
   locale: { type: 'string' },
   'no-pictures': { type: 'boolean', default: false },
+  'no-advice': { type: 'boolean', default: false },
   wcag: { type: 'string' },
 } as const;
 
@@ -116,6 +118,7 @@ interface SiteValues {
   prepare?: string;
   locale?: string;
   'no-pictures': boolean;
+  'no-advice': boolean;
   wcag?: string;
 }
 
@@ -137,6 +140,7 @@ export async function siteOptionsFrom(values: SiteValues): Promise<SiteOptions> 
     ...wcagOf(values.wcag),
     locale: values.locale === undefined ? undefined : (oneOf('locale', values.locale, LOCALES) as Locale),
     pictures: values['no-pictures'] ? false : undefined,
+    advice: values['no-advice'] ? false : undefined,
     crawl: Object.keys(crawl).length === 0 ? undefined : crawl,
   });
 }

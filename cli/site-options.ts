@@ -2,6 +2,6 @@
 import type { CrawlRules, ScanOptions } from '../core/scan/options.ts';
 
 /** The options that the user stated. */
-export type SiteOptions = Partial<Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures'>> & {
+export type SiteOptions = Partial<Pick<ScanOptions, 'maxPages' | 'wcagLevel' | 'wcagVersion' | 'locale' | 'pictures' | 'advice'>> & {
   crawl?: Partial<CrawlRules>;
 };

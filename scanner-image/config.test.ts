@@ -20,6 +20,7 @@ describe('scanner input', () => {
       crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
       locale: 'en',
       pictures: true,
+      advice: true,
     },
     pagesRequested: 1,
     uploads: [

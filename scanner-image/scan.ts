@@ -129,7 +129,7 @@ async function scanWith(input: ScanInput, deps: ScanDeps, redactor: Redactor): P
       source,
       watch,
       settling,
-      options: axeOptions(options.wcagLevel, options.wcagVersion),
+      options: axeOptions(options),
       htmlTotal: htmlTotal(options.maxPages),
       identity: identityOf(version, CURBCUT_VERSION, options.locale, input.contactUrl),
       egressFailureOf: (url) => egress.failureOf(url),

@@ -73,7 +73,7 @@ async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Pro
       source,
       watch,
       settling,
-      options: axeOptions('AA', '2.1'),
+      options: axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: false }),
       htmlTotal: htmlTotal(1),
       identity: identityOf(version, CURBCUT_VERSION, 'en'),
       pictures: null,

@@ -37,7 +37,13 @@ function allowed({ type, enum: values, minimum, maximum, maxLength, maxItems, it
   return words.join(', ');
 }
 
-const FLAGS: Readonly<Record<string, string>> = { url: 'URL', wcagLevel: '--wcag', wcagVersion: '--wcag', pictures: '--no-pictures' };
+const FLAGS: Readonly<Record<string, string>> = {
+  url: 'URL',
+  wcagLevel: '--wcag',
+  wcagVersion: '--wcag',
+  pictures: '--no-pictures',
+  advice: '--no-advice',
+};
 /** The options of the command line that are not derived from a threshold. */
 const SITE_FLAGS = SCAN_OPTION_HELP.map(({ option }) => option.split(' ')[0]!);
 const flagOf = (name: string): string | null =>

@@ -27,7 +27,7 @@ export const ScanPath = Type.Object({ scan_id: Type.String({ format: 'uuid' }) }
 
 /** The options of a submission. An absent option has its default; a null threshold is not checked. */
 function submissionOptions(maxPagesLimit: number) {
-  const { url, maxPages, wcagLevel, wcagVersion, locale, pictures } = ScanOptions.properties;
+  const { url, maxPages, wcagLevel, wcagVersion, locale, pictures, advice } = ScanOptions.properties;
   const { include, exclude, waitFor, settleMs, consent, prepare } = CrawlRules.properties;
   const { default: defaultPages } = maxPages as { default?: number };
   return {
@@ -38,6 +38,7 @@ function submissionOptions(maxPagesLimit: number) {
       wcagVersion,
       locale,
       pictures,
+      advice,
     } satisfies Record<(typeof HTTP_OPTIONS)[number], TSchema>),
     ...snakeKeys({
       include,

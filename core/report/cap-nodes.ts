@@ -46,12 +46,14 @@ export function uncounted({ nodes, nodes_total, nodes_beyond = [] }: ReportViola
 
 /** Caps every finding of a page, and says on the page which root causes were left out. */
 export function capPage(page: TestedPage, max: number): TestedPage {
-  if ([...page.violations, ...page.needs_review].every(({ nodes }) => nodes.length <= max)) return page;
+  const { violations, needs_review, advice = [] } = page;
+  if ([...violations, ...needs_review, ...advice].every(({ nodes }) => nodes.length <= max)) return page;
   const capped = {
-    violations: page.violations.map((found) => capNodes(found, max)),
-    needs_review: page.needs_review.map((found) => capNodes(found, max)),
+    violations: violations.map((found) => capNodes(found, max)),
+    needs_review: needs_review.map((found) => capNodes(found, max)),
+    advice: advice.map((found) => capNodes(found, max)),
   };
-  const left = [...capped.violations, ...capped.needs_review].filter((finding) => uncounted(finding) > 0);
+  const left = [...capped.violations, ...capped.needs_review, ...capped.advice].filter((finding) => uncounted(finding) > 0);
   const caveats = page.caveats.filter(({ kind }) => kind !== 'causes_left_out');
   if (left.length > 0) caveats.push({ kind: 'causes_left_out', message: leftOut(left) });
   return { ...page, ...capped, caveats };
@@ -67,8 +69,12 @@ function leftOut(findings: readonly ReportViolation[]): string {
 }
 
 /** The size of a page's findings in the export, in bytes. */
-export function findingsBytes({ violations, needs_review }: Pick<TestedPage, 'violations' | 'needs_review'>): number {
-  return Buffer.byteLength(JSON.stringify(violations)) + Buffer.byteLength(JSON.stringify(needs_review));
+export function findingsBytes({
+  violations,
+  needs_review,
+  advice = [],
+}: Pick<TestedPage, 'violations' | 'needs_review' | 'advice'>): number {
+  return [violations, needs_review, advice].reduce((sum, findings) => sum + Buffer.byteLength(JSON.stringify(findings)), 0);
 }
 
 /** Limits the findings of a scan while its pages arrive, so that they fit into memory and into the export. */

@@ -43,6 +43,7 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
         pages_reserved: _reserved,
         locale: _locale,
         pictures: _pictures,
+        advice: _advice,
         ...crawl
       },
     }) => JSON.stringify(crawl),

@@ -2,7 +2,7 @@
 import type { Outcome } from '../scan/outcome.ts';
 import { judge, type Thresholds, type Verdict } from '../scan/thresholds.ts';
 import { countPages } from './coverage.ts';
-import { groupNeedsReview, groupViolations } from './root-causes.ts';
+import { groupAdvice, groupNeedsReview, groupViolations } from './root-causes.ts';
 import type { Report, ReportPage, TestedPage } from './schema.ts';
 import { countViolations, scanScore, sumCounts } from './score.ts';
 import { FINGERPRINT_VERSION, SCORE_VERSION } from './versions.ts';
@@ -14,6 +14,7 @@ export interface Results {
   fingerprint_version: number;
   groups: Report['groups'];
   review_groups: Report['review_groups'];
+  advice_groups: NonNullable<Report['advice_groups']>;
 }
 
 export function testedPages(pages: readonly ReportPage[]): TestedPage[] {
@@ -46,6 +47,7 @@ export function deriveResults(pages: readonly ReportPage[], thresholds: Threshol
     fingerprint_version: FINGERPRINT_VERSION,
     groups: groupViolations(pages),
     review_groups: groupNeedsReview(pages),
+    advice_groups: groupAdvice(pages),
   };
 }
 

@@ -112,6 +112,11 @@ export function groupNeedsReview(pages: readonly ReportPage[]): ReportGroup[] {
   return group(pages, (page) => page.needs_review);
 }
 
+/** Groups the advice, in the same way. */
+export function groupAdvice(pages: readonly ReportPage[]): ReportGroup[] {
+  return group(pages, (page) => page.advice ?? []);
+}
+
 function group(pages: readonly ReportPage[], violationsOf: (page: TestedPage) => readonly ReportViolation[]): ReportGroup[] {
   return [...collect(pages, violationsOf)]
     .sort(

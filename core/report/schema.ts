@@ -199,6 +199,8 @@ export const TestedPage = Type.Object(
     duration_ms: Count,
     violations: Type.Array(ReportViolation),
     needs_review: Type.Array(ReportViolation),
+    /** Elements that fail a rule that the conformance target does not require. They affect no number. Reports of earlier versions lack it. */
+    advice: Type.Optional(Type.Array(ReportViolation)),
     /** Rules without a finding on the page: those that at least one element passed. Reports of earlier versions lack it. */
     rules_passed: Type.Optional(RulePositions),
     /** The same for rules that no element was tested by. */
@@ -352,6 +354,8 @@ export const Report = Type.Object(
     groups: Type.Array(ReportGroup),
     /** Root causes of elements that a person must check, in the same order. */
     review_groups: Type.Array(ReportGroup),
+    /** Root causes of the advice, in the same order. Reports of earlier versions lack it. */
+    advice_groups: Type.Optional(Type.Array(ReportGroup)),
     /** The rules that ran on tested pages, by ID. */
     rules: Type.Array(ReportRule),
     /** All success criteria of the conformance target, in the order of WCAG. Reports of earlier versions lack it. */

@@ -18,6 +18,7 @@ export const VIEW_MAX_BYTES = 1024 * 1024;
 export const VIEW_LIMITS = {
   groups: 200,
   needs_review: 100,
+  advice: 50,
   pages: 500,
   issues: 1000,
   page_urls: 20,
@@ -151,6 +152,11 @@ export const ReportView = Type.Object({
   needs_review_total: Count,
   /** The number of elements that a person must check. */
   needs_review_elements: Count,
+  /** Root causes of the advice, worst first. Views of earlier versions have none. */
+  advice: Type.Optional(Type.Array(ViewGroup)),
+  advice_total: Type.Optional(Count),
+  /** The number of elements that the advice is about. */
+  advice_elements: Type.Optional(Count),
   /** In the order of the scan. */
   pages: Type.Array(ViewPage),
   pages_total: Count,

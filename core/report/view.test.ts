@@ -79,6 +79,7 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
         consent: 'keep',
         prepare: [],
         pictures: true,
+        advice: true,
       },
       thresholds: { min_score: 90, max_violations: null, fail_on_severity: 'serious', min_coverage: null },
       verdict: { passed: false, message: 'The score is 80, below the minimum of 90.' },

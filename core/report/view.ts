@@ -35,10 +35,10 @@ const CRITERIA_MAX = 20;
 export function viewOf(report: Report): ReportView {
   const { scan, score, counts, tools } = report;
   const tested = testedPages(report.pages);
-  const toReview = report.review_groups;
+  const { review_groups: toReview, advice_groups: advice = [] } = report;
   const facts = factsOf(report);
-  const view: ReportView = {
-    view_version: 1,
+  const view = {
+    view_version: 1 as const,
     url: shortened(scan.url, 'url'),
     locale: scan.options.locale,
     tested_at: shortened(scan.finished_at, 'name'),
@@ -61,13 +61,16 @@ export function viewOf(report: Report): ReportView {
     needs_review: [],
     needs_review_total: toReview.length,
     needs_review_elements: score.needs_review,
+    advice: [],
+    advice_total: advice.length,
+    advice_elements: advice.reduce((sum, { elements }) => sum + elements, 0),
     pages: [],
     pages_total: report.pages.length,
     pages_with_gaps: tested.filter(hasGaps).length,
     addresses_left: report.addresses_left,
     issues: [],
     issues_total: counts.total,
-  };
+  } satisfies ReportView;
   return fitting(view, VIEW_MAX_BYTES, [
     { name: 'pages', entries: report.pages.slice(0, VIEW_LIMITS.pages).map(viewPage), share: 0.25 },
     {
@@ -75,6 +78,7 @@ export function viewOf(report: Report): ReportView {
       entries: worstFirst(toReview, VIEW_LIMITS.needs_review, describer(tested, 'needs_review'), facts),
       share: 0.25,
     },
+    { name: 'advice', entries: worstFirst(advice, VIEW_LIMITS.advice, describer(tested, 'advice'), facts), share: 0.1 },
     { name: 'issues', entries: tested.length === 1 ? issuesOf(tested[0]!) : [], share: 0.5 },
     { name: 'groups', entries: worstFirst(report.groups, VIEW_LIMITS.groups, describer(tested, 'violations'), facts), share: 1 },
   ]);
@@ -99,10 +103,10 @@ function measuredThresholds(report: Report): ViewThreshold[] {
 }
 
 /** Returns the description of a rule, which groups do not have. */
-function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_review'): (rule: string) => string {
+function describer(pages: readonly TestedPage[], list: 'violations' | 'needs_review' | 'advice'): (rule: string) => string {
   const descriptions = new Map<string, string>();
   for (const page of pages)
-    for (const { rule, description } of page[list]) if (!descriptions.has(rule)) descriptions.set(rule, description);
+    for (const { rule, description } of page[list] ?? []) if (!descriptions.has(rule)) descriptions.set(rule, description);
   return (rule) => descriptions.get(rule) ?? '';
 }
 

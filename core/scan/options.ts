@@ -74,6 +74,10 @@ export const ScanOptions = Type.Object({
   crawl: CrawlRules,
   locale: oneOf(LOCALES, { default: 'en', description: 'The language of findings and reports, in which pages are requested too.' }),
   pictures: Type.Boolean({ default: true, description: 'Whether the report has pictures of elements, one for each root cause.' }),
+  advice: Type.Boolean({
+    default: true,
+    description: 'Whether the report lists best practices that WCAG does not require. They never affect the result.',
+  }),
 });
 export type ScanOptions = Static<typeof ScanOptions>;
 export type OptionName = keyof ScanOptions;
@@ -82,7 +86,7 @@ export type OptionName = keyof ScanOptions;
 export type GivenOptions = Pick<ScanOptions, 'url'> & Partial<Omit<ScanOptions, 'url' | 'crawl'> & { crawl: Partial<CrawlRules> }>;
 
 /** The options, in addition to `thresholds`, that a submission over HTTP may set. The others have their defaults. */
-export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'locale', 'pictures'] as const satisfies OptionName[];
+export const HTTP_OPTIONS = ['url', 'maxPages', 'wcagLevel', 'wcagVersion', 'locale', 'pictures', 'advice'] as const satisfies OptionName[];
 
 /**
  * The crawl rules that a submission over HTTP may set. Whoever ignores robots.txt has to own the site, which a manifest shows

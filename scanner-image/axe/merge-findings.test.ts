@@ -37,6 +37,14 @@ describe('the findings of a page with and without a dialog', () => {
     expect(selectorsOf(violations)).to.deep.include({ label: ['#y', '#x'] });
   });
 
+  it('have the advice of either state', () => {
+    const dialog = found([rule('tabindex', { '#x': '<a id="x" tabindex="2">' })]);
+    const after = found([rule('empty-heading', { h2: '<h2></h2>' })]);
+    const { advice, violations } = mergeFindings(dialog, after);
+    expect(selectorsOf(advice)).to.deep.equal({ 'empty-heading': ['h2'], tabindex: ['#x'] });
+    expect(violations).to.deep.equal([]);
+  });
+
   it('know which rules ran in either state', () => {
     const dialog = found([rule('list', { ul: '<ul>' })], [], ['label'], ['image-alt', 'video-caption']);
     const after = found([], [], ['image-alt'], ['list', 'label', 'video-caption']);

@@ -22,9 +22,10 @@ export function mergeFindings(withDialog: PageFindings, after: PageFindings): Pa
     return nodes.length === 0 ? [] : [{ ...finding, nodes, nodes_total: nodes.length }];
   });
   const passes = [...new Map([...withDialog.passes, ...after.passes].map((rule) => [rule.id, rule])).values()];
+  const advice = mergeRules(withDialog.advice, after.advice);
   const inapplicable = [...withDialog.inapplicable, ...after.inapplicable];
   const failed = [...withDialog.failed, ...after.failed];
-  return { violations, needsReview, passes, inapplicable, failed, rules: tallyOf(violations, passes) };
+  return { violations, needsReview, advice, passes, inapplicable, failed, rules: tallyOf(violations, passes) };
 }
 
 function mergeRules(withDialog: readonly ReportViolation[], after: readonly ReportViolation[]): ReportViolation[] {

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { ADVICE_RULES } from '../../core/report/advice-rules.ts';
 import { NODE_HTML_MAX } from '../../core/report/schema.ts';
 import { WCAG_LEVELS, WCAG_VERSIONS } from '../../core/scan/wcag.ts';
 import { cut, rulesWithoutFinding, splitTarget, toPageFindings, type AxeRule } from './results.ts';
@@ -61,6 +62,23 @@ describe('findings of a page', () => {
     expect(rulesWithoutFinding(findings)).to.deep.equal({ passed: ['passed'], notApplicable: ['absent'] });
   });
 
+  it('list advice apart: it is no violation, needs no review, and changes no number', () => {
+    const without = { violations: [rule('a', 'serious')], incomplete: [], passes: [], inapplicable: [], failed: [] };
+    const advised = toPageFindings({
+      violations: [...without.violations, rule('tabindex', 'serious', 2), { ...rule('td-has-header', 'critical'), tags: ['wcag131'] }],
+      incomplete: [rule('heading-order', 'moderate')],
+      passes: [{ id: 'empty-heading', impact: 'minor' }],
+      inapplicable: ['image-redundant-alt'],
+      failed: [],
+    });
+    expect(advised).to.deep.equal({ ...toPageFindings(without), advice: advised.advice });
+    expect(advised.advice.map((finding) => [finding.rule, finding.nodes_total, finding.wcag])).to.deep.equal([
+      ['td-has-header', 1, []],
+      ['tabindex', 2, []],
+    ]);
+    expect(rulesWithoutFinding(advised)).to.deep.equal({ passed: [], notApplicable: [] });
+  });
+
   it('omit rules without elements', () => {
     expect(
       toPageFindings({ violations: [], incomplete: [{ ...rule('broke', null), nodes: [] }], passes: [], inapplicable: [], failed: [] })
@@ -101,10 +119,19 @@ describe('axe-core options', () => {
   it('never run best-practice rules, for any level and version', () => {
     for (const level of WCAG_LEVELS)
       for (const version of WCAG_VERSIONS) {
-        const rules = axe.getRules(axeOptions(level, version).runOnly.values);
+        const rules = axe.getRules(axeOptions({ wcagLevel: level, wcagVersion: version, advice: false }).runOnly.values);
         expect(rules.length).to.be.greaterThan(20);
         expect(rules.filter(({ tags }) => tags.includes('best-practice')).map(({ ruleId }) => ruleId)).to.deep.equal([]);
       }
+  });
+
+  it('run the rules of the advice unless it is off', () => {
+    const target = { wcagLevel: 'AA', wcagVersion: '2.2' } as const;
+    const known = axe.getRules(['best-practice', 'wcag2a']).map(({ ruleId }) => ruleId);
+    const { rules } = axeOptions({ ...target, advice: true });
+    expect(known).to.include.members(Object.keys(rules));
+    expect(rules).to.have.keys([...ADVICE_RULES]);
+    expect(axeOptions({ ...target, advice: false }).rules).to.deep.equal({});
   });
 
   it('include the messages of the language', async () => {

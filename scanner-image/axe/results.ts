@@ -1,6 +1,7 @@
 /** Converts the results of axe-core for a page into the fields of the report. */
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, SELECTOR_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
+import { ADVICE_RULES } from '../../core/report/advice-rules.ts';
 import type { RuleLists } from '../../core/report/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
@@ -41,6 +42,8 @@ export interface AxeResults {
 export interface PageFindings {
   violations: ReportViolation[];
   needsReview: ReportViolation[];
+  /** Elements that fail a rule that the target does not require. */
+  advice: ReportViolation[];
   /** Rules with at least one passing element; some of its elements may fail. */
   passes: AxeResults['passes'];
   /** Rules that no element was tested by. */
@@ -75,12 +78,23 @@ export function cut(text: string, length: number): string {
 
 /**
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
- * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither.
+ * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither. What a rule of the
+ * advice cannot decide is left out, because nobody has to review it.
  */
 export function toPageFindings(results: Omit<AxeResults, 'hidden'>): PageFindings {
-  const violations = toViolations(results.violations);
-  const { passes, inapplicable, failed } = results;
-  return { violations, needsReview: toViolations(results.incomplete), passes, inapplicable, failed, rules: tallyOf(violations, passes) };
+  const found = toViolations(results.violations);
+  const required = (list: ReportViolation[]): ReportViolation[] => list.filter(({ rule }) => !ADVICE_RULES.has(rule));
+  const violations = required(found);
+  const passes = results.passes.filter(({ id }) => !ADVICE_RULES.has(id));
+  return {
+    violations,
+    needsReview: required(toViolations(results.incomplete)),
+    advice: found.filter(({ rule }) => ADVICE_RULES.has(rule)).map((finding) => ({ ...finding, wcag: [] })),
+    passes,
+    inapplicable: results.inapplicable.filter((id) => !ADVICE_RULES.has(id)),
+    failed: results.failed,
+    rules: tallyOf(violations, passes),
+  };
 }
 
 /** The rules without a finding: those that at least one element passed, and those that no element was tested by. */

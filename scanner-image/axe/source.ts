@@ -3,10 +3,12 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
+import { ADVICE_RULES } from '../../core/report/advice-rules.ts';
 import { LANDMARK_ELEMENTS, LANDMARKS } from '../../core/report/landmarks.ts';
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../../core/report/schema.ts';
 import { ADDRESS_MAX } from '../crawl/address.ts';
-import { type WcagLevel, type WcagVersion, axeTags } from '../../core/scan/wcag.ts';
+import type { ScanOptions } from '../../core/scan/options.ts';
+import { axeTags } from '../../core/scan/wcag.ts';
 
 /** The name of the isolated world. The scripts of the page run in a different world. */
 export const WORLD = 'curbcut';
@@ -96,17 +98,20 @@ export const serviceWorkersSource = (): Promise<string> => readFile(join(import.
 /** Options for axe-core. */
 export interface AxeOptions {
   runOnly: { type: 'tag'; values: string[] };
+  /** Rules that run besides those of the tags. */
+  rules: Record<string, { enabled: true }>;
   resultTypes: string[];
   preload: { assets: string[]; timeout: number };
 }
 
 /**
- * Options for a conformance target. Its tags contain no best-practice rules. Style sheets are not preloaded, because only
+ * Options for a conformance target. Its tags contain no best-practice rules; `advice` adds some. Style sheets are not preloaded, because only
  * an experimental rule reads them and no tag runs it.
  */
-export function axeOptions(level: WcagLevel, version: WcagVersion): AxeOptions {
+export function axeOptions({ wcagLevel, wcagVersion, advice }: Pick<ScanOptions, 'wcagLevel' | 'wcagVersion' | 'advice'>): AxeOptions {
   return {
-    runOnly: { type: 'tag', values: axeTags(level, version) },
+    runOnly: { type: 'tag', values: axeTags(wcagLevel, wcagVersion) },
+    rules: Object.fromEntries(advice ? [...ADVICE_RULES].map((rule) => [rule, { enabled: true }]) : []),
     resultTypes: ['violations', 'incomplete'],
     preload: { assets: ['media'], timeout: 3000 },
   };

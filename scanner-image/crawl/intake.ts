@@ -168,6 +168,7 @@ function testedPage(candidate: Candidate, visit: LoadedVisit, findings: PageFind
     duration_ms: visit.durationMs,
     violations: findings.violations,
     needs_review: findings.needsReview,
+    advice: findings.advice,
     ...positionsOf(rulesWithoutFinding(findings)),
     frames_untested: visit.framesUntested,
     caveats: visit.caveats,

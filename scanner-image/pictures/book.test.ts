@@ -28,6 +28,7 @@ const findings = (letters: string): PageFindings => ({
     },
   ],
   needsReview: [],
+  advice: [],
   passes: [],
   inapplicable: [],
   failed: [],

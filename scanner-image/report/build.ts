@@ -25,7 +25,10 @@ export function buildReport(found: {
 }): Report {
   const { input, tools, pictures = [], addressesLeft = 0 } = found;
   const { pages, ids } = numberRules(found.pages);
-  const { outcome, verdict, score, fingerprint_version, groups, review_groups } = deriveResults(pages, input.options.thresholds);
+  const { outcome, verdict, score, fingerprint_version, groups, review_groups, advice_groups } = deriveResults(
+    pages,
+    input.options.thresholds,
+  );
   const target = toReportOptions(input.options, { requested: input.pagesRequested, reserved: input.options.maxPages });
   return {
     schema_version: 1,
@@ -46,6 +49,7 @@ export function buildReport(found: {
     fingerprint_version,
     groups,
     review_groups,
+    advice_groups,
     ...ruleResults(pages, ids, target.options),
     pictures,
     addresses_left: addressesLeft,

@@ -52,6 +52,7 @@ describe('curbcut scan: submission', () => {
         '--locale',
         'DE',
         '--no-pictures',
+        '--no-advice',
         '--partial',
       ],
     ]);
@@ -73,6 +74,7 @@ describe('curbcut scan: submission', () => {
       prepare: [{ click: 'button[lang=en]' }, { wait_for: 'main' }],
       locale: 'de',
       pictures: false,
+      advice: false,
       fail_on_truncation: false,
     });
     expect(submission!.headers).to.include({ 'x-api-key': KEY, 'idempotency-key': 'key-of-this-run', 'user-agent': 'curbcut/1.2.3' });

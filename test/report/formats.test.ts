@@ -99,7 +99,7 @@ describe('SARIF', () => {
     const run = sarifOf(report).runs[0]!;
     const results = run.results!;
     const kinds = (kind: Result.kind): Result[] => results.filter((result) => result.kind === kind);
-    expect(kinds('fail')).to.have.length(report.counts.total);
+    expect(kinds('fail').filter(({ properties }) => properties!.advice !== true)).to.have.length(report.counts.total);
     expect(kinds('review')).to.have.length(report.score.needs_review);
     for (const result of results) {
       expect(run.tool.driver.rules![result.ruleIndex!]!.id).to.equal(result.ruleId);
@@ -125,6 +125,23 @@ describe('SARIF', () => {
     expect(related).to.include.members(['WCAG 1.1.1', 'EN 301 549 9.1.1.1', 'RGAA 4 1.1.1', 'Trusted Tester 5 7.A', 'ACT Rules 23a2a8']);
     for (const { target } of rule.relationships!)
       expect(run.taxonomies![target.toolComponent!.index!]!.taxa!.map(({ id }) => id)).to.include(target.id);
+  });
+
+  it('has advice as notes of rules that belong to no standard', () => {
+    const report = smallReport();
+    const run = sarifOf(report).runs[0]!;
+    const advice = run.results!.filter(({ properties }) => properties!.advice === true);
+    expect(advice.map(({ ruleId, kind, level }) => [ruleId, kind, level])).to.deep.equal([
+      ['heading-order', 'fail', 'note'],
+      ['tabindex', 'fail', 'note'],
+    ]);
+    for (const { ruleId, ruleIndex } of advice) {
+      const rule = run.tool.driver.rules![ruleIndex!]!;
+      expect(rule.id).to.equal(ruleId);
+      expect(rule.relationships).to.deep.equal([]);
+      expect(rule.defaultConfiguration).to.deep.equal({ level: 'note' });
+    }
+    expect(report.rules.map(({ id }) => id)).not.to.include('tabindex');
   });
 
   it('says which pages link to one that was not tested', () => {

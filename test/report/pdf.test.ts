@@ -284,6 +284,20 @@ describe('PDF report', () => {
     expect(of(without.elements, 'H2').map(({ text }) => text)).not.to.include('Needs manual review');
   });
 
+  it('lists advice in a table after what needs review', async () => {
+    for (const locale of LOCALES) {
+      const { advice, adviceIntro, needsReview } = i18nOf(locale).texts;
+      const { elements } = await rendered(smallReport(undefined, locale));
+      const headings = of(elements, 'H2').map(({ text }) => text);
+      expect(headings.indexOf(advice)).to.equal(headings.indexOf(needsReview) + 1);
+      expect(of(elements, 'P').map(({ text }) => text)).to.include(adviceIntro);
+      const rows = of(elements, 'TH').map(({ children }) => children.map(({ text }) => text).join(' '));
+      expect(rows.some((text) => text.includes('<h4>News</h4>'))).to.equal(true);
+    }
+    const without = of((await rendered(cleanReport())).elements, 'H2').map(({ text }) => text);
+    expect(without).not.to.include(i18nOf('en').texts.advice);
+  });
+
   it('has a first page that is an overview in every language', async () => {
     for (const locale of LOCALES) {
       const { file, elements } = await rendered(smallReport(undefined, locale));

@@ -21,6 +21,7 @@ export function sampleInput(thresholds: Thresholds = {}, locale: Locale = 'en', 
       crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
       locale,
       pictures: true,
+      advice: true,
     },
     pagesRequested: 90,
     uploads: [
@@ -213,6 +214,20 @@ export function smallReport(
   const [home] = pages as [TestedPage];
   home.frames_untested = [
     { path: ['#map', 'iframe'], url: 'https://maps.example/embed', reason: 'timeout', message: 'The frame did not answer within 5 s.' },
+  ];
+  home.advice = [
+    {
+      ...sampleViolation('heading-order', 'moderate', 'Heading levels should only increase by one', [
+        sampleNode('<h4>News</h4>', 'main > h4'),
+      ]),
+      wcag: [],
+    },
+    {
+      ...sampleViolation('tabindex', 'serious', 'Elements should not have tabindex greater than zero', [
+        sampleNode('<a href="/x" tabindex="3">x</a>', 'nav > a'),
+      ]),
+      wcag: [],
+    },
   ];
   home.caveats = [{ kind: 'not_quiet', message: 'The page still changed after 10 s.' }];
   return { ...finish(sampleInput(thresholds, locale), pages), addresses_left: 40 };

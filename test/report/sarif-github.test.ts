@@ -177,7 +177,9 @@ describe('SARIF for GitHub', function () {
     const { minor = 0, ...worse } = countsOf(run);
     expect(worse).to.deep.equal({ critical: 1_900, serious: 1_900, moderate: 1_900 });
     expect(minor).to.be.within(1, 1_899);
-    expect(noticesOf(run, 'results_not_listed')[0]).to.contain(`(${(1_900 - minor).toLocaleString('en')} minor, 1,900 to review)`);
+    expect(noticesOf(run, 'results_not_listed')[0]).to.contain(
+      `(${(1_900 - minor).toLocaleString('en')} minor, 1,900 to review, 2 of advice)`,
+    );
     expect(run.tool.driver.notifications!.map(({ id }) => id)).to.include('results_not_listed');
   });
 

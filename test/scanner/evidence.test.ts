@@ -56,6 +56,21 @@ describe('evidence of findings', () => {
     expect([...rules.keys()].sort()).to.deep.equal(run.map(({ ruleId }) => ruleId).sort());
   });
 
+  it('has advice apart, which changes neither score nor counts', async () => {
+    const body = '<h1>Page</h1><h4>Skips levels</h4><h2></h2><a href="/x" tabindex="3">Link</a>';
+    const advised = await test(body);
+    expect(advised.advice!.map(({ rule, wcag }) => [rule, wcag])).to.deep.equal([
+      ['tabindex', []],
+      ['heading-order', []],
+      ['empty-heading', []],
+    ]);
+    await site.close();
+    const { advice, ...plain } = await test(body, {}, { advice: false });
+    expect(advice).to.deep.equal([]);
+    const { duration_ms: _duration, url: _url, final_url: _final, ...rest } = plain;
+    expect(advised).to.deep.include(rest);
+  });
+
   it('separates three buttons that differ only at their end', async () => {
     const page = await test(['M1 1h2', 'M2 2h4', 'M3 3h6', 'M1 1h2'].map(button).join(''));
     expect(causesOf(page, 'button-name').map(({ elements }) => elements)).to.deep.equal([2, 1, 1]);

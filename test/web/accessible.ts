@@ -50,7 +50,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
 async function findings(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   try {
-    const options = axeOptions('AA', '2.2');
+    const options = axeOptions({ wcagLevel: 'AA', wcagVersion: '2.2', advice: true });
     options.runOnly.values.push('best-practice');
     source ??= axeSource('en');
     const world = await isolatedWorld(session);

@@ -63,6 +63,7 @@ const view: ReportView = {
     consent: 'keep',
     prepare: [],
     pictures: true,
+    advice: true,
   },
   tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
   groups: [
@@ -90,6 +91,9 @@ const view: ReportView = {
   needs_review: [group({ fingerprint: 'aaaaaaaaaaaaaaaa', rule: 'video-caption', help: 'Videos must have captions' })],
   needs_review_total: 1,
   needs_review_elements: 3,
+  advice: [group({ fingerprint: 'bbbbbbbbbbbbbbbb', rule: 'heading-order', help: 'Heading levels should only increase by one', wcag: [] })],
+  advice_total: 1,
+  advice_elements: 4,
   pages: [
     {
       url: 'https://example.com/',

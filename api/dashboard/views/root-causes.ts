@@ -82,18 +82,35 @@ function severityTabs({ scanId, groups, severity }: CausesData): Html {
 
 const capitalised = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
 
-export function needsReview(data: Omit<CausesData, 'severity' | 'leading'> & { elements: number }): Html {
-  const { groups, elements, total } = data;
+type FoldedData = Omit<CausesData, 'severity' | 'leading'> & { elements: number };
+
+export const needsReview = (data: FoldedData): Html =>
+  folded(data, {
+    name: 'review',
+    id: 'needs-review',
+    title: 'Needs review',
+    intro: `The test could not decide about ${count(ELEMENTS, data.elements)}. Check each one yourself. They are not violations and do not change the score.`,
+  });
+
+export const advice = (data: FoldedData): Html =>
+  folded(data, {
+    name: 'advice',
+    id: 'advice',
+    title: 'Advice',
+    intro: `Best practices that WCAG does not require, for ${count(ELEMENTS, data.elements)}. They are not violations and do not change the score.`,
+  });
+
+/** Root causes that are shown on request. */
+function folded(data: FoldedData, { name, id, title, intro }: Readonly<Record<'name' | 'id' | 'title' | 'intro', string>>): Html {
+  const { groups, total } = data;
   if (groups.length === 0) return NOTHING;
   const names = namesOf(data);
-  return html`<section class="card" id="needs-review" aria-labelledby="review-title">
-    <h2 id="review-title">Needs review</h2>
-    <p>
-      The test could not decide about ${count(ELEMENTS, elements)}. Check each one yourself. They are not violations and do not change the score.
-    </p>
-    <details id="review-list">
+  return html`<section class="card" id="${id}" aria-labelledby="${name}-title">
+    <h2 id="${name}-title">${title}</h2>
+    <p>${intro}</p>
+    <details id="${name}-list">
       <summary>Show ${count(CAUSES, groups.length)}${groups.length < total && html` of ${number(total)}`}</summary>
-      ${groups.map((group, at) => cause(group, data, { id: `review-${at + 1}`, element: names.get(group) }))}
+      ${groups.map((group, at) => cause(group, data, { id: `${name}-${at + 1}`, element: names.get(group) }))}
     </details>
   </section>`;
 }

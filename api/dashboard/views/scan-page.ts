@@ -9,7 +9,7 @@ import { actions, breadcrumb, button, hiddenField, link, linkButton, notice, typ
 import { html, NOTHING, type Html } from '../../web/html.ts';
 import { differenceLater } from './difference.ts';
 import { pageList } from './page-list.ts';
-import { needsReview, rootCauses } from './root-causes.ts';
+import { advice, needsReview, rootCauses } from './root-causes.ts';
 import { scanProgress } from './scan-progress.ts';
 import { optionList, scanResult } from './scan-result.ts';
 import { number, pagesText, partsOf, PHASE_WORDS, siteLink, stateBadge, verdictBadge, verdictWords } from './scan-words.ts';
@@ -97,5 +97,6 @@ function findings(data: ScanPageData): Html {
     return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;
   return html`${differenceLater(row.id)}
     ${rootCauses({ scanId: row.id, groups: view.groups, leading: view.leading, total: view.groups_total, severity, ruleText })}
-    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })} ${pageList(view)}`;
+    ${needsReview({ scanId: row.id, groups: view.needs_review, total: view.needs_review_total, elements: view.needs_review_elements, ruleText })}
+    ${advice({ scanId: row.id, groups: view.advice ?? [], total: view.advice_total ?? 0, elements: view.advice_elements ?? 0, ruleText })} ${pageList(view)}`;
 }

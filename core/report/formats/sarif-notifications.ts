@@ -26,7 +26,7 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
       continue;
     }
     for (const { kind, message } of gapsOf(page)) add(kind, 'warning', message || kind, at);
-    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review])
+    for (const { rule, nodes, nodes_total: total } of [...page.violations, ...page.needs_review, ...(page.advice ?? [])])
       if (total > nodes.length) add('elements_not_listed', 'warning', `${rule}: ${nodes.length} of ${elements(total)} are listed.`, at);
   }
   for (const { kind, message } of scanNotes(report)) add(kind, /^consent_(?:failed|shown_again)$/.test(kind) ? 'warning' : 'note', message);
@@ -36,6 +36,9 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
 
 function leftMessage(left: ReadonlyMap<Severity, number>): string {
   const total = [...left.values()].reduce((sum, count) => sum + count, 0).toLocaleString('en');
-  const each = [...left].map(([severity, count]) => `${count.toLocaleString('en')} ${severity === 'review' ? 'to review' : severity}`);
+  const each = [...left].map(
+    ([severity, count]) =>
+      `${count.toLocaleString('en')} ${severity === 'review' ? 'to review' : severity === 'advice' ? 'of advice' : severity}`,
+  );
   return `${total} more results (${each.join(', ')}) are left out, because code scanning accepts no larger file. The JSON export has them.`;
 }

@@ -3,15 +3,16 @@ import { createHash } from 'node:crypto';
 import type { PhysicalLocation, Result } from 'sarif';
 import { IMPACTS, type Impact } from '../../scan/impacts.ts';
 import { rootCauseFingerprint } from '../root-causes.ts';
-import type { Report, ReportNode, ReportPage, ReportViolation } from '../schema.ts';
+import { unknownRule } from '../rules.ts';
+import type { Report, ReportNode, ReportPage, ReportRule, ReportViolation, TestedPage } from '../schema.ts';
 import { elementPath, relativeUriOf } from './shared.ts';
 
 export const LEVELS: Readonly<Record<Impact, Result.level>> = { critical: 'error', serious: 'error', moderate: 'warning', minor: 'note' };
 
-/** What a result is about: a violation by its impact, or an element that needs review. */
-export type Severity = Impact | 'review';
+/** What a result is about: a violation by its impact, an element that needs review, or advice. */
+export type Severity = Impact | 'review' | 'advice';
 /** Worst first. */
-const SEVERITIES: readonly Severity[] = [...IMPACTS, 'review'];
+const SEVERITIES: readonly Severity[] = [...IMPACTS, 'review', 'advice'];
 
 interface Place {
   page: ReportPage;
@@ -21,17 +22,23 @@ interface Place {
   /** See `alertFingerprints`. */
   alertFingerprint: (rule: string, kind: Kind, uri: string, fingerprint: string) => string;
 }
-type Kind = 'fail' | 'review';
+type Kind = 'fail' | 'review' | 'advice';
+
+/** The rules of a file: those that ran, then those of the advice, which belong to no standard. */
+export const rulesOfFile = ({ rules, advice_groups = [] }: Report): ReportRule[] => [
+  ...rules,
+  ...[...new Set(advice_groups.map(({ rule }) => rule))].sort().map((id) => ({ ...unknownRule(id, []), tags: ['best-practice'] })),
+];
 
 /** Returns a result for each element that a report describes, in the order of the report. */
 export function resultsOf(report: Report): Result[] {
-  const ruleIndexes = new Map(report.rules.map(({ id }, index) => [id, index]));
+  const ruleIndexes = new Map(rulesOfFile(report).map(({ id }, index) => [id, index]));
   const alertFingerprint = alertFingerprints();
   const results: Result[] = [];
   for (const [index, page] of report.pages.entries()) {
     if (!page.tested) continue;
     const place = { page, artifact: { uri: relativeUriOf(page.url), index }, version: report.fingerprint_version, alertFingerprint };
-    for (const [kind, findings] of [['fail', page.violations] as const, ['review', page.needs_review] as const])
+    for (const [kind, findings] of kindsOf(page))
       for (const finding of findings)
         for (const node of finding.nodes)
           results.push(resultOf(finding, node, kind, { ...place, ruleIndex: ruleIndexes.get(finding.rule) }));
@@ -39,15 +46,19 @@ export function resultsOf(report: Report): Result[] {
   return results;
 }
 
+const kindsOf = ({ violations, needs_review, advice = [] }: TestedPage): [Kind, ReportViolation[]][] => [
+  ['fail', violations],
+  ['review', needs_review],
+  ['advice', advice],
+];
+
 function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place: Place): Result {
   const { page, artifact, ruleIndex, version } = place;
   const fingerprint = rootCauseFingerprint(finding.rule, node);
   return {
     ruleId: finding.rule,
     ...(ruleIndex !== undefined && { ruleIndex }),
-    kind,
-    // The standard requires `none` for every kind but `fail`.
-    level: kind === 'fail' ? LEVELS[finding.impact] : 'none',
+    ...kindAndLevel(kind, finding.impact),
     message: { text: `${finding.help}\n${node.failure_summary}`.trim() || finding.rule },
     locations: [
       {
@@ -72,12 +83,19 @@ function resultOf(finding: ReportViolation, node: ReportNode, kind: Kind, place:
     properties: {
       url: page.url,
       impact: finding.impact,
+      ...(kind === 'advice' && { advice: true }),
       wcag: finding.wcag,
       landmark: node.landmark,
       ...(node.contrast !== undefined && { contrast: node.contrast }),
       ...(node.checks !== undefined && { checks: node.checks }),
     },
   };
+}
+
+/** The standard requires the level `none` for every kind but `fail`. */
+function kindAndLevel(kind: Kind, impact: Impact): Pick<Result, 'kind' | 'level'> {
+  if (kind === 'review') return { kind, level: 'none' };
+  return { kind: 'fail', level: kind === 'advice' ? 'note' : LEVELS[impact] };
 }
 
 /** GitHub requires all four numbers. */
@@ -100,7 +118,10 @@ function alertFingerprints(): Place['alertFingerprint'] {
   };
 }
 
-const severityOf = ({ kind, properties }: Result): Severity => (kind === 'review' ? 'review' : (properties!.impact as Impact));
+function severityOf({ kind, properties }: Result): Severity {
+  if (kind === 'review') return 'review';
+  return properties!.advice === true ? 'advice' : (properties!.impact as Impact);
+}
 
 /**
  * Keeps the worst results, those of one severity in their order.

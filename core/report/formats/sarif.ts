@@ -8,7 +8,7 @@ import { criterionTitle, criterionUrl } from '../../scan/success-criteria.ts';
 import { ruleText } from '../rule-texts/rule-texts.ts';
 import type { Report, ReportPage, ReportRule } from '../schema.ts';
 import { notificationsOf } from './sarif-notifications.ts';
-import { LEVELS, resultsOf, worstOf } from './sarif-results.ts';
+import { LEVELS, resultsOf, rulesOfFile, worstOf } from './sarif-results.ts';
 import { firstFindings, relativeUriOf, targetOf, uriOf } from './shared.ts';
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json';
@@ -139,7 +139,8 @@ const artifactOf = (page: ReportPage): Artifact => ({
 
 function rulesOf(report: Report): ReportingDescriptor[] {
   const found = firstFindings(report.pages);
-  return report.rules.map((rule) => {
+  const advice = new Set((report.advice_groups ?? []).map((group) => group.rule));
+  return rulesOfFile(report).map((rule) => {
     const finding = found.get(rule.id);
     // GitHub requires the three texts, and none may be empty.
     const known = finding ?? ruleText(rule.id, report.scan.options.locale);
@@ -152,7 +153,7 @@ function rulesOf(report: Report): ReportingDescriptor[] {
       help: { text: finding === undefined ? description : `${description}\n${finding.help_url}`.trim() },
       ...(finding !== undefined && {
         ...(finding.help_url !== '' && { helpUri: uriOf(finding.help_url) }),
-        defaultConfiguration: { level: LEVELS[finding.impact] },
+        defaultConfiguration: { level: advice.has(rule.id) ? 'note' : LEVELS[finding.impact] },
       }),
       relationships: TAXONOMIES.flatMap(({ name, of }, taxonomy) =>
         [...new Set(of(rule))].map((id) => ({ target: { id, toolComponent: { name, index: taxonomy } }, kinds: ['relevant'] })),

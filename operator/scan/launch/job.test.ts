@@ -240,6 +240,7 @@ describe('secret', () => {
         crawl: { include: [], exclude: [], sitemap: true, respectRobots: true, waitFor: '', settleMs: 0, consent: 'keep', prepare: [] },
         locale: 'en',
         pictures: true,
+        advice: true,
       },
       pagesRequested: 5,
       uploads: grants.uploads,

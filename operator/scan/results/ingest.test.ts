@@ -227,6 +227,9 @@ describe('ingestion', () => {
     expect(refused((_, page) => page.rules_passed!.pop())).to.equal(rules);
     expect(refused((report) => (report.rules[0]!.wcag = []))).to.equal(rules);
     expect(refused((report) => report.rules.push({ ...report.rules.at(-1)!, id: 'zzz' }))).to.equal(rules);
+    const advice = 'the root causes of the advice do not follow from the pages.';
+    expect(refused((_, page) => (page.advice = [{ ...page.violations[0]!, rule: 'tabindex' }]))).to.equal(advice);
+    expect(refused((report) => (report.advice_groups = [report.groups[0]!]))).to.equal(advice);
     const criteria = 'the success criteria do not follow from the rules.';
     expect(refused((report) => (report.criteria![0]!.pages.passed += 1))).to.equal(criteria);
     expect(refused((report) => report.criteria!.pop())).to.equal(criteria);

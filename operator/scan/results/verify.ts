@@ -88,7 +88,9 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (scanned !== announced.scanned || failed !== announced.failed) return refuse("page counts differ from the scanner's summary.");
   const wrong = tested.find((page) => !isConsistent(page));
   if (wrong !== undefined) return refuse(`the score of page ${wrong.url} does not follow from its violations.`);
-  const miscounted = tested.find(({ violations, needs_review }) => ![...violations, ...needs_review].every(isCounted));
+  const miscounted = tested.find(
+    ({ violations, needs_review, advice = [] }) => ![...violations, ...needs_review, ...advice].every(isCounted),
+  );
   if (miscounted !== undefined) return refuse(`the numbers of elements on page ${miscounted.url} contradict each other.`);
 
   const derived = deriveResults(pages, options.thresholds);
@@ -102,6 +104,8 @@ function recompute(report: Report, { options, reserved, announced }: Expectation
   if (!isDeepStrictEqual(report.groups, derived.groups)) return refuse('the root causes do not follow from the violations.');
   if (!isDeepStrictEqual(report.review_groups, derived.review_groups))
     return refuse('the root causes of elements to review do not follow from the pages.');
+  if (!isDeepStrictEqual(report.advice_groups, derived.advice_groups))
+    return refuse('the root causes of the advice do not follow from the pages.');
   const ids = report.rules.map(({ id }) => id);
   const { rules, criteria } = ruleResults(pages, ids, scan.options);
   if (!tested.every((page) => isInOrder(page, ids))) return refuse('the rules that ran on the pages contradict each other.');

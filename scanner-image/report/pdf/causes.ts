@@ -15,6 +15,7 @@ import type { I18n } from './i18n.ts';
 export const CAUSES_IN_FULL = 50;
 export const CAUSES_IN_TABLE = 200;
 export const REVIEWS_IN_FULL = 15;
+export const ADVICE_IN_TABLE = 50;
 
 /** Draws the section of root causes, and adds them to the outline. Other work of the process goes on between two cards. */
 export async function drawCauses(flow: Flow, report: Report, context: CauseContext, outline: PDFKit.PDFOutline): Promise<void> {
@@ -71,6 +72,15 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   flow.skip(26);
 }
 
+/** Draws the advice as a table, because nobody has to follow it. */
+export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
+  if (groups.length === 0) return;
+  const { advice, adviceIntro } = i18n.texts;
+  const listed = groups.slice(0, ADVICE_IN_TABLE);
+  drawGroups(flow, listed, groups.length - listed.length, { heading: advice, intro: adviceIntro }, i18n, outline);
+  flow.skip(26);
+}
+
 /** Returns the title of each group, with its element if another group has the same name. */
 function titles(groups: readonly ReportGroup[], { locale }: I18n): (group: ReportGroup) => string {
   const elements = causeElements(groups, locale);
@@ -86,14 +96,18 @@ function drawFurther(
   flow: Flow,
   groups: readonly ReportGroup[],
   left: number,
-  { heading, intro }: { heading: string; intro: string },
+  texts: { heading: string; intro: string },
   i18n: I18n,
   outline: PDFKit.PDFOutline,
 ): void {
   if (groups.length === 0) return;
+  flow.skip(26);
+  drawGroups(flow, groups, left, texts, i18n, outline);
+}
+
+function drawGroups(...[flow, groups, left, { heading, intro }, i18n, outline]: Parameters<typeof drawFurther>): void {
   const { pdf } = flow;
   const { texts, count, number } = i18n;
-  flow.skip(26);
   const section = pdf.element(pdf.root, 'Sect');
   flow.heading(section, 2, heading, { outline, keep: 120 });
   flow.skip(5);

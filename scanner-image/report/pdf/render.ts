@@ -2,7 +2,7 @@
 import type { Report } from '../../../core/report/schema.ts';
 import type { Locale } from '../../../core/scan/locales.ts';
 import type { CauseContext } from './cause.ts';
-import { CAUSES_IN_FULL, drawCauses, drawReviews } from './causes.ts';
+import { CAUSES_IN_FULL, drawAdvice, drawCauses, drawReviews } from './causes.ts';
 import { drawCover } from './cover.ts';
 import { createFlow, type Flow } from './flow.ts';
 import { drawGaps } from './gaps.ts';
@@ -41,6 +41,7 @@ export async function renderPdf(report: Report, options: PdfOptions = {}): Promi
   drawCover(flow, report, i18n, Math.min(CAUSES_IN_FULL, report.groups.length));
   await drawCauses(flow, report, context, outline);
   await drawReviews(flow, report, context, outline);
+  drawAdvice(flow, report, i18n, outline);
   drawPages(flow, report, i18n, outline);
   drawGaps(flow, report, i18n, outline);
   drawAbout(flow, report, i18n, outline);

@@ -29,7 +29,7 @@ describe('kubectl curbcut scan', function () {
   const ends = (change: object) => (name: string) => cluster.setStatus(SCANS, name, { ...DONE, ...change });
 
   it('creates an AccessibilityScan with the options, and exits with 0 if it passed', async () => {
-    const options = ['--max-pages', '7', '--wcag', '2.2-AAA', '--min-score', '90', '--fail-on', 'serious', '--queue', 'nightly', '--priority=-3', '--include', '/docs/**', '--wait-for', '.ready', '--locale', 'fr', '--no-pictures']; // prettier-ignore
+    const options = ['--max-pages', '7', '--wcag', '2.2-AAA', '--min-score', '90', '--fail-on', 'serious', '--queue', 'nightly', '--priority=-3', '--include', '/docs/**', '--wait-for', '.ready', '--locale', 'fr', '--no-pictures', '--no-advice']; // prettier-ignore
     const running = cluster.plugin(['scan', URL_OF_SITE, ...options]);
     const created = await cluster.scan();
     expect(created.metadata.name).to.match(/^shop-example-[0-9a-f]{8}$/);
@@ -43,6 +43,7 @@ describe('kubectl curbcut scan', function () {
       priority: -3,
       locale: 'fr',
       pictures: false,
+      advice: false,
       crawl: {
         include: ['/docs/**'],
         exclude: [],

@@ -25,6 +25,8 @@ export const de: TextsOf<'de'> = {
   violations: 'Verstöße',
   rootCauses: 'Ursachen',
   needsReview: 'Manuell zu prüfen',
+  advice: 'Empfehlungen',
+  adviceIntro: 'Bewährte Praxis, die WCAG nicht verlangt. Sie ändert weder die Punktzahl noch die Zahl der Verstöße noch das Ergebnis.',
   partial: 'Das Guthaben reichte nur für {n} der {m} angeforderten Seiten.',
   severityHeading: 'Verstöße nach Schweregrad',
   severity: 'Schweregrad',

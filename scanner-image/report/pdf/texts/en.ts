@@ -25,6 +25,8 @@ export const en: TextsOf<'en'> = {
   violations: 'Violations',
   rootCauses: 'Root causes',
   needsReview: 'Needs manual review',
+  advice: 'Advice',
+  adviceIntro: 'Best practices that WCAG does not require. They do not affect the score, the numbers of violations or the verdict.',
   partial: 'The available credits covered only {n} of the {m} requested pages.',
   severityHeading: 'Violations by severity',
   severity: 'Severity',

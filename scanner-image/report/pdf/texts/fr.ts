@@ -25,6 +25,8 @@ export const fr: TextsOf<'fr'> = {
   violations: 'Violations',
   rootCauses: 'Causes',
   needsReview: 'À vérifier manuellement',
+  advice: 'Conseils',
+  adviceIntro: 'Bonnes pratiques que les WCAG n’exigent pas. Elles n’influencent ni le score, ni le nombre de violations, ni le verdict.',
   partial: 'Les crédits n’ont couvert que {n} des {m} pages demandées.',
   severityHeading: 'Violations par gravité',
   severity: 'Gravité',

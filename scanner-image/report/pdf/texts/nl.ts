@@ -25,6 +25,8 @@ export const nl: TextsOf<'nl'> = {
   violations: 'Overtredingen',
   rootCauses: 'Oorzaken',
   needsReview: 'Handmatig te beoordelen',
+  advice: 'Adviezen',
+  adviceIntro: 'Goede gewoonten die WCAG niet vereist. Ze hebben geen invloed op de score, het aantal overtredingen of het oordeel.',
   partial: 'Het tegoed was maar genoeg voor {n} van de {m} gevraagde pagina’s.',
   severityHeading: 'Overtredingen naar ernst',
   severity: 'Ernst',

@@ -25,6 +25,8 @@ export const pl: TextsOf<'pl'> = {
   violations: 'Naruszenia',
   rootCauses: 'Przyczyny',
   needsReview: 'Do ręcznej oceny',
+  advice: 'Zalecenia',
+  adviceIntro: 'Dobre praktyki, których WCAG nie wymaga. Nie wpływają na wynik, na liczbę naruszeń ani na zaliczenie skanu.',
   partial: 'Środki wystarczyły tylko na {n} z {m} zamówionych stron.',
   severityHeading: 'Naruszenia według wagi',
   severity: 'Waga',

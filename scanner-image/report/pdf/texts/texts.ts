@@ -42,6 +42,8 @@ interface TextsWith<Forms> {
   violations: string;
   rootCauses: string;
   needsReview: string;
+  advice: string;
+  adviceIntro: string;
   /** `{n}` `{m}` */
   partial: string;
   severityHeading: string;
