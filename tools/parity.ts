@@ -5,19 +5,12 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
-import { pino } from 'pino';
 import type { ReportViolation } from '../core/report/schema.ts';
 import { axeTags } from '../core/scan/wcag.ts';
-import { axeOptions, axeSource, htmlTotal, watchSource } from '../scanner-image/axe/source.ts';
-import { findChromium, type Machine } from '../scanner-image/browser/chromium.ts';
-import { LANGUAGES, identityOf } from '../scanner-image/browser/identity.ts';
-import { createPool, type Pool } from '../scanner-image/browser/pool.ts';
-import { PATIENT } from '../scanner-image/crawl/lessons.ts';
-import { openEgress } from '../scanner-image/egress/proxy.ts';
-import { CURBCUT_VERSION } from '../scanner-image/scan.ts';
+import { findChromium } from '../scanner-image/browser/chromium.ts';
+import { BUDGET_MS, openOnePageScanner, thisMachine, type OnePageScanner } from './one-page-scanner.ts';
 import { plainAxe, type PlainFindings } from './plain-axe.ts';
 
-const BUDGET_MS = 60_000;
 const HELP = `Usage: make parity URLS=file [REST=3000]
 
   file    one address per line; empty lines and lines that begin with # are ignored
@@ -58,34 +51,9 @@ async function compare(ours: string[], plain: () => Promise<PlainFindings>): Pro
   };
 }
 
-async function openScanner(machine: Machine): Promise<{ pool: Pool; close(): Promise<void> }> {
-  const log = pino({ level: 'silent' });
-  const allow = ['127.0.0.0/8', '::1', 'localhost', ...(process.env.ALLOW_TARGETS ?? '').split(',').filter((entry) => entry !== '')];
-  const egress = await openEgress({ rules: { allow, deny: [] }, log });
-  const [source, watch] = [await axeSource('en'), await watchSource()];
-  const settling = { waitFor: '', settleMs: 0 };
-  const pool = createPool({
-    machine,
-    proxy: egress.url,
-    log,
-    languages: LANGUAGES.en,
-    tab: (version) => ({
-      source,
-      watch,
-      settling,
-      options: axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: false }),
-      htmlTotal: htmlTotal(1),
-      identity: identityOf(version, CURBCUT_VERSION, 'en'),
-      pictures: null,
-      egressFailureOf: (url) => egress.failureOf(url),
-    }),
-  });
-  return { pool, close: () => pool.close().then(() => egress.close()) };
-}
-
 /** @returns whether the findings are equal */
-async function showPage(url: URL, pool: Pool, browser: Browser, restMs: number): Promise<boolean> {
-  const visit = await pool.visit(0, { url, test: true, mayGoTo: () => null, plan: PATIENT, budgetMs: BUDGET_MS });
+async function showPage(url: URL, scanner: OnePageScanner, browser: Browser, restMs: number): Promise<boolean> {
+  const visit = await scanner.visit(url);
   if (!visit.loaded || visit.findings === null) {
     console.log(`${url.href}\n  not compared: ${visit.loaded ? 'it was not tested' : `${visit.reason}: ${visit.message}`}`);
     return false;
@@ -118,18 +86,13 @@ if (wrong.length > 0 || urls.length === 0) {
   console.error(wrong.length > 0 ? `${file}: not an address: ${wrong.join(', ')}` : `${file} has no addresses.`);
   process.exit(2);
 }
-const machine: Machine = {
-  chromiumPath: process.env.CHROMIUM_PATH,
-  path: process.env.PATH ?? '',
-  home: process.env.HOME,
-  root: process.getuid?.() === 0,
-};
-const scanner = await openScanner(machine);
+const machine = thisMachine();
+const scanner = await openOnePageScanner({ level: 'AA', version: '2.1' });
 const browser = await chromium.launch({ executablePath: findChromium(machine), chromiumSandbox: !machine.root });
 let equal = 0;
 try {
   for (const url of urls) {
-    const isEqual = await showPage(new URL(url), scanner.pool, browser, restMs).catch((error: unknown) => {
+    const isEqual = await showPage(new URL(url), scanner, browser, restMs).catch((error: unknown) => {
       console.log(`${url}\n  not compared: ${error instanceof Error ? error.message : String(error)}`);
       return false;
     });

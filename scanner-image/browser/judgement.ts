@@ -29,7 +29,7 @@ export function judgeShown({ frame, traffic, faults }: Shown, request: VisitRequ
     };
   // The response of every document was judged already, but a script can change the address without one.
   const refused = request.mayGoTo(url);
-  if (refused !== null || facts.visible.rendered || !request.test) return refused;
+  if (refused !== null || facts.visible.rendered || !request.test || request.mayBeEmpty === true) return refused;
   return { reason: 'not_rendered', message: notRendered(firstFault(faults.read(url, facts))) };
 }
 

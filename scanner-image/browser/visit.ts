@@ -45,6 +45,8 @@ export interface VisitRequest {
   url: URL;
   /** False if only the links are needed. */
   test: boolean;
+  /** Tests the page even if it displays nothing, as a test case for a single rule may. */
+  mayBeEmpty?: boolean;
   /** Called for every redirect and navigation. Returns null if the page may go to this URL. */
   mayGoTo: (url: URL) => WrongPage | null;
   /** The time limit of the whole visit, in milliseconds. */
