@@ -4,7 +4,7 @@ SHELL := bash
 with_node := . tools/node.sh &&
 packages := core platform stores api operator scanner-image cli local
 
-.PHONY: help run test test-cluster check format docs bench parity images clean
+.PHONY: help run test test-cluster check format docs bench parity act images clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,10 @@ bench: ## Measure speed beside other scanners, submissions per second, memory (B
 parity: ## Compare the scanner's findings with a plain run of axe-core, node by node (URLS=file)
 	@tools/setup --dev
 	@$(with_node) exec node tools/parity.ts $(if $(REST),--rest $(REST)) $(URLS)
+
+act: ## Scan the W3C's ACT test cases and write docs/act.md (CASES=folder, SOURCE="commit or date")
+	@tools/setup --dev
+	@$(with_node) exec node tools/act.ts $(if $(SOURCE),--source "$(SOURCE)") $(if $(CASES),"$(CASES)")
 
 images: ## Build the container images (with docker, podman, buildah, or the command in IMAGE_BUILD)
 	@tools/images

@@ -1,0 +1,103 @@
+/** The rules that cover ACT rules, on own cases in the layout of the W3C's; and `make act` itself. */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { standardsOf } from '../../core/report/rules.ts';
+import { axeTags } from '../../core/scan/wcag.ts';
+import { readCaseFolder, type TestCase } from '../../tools/act/cases.ts';
+import { runCases, type CaseResult } from '../../tools/act/run.ts';
+import { serveCases, type CaseServer } from '../../tools/act/server.ts';
+import { axeRules } from '../../tools/rule-texts.ts';
+
+const FOLDER = join(import.meta.dirname, 'act-cases');
+const TOOL = join(import.meta.dirname, '..', '..', 'tools', 'act.ts');
+
+/** A case of the repository names the rule that it guards, and how that rule must end. */
+type OwnCase = TestCase & { curbcut: { rule: string; outcome: 'violation' | 'needs_review' | 'none' } };
+
+/** Whether axe-core runs a rule for some conformance level. */
+function isOn(tags: readonly string[]): boolean {
+  const run = axeTags('AAA', '2.2');
+  return tags.some((tag) => run.includes(tag)) && !tags.includes('experimental') && !tags.includes('deprecated');
+}
+
+const outcomeOf = (result: CaseResult | undefined, rule: string): OwnCase['curbcut']['outcome'] | 'untested' =>
+  result?.tested !== true ? 'untested' : result.violations.has(rule) ? 'violation' : result.needsReview.has(rule) ? 'needs_review' : 'none';
+
+describe('own ACT cases', () => {
+  const folder = readCaseFolder(FOLDER);
+  const cases = folder.cases as OwnCase[];
+  let server: CaseServer;
+  let results: Map<TestCase, CaseResult>;
+  before(async function () {
+    this.timeout(240_000);
+    server = await serveCases(folder);
+    ({ results } = await runCases(cases, server, { target: { level: 'AAA', version: '2.2' }, workers: 2 }));
+  });
+  after(() => server.close());
+
+  it('have a failed and a passed case for each rule that covers an ACT rule and is on', () => {
+    const covering = axeRules().filter(({ ruleId, tags }) => isOn(tags) && standardsOf(ruleId)!.act_rules.length > 0);
+    const expectedOf = (rule: string): string[] => cases.filter(({ curbcut }) => curbcut.rule === rule).map(({ expected }) => expected);
+    const lacking = covering.filter(({ ruleId }) => !['failed', 'passed'].every((expected) => expectedOf(ruleId).includes(expected)));
+    expect(lacking.map(({ ruleId }) => ruleId)).to.deep.equal([]);
+  });
+
+  for (const testCase of cases) {
+    const { rule, outcome } = testCase.curbcut;
+    it(`${rule}, ${testCase.expected} case of ${testCase.ruleId}: ${outcome}`, function () {
+      const ofRule = cases.filter(({ curbcut }) => curbcut.rule === rule);
+      const applied = ofRule.some((one) => outcomeOf(results.get(one), rule) !== 'none');
+      // A rule that is off reports nothing. Its cases guard it as soon as it is on.
+      expect(outcomeOf(results.get(testCase), rule)).to.equal(applied || isOn(standardsOf(rule)!.tags) ? outcome : 'none');
+    });
+  }
+
+  it('request no file that is missing', () => expect([...server.missing]).to.deep.equal([]));
+});
+
+describe('make act', () => {
+  let dir: string;
+  beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'curbcut-act-'))));
+  afterEach(() => rm(dir, { recursive: true }));
+
+  const act = (...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> =>
+    new Promise((resolve) => {
+      execFile(process.execPath, [TOOL, ...args], { timeout: 240_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      );
+    });
+
+  it('writes the page from a folder of cases', async () => {
+    const all = JSON.parse(await readFile(join(FOLDER, 'testcases.json'), 'utf8')) as { testcases: TestCase[] };
+    const testcases = all.testcases.filter(({ ruleId }) => ['23a2a8', '09o5cg', '2ee8b8'].includes(ruleId));
+    await writeFile(join(dir, 'testcases.json'), JSON.stringify({ testcases }));
+    for (const { relativePath } of testcases) await cp(join(FOLDER, relativePath), join(dir, relativePath));
+    const page = join(dir, 'act.md');
+    const { code, stdout } = await act('--source', 'own cases', '--page', page, dir);
+    expect(stdout).to.match(/^(\d+)\/\1 testcases\//m);
+    const text = await readFile(page, 'utf8');
+    expect(text).to.include('| test cases | own cases; SHA-256');
+    expect(text).to.match(/\(23a2a8\) \| `image-alt`, `role-img-alt` \| 2 \| 2 \| 0 \| 0 \| 2 \| 0 \| 0 \| consistent \|/);
+    expect(text).to.match(
+      /## Level AAA\n[^#]*\(09o5cg\) \| `color-contrast`, `color-contrast-enhanced` \| 1 \| 1 \| 0 \| 0 \| 1 \| 0 \| 0 \| consistent \|/,
+    );
+    expect(code).to.equal(0);
+  }).timeout(240_000);
+
+  it('says what is wrong with the folder', async () => {
+    const { code, stderr } = await act(dir);
+    expect([code, stderr]).to.deep.equal([
+      2,
+      `${dir} has no testcases.json. Give a folder in the layout of https://www.w3.org/WAI/content-assets/wcag-act-rules/: testcases.json, testcases/, test-assets/.\n`,
+    ]);
+  });
+
+  it('explains itself', async () => {
+    const help = await act('--help');
+    expect([help.code, help.stdout.split('\n')[0]]).to.deep.equal([0, 'Usage: make act CASES=folder [SOURCE=text]']);
+    expect((await act()).code).to.equal(2);
+  });
+});
