@@ -81,8 +81,9 @@
 
   /** The box of a text that can be seen; null if it cannot. */
   function seenText(node) {
-    const parent = parentOf(node);
-    if (!isElement(parent) || !/\S/.test(node.data) || !isDisplayed(parent)) return null;
+    // A text may be a child of the shadow root itself.
+    const parent = isElement(parentOf(node)) ? parentOf(node) : containerOf(parentOf(node));
+    if (parent === null || !/\S/.test(node.data) || !isDisplayed(parent)) return null;
     const range = document.createRange();
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();

@@ -64,6 +64,7 @@ describe('a page', () => {
       icon: '<svg role="img" aria-label="x"><circle r="50"/></svg>',
       missing: FAULT,
       shadow: '<custom-element><template shadowrootmode="open"><p>text</p></template></custom-element>',
+      shadowText: '<custom-element><template shadowrootmode="open">text</template></custom-element>',
     };
     await open({
       ...Object.fromEntries(Object.entries(bodies).map(([name, body]) => [`/${name}`, pageOf(body, '', name)])),
