@@ -54,6 +54,14 @@ export interface CompletedScan {
   passed?: boolean;
 }
 
+/** The last failed scan of a schedule. */
+export interface FailedScan {
+  name: string;
+  completionTime: string;
+  /** Why it failed. */
+  message: string;
+}
+
 /** The schedule that the operator read last. Times before `since` are not due, so that an edit does not start scans for past times. */
 export interface ObservedSchedule {
   schedule: string;
@@ -81,6 +89,9 @@ export interface ScanScheduleStatus {
   /** The last scan that completed. The next one is compared with it. */
   lastCompleted?: CompletedScan;
   comparison?: ScanComparison;
+  lastFailed?: FailedScan;
+  /** The number of scans that failed since the last one with a result. */
+  consecutiveFailures?: number;
   conditions?: Condition[];
 }
 

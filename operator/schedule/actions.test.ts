@@ -40,7 +40,7 @@ function leaderOf({ isStale }: { isStale: boolean }) {
       remove: async () => {},
     },
     recorder: { event: ignore } as unknown as Parameters<typeof createScheduleActions>[0]['recorder'],
-    metrics: { schedules: { started: ignore, skipped: ignore, refused: ignore } },
+    metrics: { schedules: { started: ignore, skipped: ignore, refused: ignore, failed: ignore } },
     compare: ignore,
     logger: silentLogger,
     now: () => LATER,

@@ -53,9 +53,10 @@ export function createScheduleActions(deps: ScheduleActionDeps): RunScheduleActi
         await deps.schedules.patchStatus(schedule, action.status, signal);
         state.confirmed = true;
         if (action.completed !== null) state.recorded = withRecorded(state.recorded, schedule.status?.lastCompleted, action.completed);
-        for (const { type, reason, message, skipped } of action.notes) {
+        for (const { type, reason, message, skipped, failed } of action.notes) {
           deps.recorder.event(schedule, type, reason, message);
           if (skipped !== undefined) deps.metrics.schedules.skipped(skipped.reason, skipped.count);
+          if (failed !== undefined) deps.metrics.schedules.failed(failed.repeated);
         }
     }
   };

@@ -8,6 +8,8 @@ export interface ScheduleMetrics {
   skipped(reason: SkipReason, count: number): void;
   /** The API server did not create a scan. */
   refused(reason: Refusal['reason']): void;
+  /** A scan failed. `repeated`: several in a row, so that the schedule is stalled. */
+  failed(repeated: boolean): void;
 }
 
 const TRIGGERS: readonly Trigger[] = ['time', 'request'];
@@ -42,6 +44,13 @@ export function createScheduleMetrics(registry: Registry, prefix: string): Sched
     labelNames: ['reason'],
     registers,
   });
+  const failed = new Counter({
+    name: `${prefix}schedule_runs_failed_total`,
+    help: 'Number of scans of schedules that failed. `repeated` is `true` from the third one in a row, when the schedule is stalled.',
+    labelNames: ['repeated'],
+    registers,
+  });
+  for (const repeated of ['true', 'false']) failed.inc({ repeated }, 0);
   for (const trigger of TRIGGERS) {
     started.inc({ trigger }, 0);
     delay.zero({ trigger });
@@ -55,5 +64,6 @@ export function createScheduleMetrics(registry: Registry, prefix: string): Sched
     },
     skipped: (reason, count) => skipped.inc({ reason }, count),
     refused: (reason) => refused.inc({ reason }),
+    failed: (repeated) => failed.inc({ repeated: String(repeated) }),
   };
 }

@@ -43,6 +43,7 @@ const CASES: Readonly<Record<string, Case>> = {
   CurbcutWatchesBreak: { event: ({ operator }) => operator.runtime.watchRestarted('jobs', 'error'), lasting: true, firesAfter: 30 },
   CurbcutSweepsFail: { event: ({ operator }) => operator.swept(null), firesAfter: 17 },
   CurbcutSchedulesRefused: { event: ({ operator }) => operator.schedules.refused('CreateRefused'), firesAfter: 2 },
+  CurbcutScheduleScansFail: { event: ({ operator }) => operator.schedules.failed(true), firesAfter: 2 },
   CurbcutSchedulesMissed: { event: ({ operator }) => operator.schedules.skipped('too_late', 1), firesAfter: 2 },
   CurbcutScannersDoNotStart: { event: ended('ImagePull'), firesAfter: 7 },
   CurbcutScannersCrash: { event: ended('Crashed'), firesAfter: 12 },

@@ -1,6 +1,6 @@
 /** Argo CD's health of ScanSchedules, ScanQueues and Organisations, with the statuses that the operator's own plans write. */
 import { expect } from 'chai';
-import type { ScanQueue, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, ScanQueue, ScanQueueSpec } from '../../core/protocol/custom-resources.ts';
 import type { OrganisationResource, OrganisationSpec } from '../../core/protocol/organisation-resources.ts';
 import type { ScanSchedule, ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable } from '../../operator/organisation/conditions.ts';
@@ -8,6 +8,7 @@ import { namespacesReadable } from '../../operator/queue/out-of-reach.ts';
 import { withConditions, type ConditionUpdate } from '../../operator/runtime/conditions.ts';
 import { readiness, standingOf } from '../../operator/schedule/policy/conditions.ts';
 import type { NamespaceOwner, ScheduleFacts } from '../../operator/schedule/policy/facts.ts';
+import { failuresOf } from '../../operator/schedule/policy/failures.ts';
 import { judgeRegression } from '../../operator/schedule/policy/regression.ts';
 import { parseSchedule } from '../../operator/schedule/policy/times.ts';
 import { newScheduleState } from '../../operator/schedule/state.ts';
@@ -27,7 +28,7 @@ describe("Argo CD's health of a ScanSchedule", () => {
   function schedule(
     spec: Partial<ScanScheduleSpec> = {},
     owner = OWNED,
-    { waits = false, more = [] as ConditionUpdate[] } = {},
+    { waits = false, more = [] as ConditionUpdate[], children = [] as AccessibilityScan[] } = {},
   ): ScanSchedule {
     const object = {
       ...head('ScanSchedule'),
@@ -38,13 +39,13 @@ describe("Argo CD's health of a ScanSchedule", () => {
       schedule: object,
       parsed,
       jitterMs: 0,
-      children: [],
+      children,
       apiNamespace: 'curbcut-scans',
       owner,
       state: newScheduleState(),
       now: NOW,
     };
-    return withStatus(object, [...readiness(standingOf(facts), null, waits), ...more]);
+    return withStatus(object, [...readiness({ standing: standingOf(facts), requestWaits: waits }, null, failuresOf(facts)), ...more]);
   }
   const health = (object: ScanSchedule): Promise<Health> => healthOf('ScanSchedule', object);
 
@@ -65,6 +66,21 @@ describe("Argo CD's health of a ScanSchedule", () => {
       expect(status).to.equal('Degraded');
       expect(message).to.match(/61|Europe\/Nowhere/);
     }
+  });
+
+  it('is Degraded if three scans failed in a row, and says why the last one did; not if fewer did, or while it is suspended', async () => {
+    const failed = Array.from({ length: 3 }, (_, at): AccessibilityScan => ({
+      ...head('AccessibilityScan'),
+      metadata: { name: `daily-${at}` },
+      spec: { url: 'https://example.com/' },
+      status: { phase: 'failed', completionTime: `2026-03-0${at + 1}T00:00:00Z`, message: 'The site does not answer.' },
+    }));
+    expect(await health(schedule({}, undefined, { children: failed }))).to.deep.equal({
+      status: 'Degraded',
+      message: 'daily-2 failed (3 in a row): The site does not answer.',
+    });
+    expect((await health(schedule({}, undefined, { children: failed.slice(1) }))).status).to.equal('Healthy');
+    expect((await health(schedule({ suspend: true }, undefined, { children: failed }))).status).to.equal('Suspended');
   });
 
   it('is Degraded while the organisation is blocked', async () => {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
 import type { ScanSchedule } from '../../core/protocol/scan-schedules.ts';
 import { eventually, startWholeProduct, type WholeProduct } from './product.ts';
 
@@ -79,6 +80,11 @@ describe('kubectl curbcut and the whole product', function () {
   it('shows the position of a scan that waits in a paused queue, and cancels it', async () => {
     await product.kubectl(['patch', 'scanqueue', 'default', '--type=merge', '-p', '{"spec":{"paused":true}}']);
     try {
+      // A scan that comes before the operator has seen the change is admitted.
+      await eventually(
+        async () => JSON.parse(await product.kubectl(['get', 'scanqueue', 'default', '-o', 'json'])) as ScanQueue,
+        ({ metadata, status }) => status?.observedGeneration === metadata.generation,
+      );
       const held = await product.plugin('scan', product.demoUrl, '--name', 'held', '--max-wait', '2');
       expect(held.code).to.equal(2);
       expect(held.stderr).to.include('Gave up after').and.include('kubectl curbcut cancel held');

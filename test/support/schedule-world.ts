@@ -69,9 +69,12 @@ export class World {
     return true;
   }
 
-  end(name: string, phase: 'done' | 'failed' | 'canceled', passed?: boolean): void {
+  end(name: string, phase: 'done' | 'failed' | 'canceled', passed?: boolean, message?: string): void {
     const scan = this.scans.get(name)!;
-    this.scans.set(name, { ...scan, status: { phase, completionTime: timestamp(this.now), ...(passed !== undefined && { passed }) } });
+    this.scans.set(name, {
+      ...scan,
+      status: { phase, completionTime: timestamp(this.now), ...(passed !== undefined && { passed }), ...(message && { message }) },
+    });
   }
 
   active(): AccessibilityScan[] {

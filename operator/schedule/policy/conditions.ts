@@ -1,5 +1,6 @@
 /** Whether a schedule can start scans, and its conditions, which kstatus reads. Pure. */
 import { conditionOf, type ConditionUpdate } from '../../runtime/conditions.ts';
+import type { Failures } from './failures.ts';
 import type { Note, Refusal, ScheduleFacts } from './facts.ts';
 
 /** Whether a schedule can start scans. */
@@ -61,8 +62,12 @@ export function standingOf({ schedule, parsed, owner }: ScheduleFacts): Standing
   return schedule.spec.suspend === true ? SUSPENDED : READY;
 }
 
-/** Returns the conditions Ready, Stalled and Reconciling. */
-export function readiness(standing: Standing, refusal: Refusal | null, requestWaits: boolean): ConditionUpdate[] {
+/** Returns the conditions Ready, Stalled and Reconciling. A schedule whose scans keep failing is stalled, although it starts them. */
+export function readiness(
+  { standing, requestWaits }: { standing: Standing; requestWaits: boolean },
+  refusal: Refusal | null,
+  failures: Pick<Failures, 'repeated' | 'condition'>,
+): ConditionUpdate[] {
   const { ready, stalled, reason, message } =
     standing.mayRun && standing.ready && refusal !== null ? { ready: false, stalled: true, ...refusal } : standing;
   const waits = requestWaits
@@ -72,7 +77,9 @@ export function readiness(standing: Standing, refusal: Refusal | null, requestWa
       : null;
   return [
     { type: 'Ready', status: ready ? 'True' : 'False', reason, message },
-    { type: 'Stalled', status: stalled ? 'True' : 'False', reason, message },
+    ready && standing.mayFire && failures.repeated
+      ? { type: 'Stalled', status: 'True', reason: 'ScansFail', message: failures.condition.message }
+      : { type: 'Stalled', status: stalled ? 'True' : 'False', reason, message },
     waits === null
       ? { type: 'Reconciling', status: 'False', reason, message: 'Nothing is pending.' }
       : { type: 'Reconciling', status: 'True', ...waits },

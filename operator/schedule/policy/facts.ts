@@ -76,6 +76,7 @@ export interface Note {
   message: string;
   /** What the metrics count. */
   skipped?: { reason: SkipReason; count: number };
+  failed?: { repeated: boolean };
 }
 
 export type StatusPatch = MergePatch<ScanScheduleStatus>;

@@ -135,7 +135,8 @@ describe('planSchedule', () => {
     });
     const waits = plannedAt(world, at(1_000), refused);
     expect(waits.names).to.deep.equal(['writeStatus']);
-    expect(waits.actions[0]).to.have.nested.property('status.conditions[0].reason', 'CreateRefused');
+    const [write] = waits.actions;
+    expect(write?.do === 'writeStatus' && conditionOf(write.status.conditions ?? [], 'Ready')?.reason).to.equal('CreateRefused');
     expect(plannedAt(world, at(REFUSED_RETRY_MS), refused).names).to.deep.equal(['start']);
     expect(plannedAt(world, at(60_000), refused).names).to.deep.equal(['start']);
   });

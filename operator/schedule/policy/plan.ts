@@ -5,6 +5,7 @@ import { timestamp } from '../../runtime/clock.ts';
 import { conditionOf, withConditions } from '../../runtime/conditions.ts';
 import type { Plan } from '../../runtime/planned-reconcile.ts';
 import { readiness, readinessNote } from './conditions.ts';
+import { failuresOf } from './failures.ts';
 import type { Note, ScheduleAction, ScheduleFacts, StatusPatch } from './facts.ts';
 import { beyondLimits, lastTimes, unrecorded } from './history.ts';
 import { judgeRegression, type Judgement } from './regression.ts';
@@ -76,7 +77,8 @@ function desiredStatus(
 ): { desired: ScanScheduleStatus; notes: Note[] } {
   const { schedule, state, now } = facts;
   const { lastScheduleTime, lastMissedTime, nextScheduleTime, lastRunRequest, observedSchedule, active } = starts;
-  const updates = readiness(starts.standing, state.refusal, starts.requestWaits);
+  const failures = failuresOf(facts);
+  const updates = [...readiness(starts, state.refusal, failures), failures.condition];
   const notReady = readinessNote(facts, updates);
   const current = schedule.status ?? {};
   const comparison = recorded === null ? current.comparison : (recorded.comparison ?? undefined);
@@ -93,9 +95,10 @@ function desiredStatus(
     ...(lastRunRequest !== undefined && { lastRunRequest }),
     ...(lastCompleted && { lastCompleted }),
     ...(comparison && { comparison }),
+    ...failures.status,
     conditions: withConditions(schedule, [...updates, ...(recorded === null ? [] : [recorded.condition])], now),
   };
-  const notes = [...starts.notes, ...(notReady === null ? [] : [notReady]), ...(recorded?.note ? [recorded.note] : [])];
+  const notes = [...starts.notes, ...failures.notes, ...(notReady === null ? [] : [notReady]), ...(recorded?.note ? [recorded.note] : [])];
   return { desired, notes };
 }
 
