@@ -1,5 +1,5 @@
 /** A connection that records the writes which pass through it, for tests that count them. */
-import type { KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 
 export interface Write {
   /** Method and resource, such as `PATCH accessibilityscans/status`; without names. */
@@ -8,7 +8,7 @@ export interface Write {
   body: unknown;
 }
 
-/** Records every request that is not a GET, except those of leases, whose number depends on time alone. */
+/** Records every request that is not a GET and was not rejected, except those of leases, whose number depends on time alone. */
 export function logWrites(connection: KubernetesConnection): { connection: KubernetesConnection; writes: Write[] } {
   const writes: Write[] = [];
   return {
@@ -18,11 +18,18 @@ export function logWrites(connection: KubernetesConnection): { connection: Kuber
       path: connection.path,
       watch: connection.watch,
       close: connection.close,
-      request(method, path, options) {
+      request<T>(...[method, path, options]: Parameters<KubernetesConnection['request']>): Promise<T> {
         const [resource = '', , subresource] = path.replace(/^.*\/namespaces\/[^/]+\//, '').split('/');
-        if (method !== 'GET' && resource !== 'leases')
-          writes.push({ request: `${method} ${[resource, ...(subresource ? [subresource] : [])].join('/')}`, path, body: options?.body });
-        return connection.request(method, path, options);
+        const answer = connection.request<T>(method, path, options);
+        if (method === 'GET' || resource === 'leases') return answer;
+        const write = { request: `${method} ${[resource, ...(subresource ? [subresource] : [])].join('/')}`, path, body: options?.body };
+        writes.push(write);
+        // The API server rejects a patch of an object that has changed since. How often it is sent again depends on the load.
+        answer.catch((error: unknown) => {
+          const at = writes.indexOf(write);
+          if (method === 'PATCH' && error instanceof KubernetesError && error.code === 409 && at !== -1) writes.splice(at, 1);
+        });
+        return answer;
       },
     },
   };
