@@ -40,6 +40,9 @@ export function axeTexts(locale: Locale): AxeTexts {
   return { source: SOURCE, rules: Object.fromEntries(rules) };
 }
 
+/** ACT rules that axe-core implements and does not name. 2t702h: https://www.w3.org/WAI/standards-guidelines/act/rules/2t702h/ */
+const MORE_ACT_RULES: Readonly<Record<string, readonly string[]>> = { 'summary-name': ['2t702h'] };
+
 /**
  * The tags of every rule, and the ACT rules that it implements. Without the paragraphs of Section 508 before 2017, such as `22.a`:
  * the revised Section 508 refers to WCAG.
@@ -47,7 +50,7 @@ export function axeTexts(locale: Locale): AxeTexts {
 export function axeStandards(): RuleStandards {
   const rules = axeRules().map(({ ruleId, tags, actIds = [] }) => [
     ruleId,
-    { tags: tags.filter((tag) => !tag.startsWith('section508')), act_rules: actIds },
+    { tags: tags.filter((tag) => !tag.startsWith('section508')), act_rules: [...new Set([...actIds, ...(MORE_ACT_RULES[ruleId] ?? [])])] },
   ]);
   return { source: SOURCE, rules: Object.fromEntries(rules) as RuleStandards['rules'] };
 }

@@ -26,6 +26,7 @@ describe('texts about rules', () => {
       trusted_tester_5: ['6.A'],
       act_rules: ['c487ae'],
     });
+    expect(standardsOf('summary-name')).to.deep.include({ act_rules: ['2t702h'] });
     expect(standardsOf('never')).to.equal(null);
     expect(JSON.stringify(rules.map(standardsOf))).not.to.include('508');
   });
