@@ -2,7 +2,17 @@
 import type { ScanFacts } from './diff-reduce.ts';
 
 /** What differs between two scans, other than the site. */
-export const CAVEATS = ['site', 'wcag', 'pages', 'crawl', 'locale', 'axe_core', 'fingerprint_version', 'elements_left_out'] as const;
+export const CAVEATS = [
+  'site',
+  'wcag',
+  'pages',
+  'crawl',
+  'locale',
+  'axe_core',
+  'score_version',
+  'fingerprint_version',
+  'elements_left_out',
+] as const;
 
 /** A part of the difference that may come from the scans and not from the site. */
 export interface Caveat {
@@ -56,6 +66,10 @@ const ASPECTS: Readonly<Record<Caveat['reason'], Aspect>> = {
   axe_core: {
     of: ({ tools }) => tools.axe_core,
     message: 'The scans were made with different versions of axe-core, whose rules may differ.',
+  },
+  score_version: {
+    of: ({ scoreVersion }) => String(scoreVersion),
+    message: 'The scans were made with different checks of Curbcut. Scores, and what is new or fixed, may differ because of that.',
   },
   fingerprint_version: {
     of: ({ fingerprintVersion }) => String(fingerprintVersion),

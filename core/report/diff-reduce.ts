@@ -43,6 +43,7 @@ export interface ReducedPage {
 /** How a scan was made. */
 export interface ScanFacts extends Pick<Report['scan'], 'url' | 'options'> {
   tools: Report['tools'];
+  scoreVersion: number;
   fingerprintVersion: number;
   /** The number of failing elements that the export neither describes nor counts by root cause. */
   uncounted: number;
@@ -68,6 +69,7 @@ export function reduceReport(report: Report): ReducedReport {
       url: report.scan.url,
       options: report.scan.options,
       tools: report.tools,
+      scoreVersion: report.score.score_version,
       fingerprintVersion: report.fingerprint_version ?? 1,
       uncounted: 0,
     },

@@ -4,6 +4,7 @@ import { nullable, oneOf } from '../schemas.ts';
 import { IMPACTS } from '../scan/impacts.ts';
 import { WCAG_LEVELS } from '../scan/wcag.ts';
 import { ReportConsent } from './consent.ts';
+import { ENGINES } from './engines.ts';
 import { LANDMARKS } from './landmarks.ts';
 import { ReportOptions, ReportThresholds } from './options.ts';
 
@@ -279,7 +280,7 @@ export type ReportCriterion = Static<typeof ReportCriterion>;
 export const ReportRule = Type.Object(
   {
     id: Type.String(),
-    engine: Type.Literal('axe-core'),
+    engine: oneOf(ENGINES),
     tags: Type.Array(Type.String()),
     wcag: Type.Array(Type.String()),
     /** Clauses of EN 301 549, such as `9.1.1.1`. */

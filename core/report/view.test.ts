@@ -91,7 +91,7 @@ function report(pages: ReportPage[], over: Partial<Report['scan']> = {}): Report
     tools: { curbcut: '0.1.0', axe_core: '4.14.1', browser: 'Chromium 156' },
     score: {
       value: 80,
-      score_version: 2,
+      score_version: 3,
       pages_tested: tested.length,
       pages_attempted: pages.length,
       pages_found: pages.length,

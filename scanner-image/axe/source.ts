@@ -78,6 +78,7 @@ export async function axeSource(locale: Locale, { hasSession = false } = {}): Pr
       'blocked.js',
       'facts.js',
       'in-page.js',
+      'checks/line-height.js',
       'picture.js',
     ].map(read),
     ...(hasSession ? [read('session.js')] : []),

@@ -7,6 +7,7 @@ import { isEnglishMessage, type EnglishMessages } from '../../core/report/rule-t
 import { reviewText, type ReviewTexts } from '../../core/report/rule-texts/review-texts.ts';
 import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
+import { engineOf } from '../../core/report/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
@@ -29,6 +30,17 @@ describe('texts about rules', () => {
     expect(standardsOf('summary-name')).to.deep.include({ act_rules: ['2t702h'] });
     expect(standardsOf('never')).to.equal(null);
     expect(JSON.stringify(rules.map(standardsOf))).not.to.include('508');
+  });
+
+  it('name the rules that find more by our own checks, and docs/scanning.md explains them', () => {
+    const section = readFileSync(join(folder, '..', '..', '..', 'docs', 'scanning.md'), 'utf8')
+      .split(/^## /m)
+      .find((text) => text.startsWith('Own checks'))!;
+    const explained = [...section.matchAll(/^\| `([a-z-]+)`/gm)].map(([, rule]) => rule!);
+    expect(explained.filter((rule) => !rules.includes(rule))).to.deep.equal([]);
+    expect(rules.filter((rule) => engineOf(rule) !== 'axe-core')).to.deep.equal(explained.toSorted());
+    expect(standardsOf('avoid-inline-spacing')).to.deep.include({ engine: 'axe-core+curbcut' });
+    expect(standardsOf('area-alt')).to.deep.include({ engine: 'axe-core' });
   });
 
   it('tell English messages from translated ones (run node tools/rule-texts.ts)', () => {

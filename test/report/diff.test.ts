@@ -197,6 +197,7 @@ describe('diffReports', () => {
     expect(change(({ scan }) => (scan.options.exclude = ['/shop/*']))).to.deep.equal(['crawl']);
     expect(change(({ scan }) => (scan.options.locale = 'de'))).to.deep.equal(['locale']);
     expect(change(({ tools }) => (tools.axe_core = '5.0.0'))).to.deep.equal(['axe_core']);
+    expect(change(({ score }) => (score.score_version -= 1))).to.deep.equal(['score_version']);
     expect(change((report) => (report.fingerprint_version = 1))).to.deep.equal(['fingerprint_version']);
     const [caveat] = diffReports(onePage(), { ...onePage(), tools: { ...onePage().tools, axe_core: '5.0.0' } }).comparable;
     expect(caveat).to.deep.include({ before: '4.14.1', after: '5.0.0' });

@@ -63,6 +63,7 @@ const CAVEATS: Readonly<Record<Caveat['reason'], string>> = {
   crawl: 'The scans choose their pages by different rules.',
   locale: 'The scans describe their findings in different languages.',
   axe_core: 'The scans were made with different versions of axe-core, whose rules may differ.',
+  score_version: 'The scans were made with different checks of Curbcut, which may find more than earlier ones.',
   fingerprint_version: 'The scans hold different evidence of elements, so that elements that changed place are matched less surely.',
   elements_left_out: 'A report leaves out root causes of pages with very many violations. Their elements are missing here.',
 };

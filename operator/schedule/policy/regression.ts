@@ -19,6 +19,7 @@ const OTHER_SCANS: Readonly<Partial<Record<Caveat['reason'], string>>> = {
   site: 'they begin at different addresses',
   wcag: 'they test different WCAG versions or levels',
   axe_core: 'they were made with different versions of axe-core',
+  score_version: 'they were made with different checks',
   fingerprint_version: 'they were made with different versions of Curbcut',
 };
 const EXAMPLES_MAX = 2;
