@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { chromium, type Browser } from 'playwright-core';
+import { engineOf } from '../core/report/engines.ts';
 import type { ReportViolation } from '../core/report/schema.ts';
 import { axeTags } from '../core/scan/wcag.ts';
 import { findChromium } from '../scanner-image/browser/chromium.ts';
@@ -21,13 +22,16 @@ that this machine may open. The exit status is 1 if findings differ or a page co
 
 /** One page's comparison. `unstable` lines differ between two plain runs, so the page itself changes. */
 interface Compared {
+  /** Found by our own checks, or decided where the plain run needs review. */
+  own: string[];
   onlyScanner: string[];
   onlyPlain: string[];
   unstable: string[];
 }
 
+const REVIEW = 'review: ';
 const without = (lines: readonly string[], others: readonly string[]): string[] => lines.filter((line) => !others.includes(line));
-const allOf = ({ violations, needsReview }: PlainFindings): string[] => [...violations, ...needsReview.map((line) => `review: ${line}`)];
+const allOf = ({ violations, needsReview }: PlainFindings): string[] => [...violations, ...needsReview.map((line) => REVIEW + line)];
 
 /** `rule selector` lines in the form of `plainAxe`. */
 function linesOf(violations: readonly ReportViolation[]): string[] {
@@ -38,17 +42,24 @@ function linesOf(violations: readonly ReportViolation[]): string[] {
     .map((line) => line.replaceAll(' >>> ', ' > '));
 }
 
+/** Whether a line that only the scanner has comes from our own checks, of which color-contrast has those that need review otherwise. */
+function isOwn(line: string, onlyPlain: readonly string[]): boolean {
+  const rule = line.replace(REVIEW, '').split(' ')[0]!;
+  const engine = engineOf(rule);
+  return engine !== 'axe-core' && (rule !== 'color-contrast' || onlyPlain.includes(REVIEW + line));
+}
+
 /** Compares the scanner's lines with those of a plain run, and of a second one if they differ. */
 async function compare(ours: string[], plain: () => Promise<PlainFindings>): Promise<Compared> {
   const first = allOf(await plain());
   const differs = without(ours, first).length + without(first, ours).length > 0;
   const second = differs ? allOf(await plain()) : first;
   const unstable = [...without(first, second), ...without(second, first)];
-  return {
-    onlyScanner: without(without(ours, first), unstable),
-    onlyPlain: without(without(first, ours), unstable),
-    unstable,
-  };
+  const onlyPlain = without(without(first, ours), unstable);
+  const onlyScanner = without(without(ours, first), unstable);
+  const own = onlyScanner.filter((line) => isOwn(line, onlyPlain));
+  const decided = own.map((line) => REVIEW + line);
+  return { own, onlyScanner: without(onlyScanner, own), onlyPlain: without(onlyPlain, decided), unstable };
 }
 
 /** @returns whether the findings are equal */
@@ -62,10 +73,11 @@ async function showPage(url: URL, scanner: OnePageScanner, browser: Browser, res
   const ours = allOf({ violations: linesOf(violations), needsReview: linesOf(needsReview) });
   const plain = (): Promise<PlainFindings> =>
     plainAxe(browser, url.href, { tags: axeTags('AA', '2.1'), rest: restMs, scroll: true, limitMs: BUDGET_MS });
-  const { onlyScanner, onlyPlain, unstable } = await compare(ours, plain);
+  const { own, onlyScanner, onlyPlain, unstable } = await compare(ours, plain);
   const isEqual = onlyScanner.length + onlyPlain.length === 0;
   console.log(`${url.href}\n  ${isEqual ? 'equal' : 'different'}: ${ours.length} findings, ${visit.durationMs} ms`);
   for (const { kind, message } of visit.caveats) console.log(`  caveat ${kind}: ${message}`);
+  for (const line of own) console.log(`  by our own checks: ${line}`);
   for (const line of onlyScanner) console.log(`  only the scanner: ${line}`);
   for (const line of onlyPlain) console.log(`  only the plain run: ${line}`);
   if (unstable.length > 0) console.log(`  ${unstable.length} findings differ between two plain runs: the page changes by itself`);

@@ -79,6 +79,7 @@ export async function axeSource(locale: Locale, { hasSession = false } = {}): Pr
       'facts.js',
       'in-page.js',
       'checks/line-height.js',
+      'checks/gradient-contrast.js',
       'picture.js',
     ].map(read),
     ...(hasSession ? [read('session.js')] : []),

@@ -14,7 +14,9 @@ describe('make parity', () => {
   beforeEach(async () => {
     dir = await mkdtemp(join(tmpdir(), 'curbcut-parity-'));
     site = await openSite({
-      '/equal': html('<img src="/none.png"><p style="background-image: linear-gradient(#fff, #000)">Text</p>'),
+      '/equal': html(
+        '<img src="/none.png"><p style="background-image: linear-gradient(#fff, #000)">Text</p><p id="own" style="background-image: linear-gradient(#fff, #eee); color: #ccc">Text</p>',
+      ),
       '/different': (request, response) => {
         const isOurs = request.headers['user-agent']?.includes('Curbcut') === true;
         response
@@ -41,7 +43,7 @@ describe('make parity', () => {
 
   it('prints the differences node by node, and fails', async () => {
     const { code, stdout } = await parity(`# a comment\n\n${site.origin}/equal\n${site.origin}/different\n${site.origin}/broken\n`);
-    expect(stdout).to.match(/\/equal\n {2}equal: 2 findings, \d+ ms\n/);
+    expect(stdout).to.match(/\/equal\n {2}equal: 3 findings, \d+ ms\n {2}by our own checks: color-contrast #own\n/);
     expect(stdout).to.match(
       /\/different\n {2}different: .*\n {2}only the scanner: label #ours\n {2}only the plain run: image-alt #plain\n/,
     );
