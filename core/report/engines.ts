@@ -5,6 +5,6 @@ export const ENGINES = ['axe-core', 'axe-core+curbcut', 'curbcut'] as const;
 export type Engine = (typeof ENGINES)[number];
 
 /** Rules of axe-core that find more with a check of ours (`scanner-image/axe/checks/`). */
-const EXTENDED_RULES: ReadonlySet<string> = new Set(['avoid-inline-spacing', 'color-contrast']);
+const EXTENDED_RULES: ReadonlySet<string> = new Set(['avoid-inline-spacing', 'color-contrast', 'css-orientation-lock']);
 
 export const engineOf = (rule: string): Engine => (EXTENDED_RULES.has(rule) ? 'axe-core+curbcut' : 'axe-core');

@@ -78,6 +78,7 @@
       content: globalThis.curbcut.content(),
       visible: globalThis.curbcut.visible(roots),
       failedParts,
+      foreignSheets: globalThis.curbcutSheets.foreign(roots),
       links,
       linksBeyond,
     };

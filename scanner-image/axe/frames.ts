@@ -6,6 +6,7 @@ import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts'
 import { isHtml, notWellFormed } from '../crawl/page-checks.ts';
 import { QUIET_MS, type Settled } from '../browser/settling.ts';
 import type { PageFacts } from '../browser/visit.ts';
+import { readForeignSheets, readsSheets, type ForeignSheet } from './checks/foreign-sheets.ts';
 import { openClosedRoots } from './closed-roots.ts';
 import type { FoundFrame, FrameIndex } from './frame-index.ts';
 import { PIERCE } from './results.ts';
@@ -227,6 +228,8 @@ async function enterFrame(run: FrameRun, parent: Place, at: number): Promise<Ent
     return { ok: false, reason: 'not_html', message: `The frame shows ${contentType}, not a web page.`, url: found.url };
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
   run.closedRoots += await openClosedRoots(place, frameId, found.url);
+  if (readsSheets(script.options))
+    await readForeignSheets(place, frameId, await evaluate<ForeignSheet[]>(place, 'curbcutSheets.foreign(curbcutSeen.roots())'));
   return { ok: true, frameId, place };
 }
 

@@ -80,6 +80,7 @@ export async function axeSource(locale: Locale, { hasSession = false } = {}): Pr
       'in-page.js',
       'checks/line-height.js',
       'checks/gradient-contrast.js',
+      'checks/orientation.js',
       'picture.js',
     ].map(read),
     ...(hasSession ? [read('session.js')] : []),
@@ -107,8 +108,8 @@ export interface AxeOptions {
 }
 
 /**
- * Options for a conformance target. Its tags contain no best-practice rules; `advice` adds some. Style sheets are not preloaded, because only
- * an experimental rule reads them and no tag runs it.
+ * Options for a conformance target. Its tags contain no best-practice rules; `advice` adds some. Style sheets are not preloaded,
+ * because only `css-orientation-lock` reads them, which finds them by itself (checks/orientation.js).
  */
 export function axeOptions({ wcagLevel, wcagVersion, advice }: Pick<ScanOptions, 'wcagLevel' | 'wcagVersion' | 'advice'>): AxeOptions {
   return {

@@ -1,5 +1,6 @@
 /** A visit to a page: its parameters and its result. */
 import type { PageCaveat, PageFailureReason, UntestedFrame } from '../../core/report/schema.ts';
+import type { ForeignSheet } from '../axe/checks/foreign-sheets.ts';
 import type { PageFindings } from '../axe/results.ts';
 import type { TakenPicture } from '../pictures/take.ts';
 import type { Marker } from '../../core/scan/sign-in.ts';
@@ -35,6 +36,8 @@ export interface PageFacts {
   visible: VisibleContent;
   /** Scripts and style sheets of the document that the browser could not use. */
   failedParts: { kind: 'scripts' | 'styles'; url: string }[];
+  /** Style sheets of other origins, which scripts cannot read. */
+  foreignSheets: ForeignSheet[];
   /** Absolute links of the document and its open shadow roots, in document order, without fragments other than hash routes. Long ones are cut. */
   links: string[];
   /** The number of links that are too many for `links`. */

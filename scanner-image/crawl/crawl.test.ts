@@ -26,6 +26,7 @@ const loaded = (path: string, links: string[]): Visit => ({
     content: { whole: path, main: path },
     visible: { rendered: true, own: true, blocked: null },
     failedParts: [],
+    foreignSheets: [],
     links: links.map((link) => ORIGIN + link),
     linksBeyond: 0,
   },

@@ -31,6 +31,7 @@ const visitOf = (path: string, { content = path, own = true, caveats = [] }: Sho
     content: { whole: content, main: content },
     visible: { rendered: true, own, blocked: null },
     failedParts: [],
+    foreignSheets: [],
     links: [],
     linksBeyond: 0,
   },
