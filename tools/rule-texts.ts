@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeTexts } from '../core/report/rule-texts/rule-texts.ts';
 import { ENGLISH_MIN, type EnglishMessages } from '../core/report/rule-texts/english-messages.ts';
+import { OWN_RULES } from '../core/report/engines.ts';
 import type { RuleStandards } from '../core/report/rules.ts';
 import { LOCALES, type Locale } from '../core/scan/locales.ts';
 
@@ -44,7 +45,7 @@ export function axeTexts(locale: Locale): AxeTexts {
 const MORE_ACT_RULES: Readonly<Record<string, readonly string[]>> = { 'summary-name': ['2t702h'] };
 
 /**
- * The tags of every rule, and the ACT rules that it implements. Without the paragraphs of Section 508 before 2017, such as `22.a`:
+ * The tags of every rule, also of ours, and the ACT rules that it implements. Without the paragraphs of Section 508 before 2017, such as `22.a`:
  * the revised Section 508 refers to WCAG.
  */
 export function axeStandards(): RuleStandards {
@@ -52,7 +53,8 @@ export function axeStandards(): RuleStandards {
     ruleId,
     { tags: tags.filter((tag) => !tag.startsWith('section508')), act_rules: [...new Set([...actIds, ...(MORE_ACT_RULES[ruleId] ?? [])])] },
   ]);
-  return { source: SOURCE, rules: Object.fromEntries(rules) as RuleStandards['rules'] };
+  const own = Object.entries(OWN_RULES).map(([id, { tags }]) => [id, { tags, act_rules: [] }]);
+  return { source: SOURCE, rules: Object.fromEntries([...rules, ...own]) as RuleStandards['rules'] };
 }
 
 /** The parts of axe-core's internal audit that say how a rule can end. */

@@ -2,6 +2,7 @@
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, SELECTOR_MAX, type ReportNode, type ReportViolation } from '../../core/report/schema.ts';
 import { IMPACTS, type Impact } from '../../core/scan/impacts.ts';
 import { ADVICE_RULES } from '../../core/report/advice-rules.ts';
+import { isOwnRule } from '../../core/report/engines.ts';
 import type { RuleLists } from '../../core/report/rule-outcomes.ts';
 import { emptyTally, type RuleTally } from '../../core/report/score.ts';
 import { successCriteria } from '../../core/scan/wcag.ts';
@@ -104,12 +105,12 @@ export function rulesWithoutFinding({ violations, needsReview, passes, inapplica
   return { passed: [...passed], notApplicable: [...new Set(inapplicable).difference(others).difference(passed)] };
 }
 
-/** Counts the rules that failed and passed. */
+/** Counts the rules that failed and passed. Those of ours cannot fail, so they do not count. */
 export function tallyOf(violations: readonly ReportViolation[], passes: AxeResults['passes']): RuleTally {
   const failed = new Set(violations.map(({ rule }) => rule));
   const rules = emptyTally();
   for (const { impact } of violations) rules[impact].failed += 1;
-  for (const { id, impact } of passes) if (impact !== null && !failed.has(id)) rules[impact].passed += 1;
+  for (const { id, impact } of passes) if (impact !== null && !failed.has(id) && !isOwnRule(id)) rules[impact].passed += 1;
   return rules;
 }
 

@@ -4,8 +4,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Locale } from '../../core/scan/locales.ts';
 import { ADVICE_RULES } from '../../core/report/advice-rules.ts';
+import { OWN_RULES } from '../../core/report/engines.ts';
 import { LANDMARK_ELEMENTS, LANDMARKS } from '../../core/report/landmarks.ts';
 import { FAILURE_SUMMARY_MAX, NODE_HTML_MAX, RELATED_MAX, SELECTOR_MAX } from '../../core/report/schema.ts';
+import { ownMessage, ruleText } from '../../core/report/rule-texts/rule-texts.ts';
 import { ADDRESS_MAX } from '../crawl/address.ts';
 import type { ScanOptions } from '../../core/scan/options.ts';
 import { axeTags } from '../../core/scan/wcag.ts';
@@ -56,6 +58,15 @@ const DOCUMENT_HTML_MAX = 400_000;
 /** Returns how much HTML a document's findings may have before they are described by their start tags only. */
 export const htmlTotal = (maxPages: number): number => Math.min(DOCUMENT_HTML_MAX, Math.floor(SCAN_HTML_MAX / maxPages));
 
+/** What axe-core needs to know about our own rules. */
+const ownRules = (locale: Locale): object =>
+  Object.fromEntries(
+    Object.entries(OWN_RULES).map(([id, rule]) => {
+      const { help, description } = ruleText(id, locale)!;
+      return [id, { ...rule, help, description, message: ownMessage(id, locale) }];
+    }),
+  );
+
 /**
  * Returns the script for a language of findings. Call it only once per scan, because it reads the files of axe-core.
  * @param hasSession whether the scan signs in, or is prepared by steps
@@ -81,11 +92,15 @@ export async function axeSource(locale: Locale, { hasSession = false } = {}): Pr
       'checks/line-height.js',
       'checks/gradient-contrast.js',
       'checks/orientation.js',
+      'checks/review-rule.js',
+      'checks/option-group-name.js',
+      'checks/placeholder-label.js',
+      'checks/empty-alt-title.js',
       'picture.js',
     ].map(read),
     ...(hasSession ? [read('session.js')] : []),
   ]);
-  const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)};`;
+  const limits = `globalThis.curbcutLimits = ${JSON.stringify(LIMITS)}; globalThis.curbcutOwnRules = ${JSON.stringify(ownRules(locale))};`;
   return [before, roots, axe, messages === null ? '' : `axe.configure({ locale: ${messages} });`, limits, ...ours].join('\n;');
 }
 

@@ -1,4 +1,4 @@
-/** The texts about rules, against axe-core. */
+/** The texts about rules, against axe-core and our own rules. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -7,16 +7,17 @@ import { isEnglishMessage, type EnglishMessages } from '../../core/report/rule-t
 import { reviewText, type ReviewTexts } from '../../core/report/rule-texts/review-texts.ts';
 import { knownRules, ruleText, type AxeTexts, type OwnTexts } from '../../core/report/rule-texts/rule-texts.ts';
 import { standardsOf, type RuleStandards } from '../../core/report/rules.ts';
-import { engineOf } from '../../core/report/engines.ts';
+import { engineOf, isOwnRule, OWN_RULES } from '../../core/report/engines.ts';
 import { LOCALES } from '../../core/scan/locales.ts';
 import { axeEnglishMessages, axeReviewRules, axeRules, axeStandards, axeTexts } from '../../tools/rule-texts.ts';
 
 const folder = join(import.meta.dirname, '..', '..', 'core', 'report', 'rule-texts');
 const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'));
-const rules = axeRules().map(({ ruleId }) => ruleId);
+const fromAxe = axeRules().map(({ ruleId }) => ruleId);
+const rules = [...fromAxe, ...Object.keys(OWN_RULES)].sort();
 
 describe('texts about rules', () => {
-  it('exist for exactly the rules of axe-core', () => expect(knownRules().toSorted()).to.deep.equal(rules));
+  it('exist for exactly the rules of axe-core and ours', () => expect(knownRules().toSorted()).to.deep.equal(rules));
 
   it('state the standards of the installed axe-core (run node tools/rule-texts.ts)', () => {
     expect(read('standards.json') as RuleStandards).to.deep.equal(axeStandards());
@@ -28,6 +29,12 @@ describe('texts about rules', () => {
       act_rules: ['c487ae'],
     });
     expect(standardsOf('summary-name')).to.deep.include({ act_rules: ['2t702h'] });
+    expect(standardsOf('empty-alt-with-title')).to.deep.include({
+      engine: 'curbcut',
+      wcag: ['1.1.1'],
+      en_301_549: ['9.1.1.1'],
+      act_rules: [],
+    });
     expect(standardsOf('never')).to.equal(null);
     expect(JSON.stringify(rules.map(standardsOf))).not.to.include('508');
   });
@@ -74,9 +81,14 @@ describe('texts about rules', () => {
         expect(Object.keys(own.advice).toSorted()).to.deep.equal([...new Set(rules.map(adviceOf))].toSorted());
       });
 
+      it('say what a rule of ours finds', () => {
+        expect(Object.keys(own.messages).toSorted()).to.deep.equal(Object.keys(OWN_RULES).toSorted());
+        for (const text of Object.values(own.messages)) expect(text).to.match(/^\p{Lu}.{20,200}[^.]$/u);
+      });
+
       it('say what a person should look at for each rule that can be incomplete, and for no other', () => {
         const review = read(`review.${locale}.json`) as ReviewTexts;
-        expect(Object.keys(review.rules).toSorted()).to.deep.equal(axeReviewRules());
+        expect(Object.keys(review.rules).toSorted()).to.deep.equal([...axeReviewRules(), ...Object.keys(OWN_RULES)].sort());
         const texts = [review.any, ...Object.values(review.rules)];
         expect(new Set(texts).size, 'a text that two rules share').to.equal(texts.length);
         for (const text of texts) expect(text).to.match(/^\p{Lu}.{20,200}\.$/u);
@@ -103,6 +115,14 @@ describe('texts about rules', () => {
         });
     });
 
+  it('are about rules of ours that axe-core does not have', () => {
+    expect(fromAxe.filter(isOwnRule)).to.deep.equal([]);
+    for (const { tags, helpUrl } of Object.values(OWN_RULES)) {
+      expect(tags).to.include('wcag2a');
+      expect(helpUrl).to.match(/^https:\/\/www\.w3\.org\/WAI\/WCAG22\//);
+    }
+  });
+
   it('know which rules can be incomplete', () => {
     const review = axeReviewRules();
     // A check that cannot decide, a rule that is reviewed instead of failing, and one that always passes or fails.
@@ -118,7 +138,7 @@ describe('texts about rules', () => {
     expect(reviewText('avoid-inline-spacing', 'en')).to.match(/spacing/);
   });
 
-  it('are null for a rule that axe-core does not have', () => {
+  it('are null for a rule that does not exist', () => {
     for (const rule of ['never', '__proto__', 'constructor', '']) expect(ruleText(rule, 'en'), rule).to.equal(null);
   });
 });

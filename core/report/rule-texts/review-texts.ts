@@ -1,6 +1,6 @@
 /**
  * What a person should look at where the tests could not decide, in every language (`review.*.json`): a text for each rule of
- * axe-core that can be incomplete. A language is loaded when it is first used.
+ * axe-core that can be incomplete, and for each of ours. A language is loaded when it is first used.
  */
 import { createRequire } from 'node:module';
 import type { Locale } from '../../scan/locales.ts';

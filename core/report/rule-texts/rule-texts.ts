@@ -1,5 +1,5 @@
 /**
- * Texts about axe-core's rules in every language: what a rule asks for, why it matters and what to do. Help and description
+ * Texts about axe-core's rules and ours in every language: what a rule asks for, why it matters and what to do. Help and description
  * are axe-core's own (`axe.*.json`, written by tools/rule-texts.ts; MPL-2.0) where it has them in the language; the other
  * texts are ours (`own.*.json`). A language is loaded when it is first used.
  */
@@ -26,19 +26,24 @@ export interface AxeTexts {
   rules: Record<string, Pair>;
 }
 
-/** Our own texts: help and description of rules that axe-core does not have in the language; why and fix by advice. */
+/** Our own texts: help and description of rules that axe-core does not have, at all or in the language; why and fix by advice. */
 export interface OwnTexts {
   rules: Record<string, Pair>;
+  /** What our own rules say about an element. */
+  messages: Record<string, string>;
   advice: Record<string, Pair>;
 }
 
 const require = createRequire(import.meta.url);
 const loaded = new Map<Locale, Map<string, RuleText>>();
 
-/** Returns the texts about a rule, or null if axe-core has no such rule: exports of pods may name any rule. */
+/** Returns the texts about a rule, or null if there is no such rule: exports of pods may name any rule. */
 export function ruleText(rule: string, locale: Locale): RuleText | null {
   return textsOf(locale).get(rule) ?? null;
 }
+
+/** What a rule of ours says about an element. */
+export const ownMessage = (rule: string, locale: Locale): string => (require(`./own.${locale}.json`) as OwnTexts).messages[rule]!;
 
 /** Every rule with texts. */
 export const knownRules = (): string[] => [...textsOf('en').keys()];

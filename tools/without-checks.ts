@@ -1,0 +1,49 @@
+/** Runs the scripts of the scanner on a page with and without our own checks, to compare findings and time. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CDPSession, Page } from 'playwright-core';
+import type { AxeResults } from '../scanner-image/axe/results.ts';
+import { axeOptions, axeSource, htmlTotal } from '../scanner-image/axe/source.ts';
+
+const CHECKS = join(import.meta.dirname, '..', 'scanner-image', 'axe', 'checks');
+const OPTIONS = JSON.stringify(axeOptions('AA', '2.1'));
+
+export interface Sources {
+  with: string;
+  without: string;
+}
+
+/** The script of the scanner, and the same without our own checks. */
+export async function checkSources(): Promise<Sources> {
+  const source = await axeSource('en');
+  const files = readdirSync(CHECKS).filter((name) => name.endsWith('.js'));
+  const without = files.reduce((text, name) => text.replace(readFileSync(join(CHECKS, name), 'utf8'), () => ''), source);
+  return { with: source, without };
+}
+
+/** Runs a test of the displayed page. */
+export type RunTest = () => Promise<{ results: AxeResults; ms: number }>;
+
+/** Prepares a world for a script in a page that is loaded. The page does not see it. */
+export async function openWorld(page: Page, cdp: CDPSession, source: string): Promise<RunTest> {
+  const { frameTree } = await cdp.send('Page.getFrameTree');
+  const { executionContextId: contextId } = await cdp.send('Page.createIsolatedWorld', { frameId: frameTree.frame.id });
+  const evaluate = async (expression: string): Promise<string> => {
+    const { result, exceptionDetails } = await cdp.send('Runtime.evaluate', {
+      expression,
+      contextId,
+      awaitPromise: true,
+      returnByValue: true,
+    });
+    if (exceptionDetails) throw new Error(`${page.url()}: ${exceptionDetails.exception?.description ?? exceptionDetails.text}`);
+    return result.value as string;
+  };
+  await evaluate(`${source};0`);
+  return async () => {
+    const text = await evaluate(
+      `(async (start) => JSON.stringify([await curbcut.run(${OPTIONS}, ${htmlTotal(1)}), performance.now() - start]))(performance.now())`,
+    );
+    const [results, ms] = JSON.parse(text) as [string, number];
+    return { results: JSON.parse(results) as AxeResults, ms };
+  };
+}
