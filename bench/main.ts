@@ -4,12 +4,14 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startDemoSite } from '../local/demo-site/server.ts';
+import { writeSite } from '../local/demo-site/site.ts';
 import { axeCli, bareLoop, curbcut, pa11yCi, type BenchFindings, type Run, type Scanner } from './scanners.ts';
 import { readCounts } from './counts.ts';
 import { measureDeletions } from './deletions.ts';
 import { measureHtml } from './html.ts';
 import { measureLongScan } from './long-scan.ts';
 import { measureMemory } from './memory.ts';
+import { measureOwnChecks } from './own-checks.ts';
 import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
 import { measureSubmissions } from './submissions.ts';
@@ -22,6 +24,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only pages|submissions|polls   one part only (default: all three)
   --only memory              memory of API and operator, without scans and with many live scans
   --only long-scan           memory of the scanner over 500 pages (--pages N)
+  --only own-checks          what our own checks add to the test of a page, on the demo site
   --only report              seconds and memory of the report of 500 pages (--pages N) with 20,000 violations
   --only html                server time of every HTML page with many scans stored, beside a static route; sizes
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
@@ -29,7 +32,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --bare                     pages beside the bare loop only, without the other scanners
-  --rounds N                 rounds of pages or verdicts (default 3; the median is shown)
+  --rounds N                 rounds of pages, own checks or verdicts (default 3; the median is shown)
   --submissions N            number of submissions (default 500)
   --polls N                  number of polls (default 3000)
   --live N                   live scans when memory or deletions are measured (default 1000)
@@ -170,6 +173,24 @@ async function report(): Promise<void> {
   results.report = cost;
 }
 
+async function ownChecks(): Promise<void> {
+  const demo = await startDemoSite({});
+  try {
+    const urls = writeSite(demo.url).flatMap(({ path, slow }, at) => (slow || at % 4 !== 0 ? [] : [demo.url + path]));
+    const { without, added } = await measureOwnChecks(urls, Number(values.rounds));
+    const ratio = median(added.map((ms, at) => (without[at]! + ms) / without[at]!));
+    const ms = (value: number): string => `${value.toFixed(2)} ms`;
+    console.log(
+      `\nOur own checks on ${urls.length} pages of the demo site, ${values.rounds} rounds with and without them in turn, CPU time of the page\n`,
+    );
+    console.log(`test of a page without them: ${ms(median(without))}; with ÷ without: ${ratio.toFixed(3)}`);
+    console.log(`they add: median ${ms(median(added))}, worst page ${ms(Math.max(...added))}`);
+    results.ownChecks = { pages: urls.length, withoutMs: median(without), addedMs: median(added), worstMs: Math.max(...added), ratio };
+  } finally {
+    await demo.close();
+  }
+}
+
 async function memory(): Promise<void> {
   const held = await measureMemory(Number(values.live));
   const mb = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
@@ -251,6 +272,7 @@ async function verdicts(): Promise<void> {
 if (values.only === undefined || values.only === 'pages') await pages();
 if (values.only === undefined || values.only === 'submissions') await submissions();
 if (values.only === undefined || values.only === 'polls') await polls();
+if (values.only === 'own-checks') await ownChecks();
 if (values.only === 'memory') await memory();
 if (values.only === 'long-scan') await longScan();
 if (values.only === 'report') await report();

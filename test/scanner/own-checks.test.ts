@@ -39,7 +39,7 @@ describe('our own checks', () => {
       else await page.setContent(load.html);
       const cdp = await page.context().newCDPSession(page);
       const runs = [await openWorld(page, cdp, sources.with), await openWorld(page, cdp, sources.without)];
-      return [(await runs[0]!()).results, (await runs[1]!()).results];
+      return [await runs[0]!(), await runs[1]!()];
     } finally {
       await page.close();
     }
