@@ -6,7 +6,7 @@ import type { AxeResults } from '../scanner-image/axe/results.ts';
 import { axeOptions, axeSource, htmlTotal } from '../scanner-image/axe/source.ts';
 
 const CHECKS = join(import.meta.dirname, '..', 'scanner-image', 'axe', 'checks');
-const OPTIONS = JSON.stringify(axeOptions('AA', '2.1'));
+const OPTIONS = JSON.stringify(axeOptions({ wcagLevel: 'AA', wcagVersion: '2.1', advice: false }));
 
 export interface Sources {
   with: string;

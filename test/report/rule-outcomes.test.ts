@@ -1,9 +1,17 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { criterionOutcome, numberRules, OUTCOMES, outcomesOn, positionsOf, ruleResults, type RuleLists } from './rule-outcomes.ts';
-import { knownStandards } from './rules.ts';
-import type { ReportPage, TestedPage } from './schema.ts';
-import { samplePage, sampleUntested, sampleViolation } from '../../test/report/samples.ts';
+import {
+  criterionOutcome,
+  numberRules,
+  OUTCOMES,
+  outcomesOn,
+  positionsOf,
+  ruleResults,
+  type RuleLists,
+} from '../../core/report/rule-outcomes.ts';
+import { knownStandards } from '../../core/report/rules.ts';
+import type { ReportPage, TestedPage } from '../../core/report/schema.ts';
+import { samplePage, sampleUntested, sampleViolation } from './samples.ts';
 
 const TARGET = { wcag_level: 'AA', wcag_version: '2.2', locale: 'en' } as const;
 
