@@ -22,6 +22,8 @@
   const SEARCH_MS = 50;
   /** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
   const HORIZON_MS = 3000;
+  /** How often a late wake makes the wait longer. */
+  const LATE_MAX = 10;
   /** The attributes of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
   /** Attributes that change all the time, and never change what axe-core finds. */
@@ -45,6 +47,18 @@
   observer.observe(document, OBSERVED);
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /** A wake that is so late says that the machine, or the page, is busy, in milliseconds. */
+  const LATE_MS = 50;
+  /**
+   * Waits, and tells until when all timers of the page have run: timers run in the order in which they are due, so those that
+   * were due before this one have, however late it is.
+   */
+  async function sleep(ms) {
+    const due = performance.now() + Math.floor(ms);
+    await later(ms);
+    return { ran: due - 1, late: performance.now() - due > LATE_MS };
+  }
 
   /** Open shadow roots that are observed. */
   const roots = [];
@@ -71,8 +85,12 @@
   /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
   let record = null;
   addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-  /** What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots. */
-  function watched() {
+  /**
+   * What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots.
+   * @param ran the time until which its timers have run
+   */
+  function watched(ran) {
+    if (record !== null) record.data = String(ran);
     record?.dispatchEvent(new Event('ask'));
     const [counts = '', ...timers] = (record?.data ?? '').split(',');
     const [scrolls = 0, shadowRoots = 0, posts = 0, work = 0] = counts.split(' ').map(Number);
@@ -182,11 +200,13 @@
     if (isStatic && settleMs === 0 && (!load || loaded !== null)) return state;
     // Scripts that start requests on load, or after a response, need time to show the result.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
-    let { shadowRoots, posts } = watched();
+    let { shadowRoots, posts } = watched(0);
     let posted = -quietMs;
+    let woken = { ran: 0, late: false };
+    let patience = LATE_MAX;
     for (;;) {
       const now = performance.now();
-      const page = watched();
+      const page = watched(woken.ran);
       if (page.posts !== posts) {
         change();
         posted = now;
@@ -200,15 +220,19 @@
       }
       if (view !== null || page.timers.length + page.work > 0 || now - began > RESTLESS_MS) look(now, until <= now || now >= end);
       const horizon = Math.max(began, loaded ?? 0, view?.since ?? 0) + HORIZON_MS;
-      const due = page.timers.map((timer) => timer.due).filter((at) => at > now);
-      const next = Math.min(...due);
+      const next = Math.min(...page.timers.map(({ due }) => due));
       const isWorking = page.work > 0 || posted + quietMs > now;
       const awaitsWork = work && isWorking && now < horizon;
       const isRestless = until === quietAt(quietMs) && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
       // The earliest timer may set the next one, or show the content that the page is waiting for.
-      const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? next + 1 : null;
+      const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? Math.max(next, now) + 1 : null;
       if (awaited !== null) until = Math.max(until, awaited);
       state.worked ||= awaitsWork;
+      // What the page does next is as late as this.
+      if (woken.late && patience > 0 && awaited === null && now < end) {
+        patience -= 1;
+        until = Math.max(until, now + quietMs);
+      }
       if (until <= now || now >= end || (isRestless && awaited === null)) {
         // A shadow root that is new has changed the page.
         const isNew = page.shadowRoots !== shadowRoots && observeRoots();
@@ -224,7 +248,7 @@
         state.found = before !== null && reading() !== before;
         return state;
       }
-      await later(Math.max(1, Math.min(until, end) - now));
+      woken = await sleep(Math.max(1, Math.min(until, end) - now));
     }
   }
 

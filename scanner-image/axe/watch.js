@@ -8,6 +8,8 @@
   'use strict';
   /** A timer with a longer delay is no part of loading, in milliseconds: most give up a request after 10 s, or end a session. */
   const LONGEST = 9000;
+  /** The browser makes nested timers at least that long. */
+  const SHORTEST = 4;
   /** The longest interval that is recorded. Longer ones repeat what the page shows. */
   const LONGEST_INTERVAL = 3000;
   /** The ticks of an interval that are waited for: this many, and for this long, so that one that never rests is seen. */
@@ -59,24 +61,23 @@
 
   function add(id, delay, ticks, longest) {
     if (!(delay <= longest) || typeof id !== 'number') return;
-    if (count >= MOST_TIMERS) forgetOverdue();
+    if (count >= MOST_TIMERS) forgetOverdue(now());
     if (count >= MOST_TIMERS) return;
-    timers[id] = { set: now(), delay: delay > 0 ? delay : 0, ticks };
+    timers[id] = { set: now(), delay: delay > SHORTEST ? delay : SHORTEST, ticks };
     count += 1;
   }
 
-  /** The time of the next tick that is waited for; null if there is none. */
-  function dueAt({ set, delay, ticks }) {
-    const at = now();
-    const tick = delay === 0 ? 1 : ceil((at - set) / delay) || 1;
+  /** The time of the next tick after `at` that is waited for; null if there is none. */
+  function dueAt({ set, delay, ticks }, at) {
+    const tick = ceil((at - set) / delay) || 1;
     return tick > ticks ? null : set + (tick < 1 ? 1 : tick) * delay;
   }
 
-  function forgetOverdue() {
+  function forgetOverdue(at) {
     const left = Object.create(null);
     let kept = 0;
     for (const id in timers) {
-      if (dueAt(timers[id]) === null) continue;
+      if (dueAt(timers[id], at) === null) continue;
       left[id] = timers[id];
       kept += 1;
     }
@@ -172,10 +173,12 @@
   apply(listen, node, [
     'ask',
     () => {
-      forgetOverdue();
+      // The time until which timers have run. On a loaded machine it is not the current time.
+      const at = +node.data;
+      forgetOverdue(at);
       let text = `${scrolls} ${roots} ${posts} ${work}`;
       for (const id in timers) {
-        const due = dueAt(timers[id]);
+        const due = dueAt(timers[id], at);
         if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;
       }
       node.data = text;

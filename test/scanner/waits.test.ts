@@ -42,6 +42,9 @@ describe('the wait for work that is neither a request nor a change', () => {
       `const bytes = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]); WebAssembly.compile(bytes).then(() => { ${spin(200)} return WebAssembly.instantiate(bytes); }).then(show)`,
     ),
     'a timer of two seconds': page('setTimeout(show, 2000)'),
+    'a timer that a busy page runs late': page(
+      `setTimeout(() => { ${spin(600)} }, 900); setTimeout(() => fetch('/_data').then(show), 1200)`,
+    ),
     'a frame that loads only in view': page('', tall('<iframe title="f" loading="lazy" src="/_frame"></iframe>')),
     'a timer in a frame': page('', '<iframe title="f" src="/_late-frame"></iframe>'),
     'a timer in a frame of another site': page(otherSite('/_late-frame')),
