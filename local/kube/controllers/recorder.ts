@@ -37,7 +37,8 @@ export function openRecorder(objects: Registry, catalogue: Catalogue, now: () =>
         // The event was deleted: create a new one.
       }
       sequence += 1;
-      const name = `${metadata.name}.${now().getTime().toString(16)}${sequence.toString(16).padStart(4, '0')}`;
+      // Nanoseconds, as in Kubernetes: the operator names its Events of a scan, and the Job has the scan's name, by milliseconds.
+      const name = `${metadata.name}.${(BigInt(now().getTime()) * 1_000_000n + BigInt(sequence % 1_000_000)).toString(16)}`;
       try {
         objects.create(events, namespace, {
           metadata: { name },
