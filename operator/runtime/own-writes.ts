@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 export interface OwnWrites<T extends KubernetesObject> {
   /** Returns the own write if the cached object is older than it, else the cached object. */
   newest(cached: T): T;
-  /** Records that a write to `base` produced `written`. @returns `written` */
+  /** Records that a write to `base` produced `written`, while the cache holds the object. @returns `written` */
   record(base: T, written: T): T;
   /** Called for each cache event. Drops the own write if the cache is at least as new. */
   observe(object: T, deleted: boolean): void;
@@ -19,7 +19,8 @@ interface Write<T> {
   before: Set<string>;
 }
 
-export function createOwnWrites<T extends KubernetesObject>(): OwnWrites<T> {
+/** @param isCached whether the cache holds this object */
+export function createOwnWrites<T extends KubernetesObject>(isCached: (object: T) => boolean): OwnWrites<T> {
   const writes = new Map<string, Write<T>>();
   return {
     newest(cached) {
@@ -29,6 +30,8 @@ export function createOwnWrites<T extends KubernetesObject>(): OwnWrites<T> {
     record(base, written) {
       // A patch without changes keeps the resourceVersion.
       if (written.metadata.resourceVersion === base.metadata.resourceVersion) return written;
+      // Its deletion may arrive before the response to the write that removed the last finalizer. No later event would drop the write.
+      if (!isCached(base)) return written;
       const uid = base.metadata.uid!;
       const own = writes.get(uid);
       const continues = own !== undefined && own.object.metadata.resourceVersion === base.metadata.resourceVersion;

@@ -23,6 +23,7 @@ function lagging() {
   let cached: Widget | null = server;
   let listener: (event: CacheEvent<Widget>) => void = () => undefined;
   const requests: { verb: string; path: string; body: unknown }[] = [];
+  let beforeResponse = () => undefined as void;
   let failure: KubernetesError | null = null;
   const connection = {
     path: (_type: object, namespace?: string, name?: string, subresource?: string) => `/${[namespace, name, subresource].join('/')}`,
@@ -32,6 +33,7 @@ function lagging() {
       const { status } = body as { status?: Widget['status'] };
       const resourceVersion = String(Number(server.metadata.resourceVersion) + 1);
       server = { ...server, metadata: { ...server.metadata, resourceVersion }, status: { ...server.status, ...status } };
+      beforeResponse();
       return server;
     },
   };
@@ -59,6 +61,10 @@ function lagging() {
       cached = widget;
       listener({ type: 'modified', object: widget });
     },
+    /** The cache holds this version, without an event. */
+    hold(widget: Widget) {
+      cached = widget;
+    },
     foreignWrite(phase: string) {
       server = { ...server, metadata: { ...server.metadata, resourceVersion: '9' }, status: { phase } };
       this.catchUp();
@@ -69,6 +75,14 @@ function lagging() {
       server = { ...server, metadata: { ...server.metadata, uid: 'uid-2', resourceVersion: '20' }, status: { phase } };
       cached = server;
       listener({ type: 'added', object: server });
+    },
+    /** The cache receives the deletion before the client receives the response to a write. */
+    deleteDuringWrite() {
+      const deleted = server;
+      beforeResponse = () => {
+        cached = null;
+        listener({ type: 'deleted', object: deleted });
+      };
     },
     fail: (code: number, reason = 'Failed', message = 'failed') => void (failure = new KubernetesError(code, reason, message)),
   };
@@ -101,6 +115,17 @@ describe('resource client', () => {
     await write('own');
     replace('successor');
     expect(phases()).to.deep.equal(all('successor'));
+  });
+
+  it('keeps no own write to an object whose deletion arrives before the response to the write', async () => {
+    const world = lagging();
+    const before = world.client.get('ns', 'w')!;
+    world.deleteDuringWrite();
+    await world.client.patchMetadata(before, { finalizers: [] });
+    expect(world.client.get('ns', 'w')).to.equal(undefined);
+    // An own write that was kept would hide this version.
+    world.hold(before);
+    expect(world.client.get('ns', 'w')).to.equal(before);
   });
 
   it('patches the spec by uid, whatever has changed since it was read', async () => {

@@ -41,7 +41,7 @@ export interface ResourceClientDeps<T extends CustomResource> {
 }
 
 export function createResourceClient<T extends CustomResource>({ connection, resource, cache }: ResourceClientDeps<T>): ResourceClient<T> {
-  const ownWrites = createOwnWrites<T>();
+  const ownWrites = createOwnWrites<T>(({ metadata }) => cache.get(metadata.namespace ?? '', metadata.name)?.metadata.uid === metadata.uid);
   cache.onChange(({ type, object }) => ownWrites.observe(object, type === 'deleted'));
 
   const pathOf = ({ metadata }: T, subresource?: string) => connection.path(resource, metadata.namespace, metadata.name, subresource);
