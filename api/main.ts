@@ -41,6 +41,7 @@ const connections = await openConnections(config, {
   logger,
   onLimitFallback: metrics.limitsFallback,
   onCredits: metrics.credits,
+  onSockets: metrics.sockets,
   fieldManager: 'curbcut-api',
   // Polling needs nothing else: without the others, the endpoints that need them answer 503.
   required: ['mongodb'],

@@ -5,7 +5,9 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '..');
 /** The tests that call `showCount`. */
-const FILES = ['api/round-trips', 'api/refusals', 'api/events', 'operator/writes'].map((name) => `test/${name}.test.ts`);
+const FILES = ['api/round-trips', 'api/refusals', 'api/events', 'operator/writes', 'operator/many-namespaces'].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 export interface Count {
   what: string;

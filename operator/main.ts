@@ -57,6 +57,7 @@ const tracer = await openTracer({
 const connections = await openConnections(config, {
   logger,
   onCredits: metrics.stores.credits,
+  onSockets: metrics.stores.sockets,
   fieldManager: FIELD_MANAGER,
   // Without the object store it still starts, cancels and deletes scans.
   required: ['mongodb', 'kubernetes'],

@@ -1,7 +1,7 @@
 /** Opens the connections that both the API and the operator need. */
 import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
-import type { KubernetesConnection } from '../platform/kubernetes/kubernetes.ts';
+import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Probe } from '../platform/readiness.ts';
 import type { DatabaseSettings, KubernetesSettings, NatsSettings, S3Settings } from '../platform/settings.ts';
@@ -28,6 +28,8 @@ export interface ConnectionOptions extends StoreObservers {
   required: readonly DependencyName[];
   /** The name of the process in the `managedFields` of Kubernetes objects. */
   fieldManager: string;
+  /** Called with the number of open sockets to the Kubernetes API whenever it changes. */
+  onSockets?: (use: SocketUse, open: number) => void;
   logger: Logger;
 }
 
@@ -65,7 +67,8 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     accessKeyId: config.S3_ACCESS_KEY_ID,
     secretAccessKey: config.S3_SECRET_ACCESS_KEY,
   });
-  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager: options.fieldManager, logger });
+  const { fieldManager, onSockets } = options;
+  const kubernetes = await connectKubernetes({ kubeconfig: config.KUBECONFIG, fieldManager, onSockets, logger });
   const scanResources = createScanResources(kubernetes, { namespace: config.CURBCUT_NAMESPACE, operatorClass: config.CURBCUT_CLASS });
 
   return {

@@ -1,5 +1,6 @@
 /** Metrics that the API and the operator share, under the same names, so that sums over both processes are correct. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client';
+import { SOCKET_USES, type SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import type { CreditMove } from './credits/credits.ts';
 
 export interface StoreMetrics {
@@ -7,6 +8,8 @@ export interface StoreMetrics {
   credits(move: CreditMove): void;
   /** The result of a dependency's last check. */
   dependency(name: string, up: boolean): void;
+  /** The number of sockets to the Kubernetes API that are open. */
+  sockets(use: SocketUse, open: number): void;
 }
 
 export function createStoreMetrics(registry: Registry, prefix: string): StoreMetrics {
@@ -23,6 +26,13 @@ export function createStoreMetrics(registry: Registry, prefix: string): StoreMet
     labelNames: ['dependency'],
     registers,
   });
+  const sockets = new Gauge({
+    name: `${prefix}kubernetes_sockets`,
+    help: 'Open sockets to the Kubernetes API, by use: `requests` (at most 64), `lists` (at most 16), `watches` (one for each watch, for the lease and for the readiness probe).',
+    labelNames: ['use'],
+    registers,
+  });
+  for (const use of SOCKET_USES) sockets.set({ use }, 0);
   for (const operation of ['reserved', 'spent', 'released']) credits.inc({ operation }, 0);
   return {
     credits(move) {
@@ -30,6 +40,7 @@ export function createStoreMetrics(registry: Registry, prefix: string): StoreMet
       credits.inc({ operation: 'spent' }, move.pages);
       credits.inc({ operation: 'released' }, move.released);
     },
+    sockets: (use, open) => sockets.set({ use }, open),
     dependency: (dependency, isUp) => up.set({ dependency }, isUp ? 1 : 0),
   };
 }

@@ -17,6 +17,9 @@ export type Lease = ObjectOf<V1Lease>;
 
 type Bounds = Pick<RequestOptions, 'timeoutMs' | 'signal'>;
 
+/** A renewal must not wait for the sockets of a busy operator: it would lose the lease. */
+const AT_ONCE: Pick<RequestOptions, 'sockets'> = { sockets: 'watches' };
+
 export interface LeaseLock {
   /** Acquires or renews the lease. @returns false if another replica holds it. @throws if the outcome is unknown */
   acquireOrRenew(bounds: Bounds): Promise<boolean>;
@@ -60,12 +63,12 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
     seen = { lease, at: changed || !seen ? clock.monotonic() : seen.at };
   }
 
-  const put = (lease: Lease, bounds: Bounds) => connection.request<Lease>('PUT', path, { body: lease, ...bounds });
+  const put = (lease: Lease, bounds: Bounds) => connection.request<Lease>('PUT', path, { body: lease, ...bounds, ...AT_ONCE });
   const claim = (previous: Lease | null): Lease => leaseHeldBy(previous, options);
 
   async function read(bounds: Bounds): Promise<Lease | null> {
     try {
-      return await connection.request<Lease>('GET', path, bounds);
+      return await connection.request<Lease>('GET', path, { ...bounds, ...AT_ONCE });
     } catch (error) {
       if (isCode(error, 404)) return null;
       throw error;
@@ -85,7 +88,7 @@ export function createLeaseLock(options: LeaseLockOptions): LeaseLock {
       }
       const current = await read(bounds);
       if (!current) {
-        observe(await connection.request<Lease>('POST', connection.path(LEASES, namespace), { body: claim(null), ...bounds }));
+        observe(await connection.request<Lease>('POST', connection.path(LEASES, namespace), { body: claim(null), ...bounds, ...AT_ONCE }));
         return true;
       }
       observe(current);

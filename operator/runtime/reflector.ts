@@ -90,7 +90,7 @@ export async function runReflector<T extends KubernetesObject>(
     do {
       const query: Record<string, string | number | undefined> = { ...selectors, limit, continue: page?.metadata.continue };
       try {
-        page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000 });
+        page = await connection.request<List<T>>('GET', path, { query, signal, timeoutMs: 60_000, sockets: 'lists' });
       } catch (error) {
         // The snapshot of the pages has expired, because the server compacts every five minutes. List everything in one page.
         if (!(error instanceof KubernetesError && error.code === 410 && page)) throw error;
@@ -139,8 +139,8 @@ export async function runReflector<T extends KubernetesObject>(
       }
       return { version, reason: 'closed', relist: false, failed: endedAtOnce(), receivedEvents };
     } catch (error) {
-      if (error instanceof WatchIdleError)
-        return { version, reason: 'idle', relist: false, failed: !receivedEvents, receivedEvents, error };
+      // Backs off in any case: when the server stops responding, all watches end at once, and must not resume at once.
+      if (error instanceof WatchIdleError) return { version, reason: 'idle', relist: false, failed: true, receivedEvents, error };
       // After a 429, a 503 or a broken connection the resourceVersion may still be valid. Any other error requires a new list.
       const refused = error instanceof KubernetesError && error.code !== 429 && error.code !== 503;
       const expired = refused && error.code === 410;

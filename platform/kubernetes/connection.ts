@@ -1,10 +1,10 @@
 /**
- * Opens the connection to a Kubernetes API: raw JSON in and out, over one keep-alive pool for all requests and watches.
+ * Opens the connection to a Kubernetes API: raw JSON in and out, over keep-alive connections.
  * The `@kubernetes/client-node` package reads the kubeconfig and authenticates. Only this file loads it.
  */
 import type { Logger } from '../logger.ts';
 import { createCredentials } from './credentials.ts';
-import { WatchIdleError, type KubernetesConnection, type RequestOptions, type WatchEvent } from './kubernetes.ts';
+import { WatchIdleError, type KubernetesConnection, type RequestOptions, type SocketUse, type WatchEvent } from './kubernetes.ts';
 import { parseServer, resourcePath } from './path.ts';
 import { createPools } from './pool.ts';
 import { createTransport, type Exchange, type Transport } from './transport.ts';
@@ -15,6 +15,8 @@ export interface ConnectOptions {
   kubeconfig?: string;
   /** The name of the writer in the `managedFields` of the objects that it writes. Default: the server derives one. */
   fieldManager?: string;
+  /** Called with the number of open sockets whenever it changes. Not called for connections through a proxy. */
+  onSockets?: (use: SocketUse, open: number) => void;
   logger?: Logger;
 }
 
@@ -29,7 +31,7 @@ export async function connectKubernetes(options: ConnectOptions = {}): Promise<K
   const { loadKubeConfig } = await import('./kubeconfig.ts');
   const load = () => loadKubeConfig(options.kubeconfig);
   const config = load();
-  const pools = createPools(config.proxyUrl);
+  const pools = createPools({ proxyUrl: config.proxyUrl, onSockets: options.onSockets });
   const transport = createTransport({
     server: parseServer(config.server),
     credentials: createCredentials(config, load),
@@ -76,7 +78,16 @@ async function* openWatch<T>(
   path: string,
   { query, signal, idleMs }: Parameters<KubernetesConnection['watch']>[1],
 ): AsyncGenerator<WatchEvent<T>, void> {
-  const exchange: Exchange = { method: 'GET', path, query: { ...query, watch: true }, signal, idleMs, until: 0, sentAt: 0 };
+  const exchange: Exchange = {
+    method: 'GET',
+    path,
+    query: { ...query, watch: true },
+    signal,
+    sockets: 'watches',
+    idleMs,
+    until: 0,
+    sentAt: 0,
+  };
   try {
     const response = await transport.exchange(exchange);
     yield* readEvents<T>(response.body, () => transport.heard(exchange));

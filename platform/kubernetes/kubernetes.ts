@@ -34,6 +34,16 @@ export class WatchIdleError extends Error {
   }
 }
 
+/**
+ * What a socket to the API server is used for. Each use has sockets of its own:
+ * - `requests`, at most 64: a burst waits, and does not open hundreds
+ * - `lists`, at most 16: a thousand lists at a start neither delay a request nor flood the server
+ * - `watches`, without a limit: what must never wait for a socket. Its number is known: one for each watch, for the lease and
+ *   for the readiness probe
+ */
+export const SOCKET_USES = ['requests', 'lists', 'watches'] as const;
+export type SocketUse = (typeof SOCKET_USES)[number];
+
 export interface RequestOptions {
   query?: Record<string, string | number | boolean | undefined>;
   body?: unknown;
@@ -41,6 +51,8 @@ export interface RequestOptions {
   contentType?: string;
   signal?: AbortSignal;
   timeoutMs?: number;
+  /** The sockets to send it over. Default `requests`. */
+  sockets?: SocketUse;
 }
 
 /** One line of a watch. */

@@ -32,8 +32,8 @@ describe('Kubernetes connection pool', () => {
       response.end('{}');
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    const pools = createPools(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    const answer = await pools.use({}).dispatcher.request({ origin: 'http://api.invalid:8080', path: '/version', method: 'GET' });
+    const pools = createPools({ proxyUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` });
+    const answer = await pools.use({}).dispatchers.requests.request({ origin: 'http://api.invalid:8080', path: '/version', method: 'GET' });
     expect(await answer.body.json()).to.deep.equal({});
     expect(seen).to.deep.equal(['GET http://api.invalid:8080/version']);
     await pools.close();

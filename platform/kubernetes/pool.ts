@@ -1,11 +1,15 @@
-/** The sockets that requests and watches share: one keep-alive pool, replaced when certificates change or the server stops responding. */
+/**
+ * The sockets to the API server, separated by their use, so that no request waits for a socket that a watch holds.
+ * They are replaced when certificates change or the server stops responding.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { Agent, ProxyAgent, type Dispatcher } from 'undici';
 import type { Tls } from './credentials.ts';
+import { SOCKET_USES, type SocketUse } from './kubernetes.ts';
 
 /** The sockets opened with one set of certificates. */
 export interface Pool {
-  dispatcher: Dispatcher;
+  dispatchers: Readonly<Record<SocketUse, Dispatcher>>;
   tls: Tls;
 }
 
@@ -18,8 +22,15 @@ export interface Pools {
   close(): Promise<void>;
 }
 
-/** More sockets than workers and watches need. The limit prevents that a burst opens hundreds. */
-const MAX_SOCKETS = 64;
+export interface PoolOptions {
+  /** The cluster's `proxy-url`: HTTP, HTTPS or SOCKS 5. */
+  proxyUrl?: string;
+  /** Called with the number of open sockets whenever it changes. Not called for connections through a proxy. */
+  onSockets?: (use: SocketUse, open: number) => void;
+}
+
+/** The largest number of sockets of each use; a request beyond it waits for one. null: one for each caller, who never waits. */
+const LIMITS: Readonly<Record<SocketUse, number | null>> = { requests: 64, lists: 16, watches: null };
 
 /**
  * HTTP/1.1, although undici 8 prefers HTTP/2 and 50 parallel reads are faster with it (1,300/s instead of 500 to 800). On
@@ -28,27 +39,31 @@ const MAX_SOCKETS = 64;
  *
  * The server closes idle connections after 90 s or more. With undici's default of 4 s, each poll would need a handshake.
  */
-const SHARED = { allowH2: false, connections: MAX_SOCKETS, keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
+const SHARED = { allowH2: false, keepAliveTimeout: 55_000, keepAliveMaxTimeout: 85_000 };
 
-/**
- * KubeConfig creates a new dispatcher for each request, and each needs a TLS handshake (docs/dependencies.md).
- * @param proxyUrl the cluster's `proxy-url`: HTTP, HTTPS or SOCKS 5
- */
-export function createPools(proxyUrl?: string): Pools {
+/** KubeConfig creates a new dispatcher for each request, and each needs a TLS handshake (docs/dependencies.md). */
+export function createPools({ proxyUrl, onSockets }: PoolOptions = {}): Pools {
   let current: Pool | null = null;
   const retired = new Set<Dispatcher>();
+  const open: Record<SocketUse, number> = { requests: 0, lists: 0, watches: 0 };
 
   function retire(pool: Pool) {
     if (current !== pool) return;
     current = null;
-    retired.add(pool.dispatcher);
-    const forget = () => retired.delete(pool.dispatcher);
-    pool.dispatcher.close().then(forget, forget);
+    for (const dispatcher of Object.values(pool.dispatchers)) {
+      retired.add(dispatcher);
+      const forget = () => retired.delete(dispatcher);
+      dispatcher.close().then(forget, forget);
+    }
   }
 
-  function open(tls: Tls): Dispatcher {
-    if (proxyUrl) return new ProxyAgent({ ...SHARED, uri: proxyUrl, requestTls: tls });
-    return new Agent({ ...SHARED, connect: { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 } });
+  function dispatcherFor(use: SocketUse, tls: Tls): Dispatcher {
+    const options = { ...SHARED, connections: LIMITS[use] };
+    if (proxyUrl) return new ProxyAgent({ ...options, uri: proxyUrl, requestTls: tls });
+    const agent = new Agent({ ...options, connect: { ...tls, timeout: 10_000, keepAlive: true, keepAliveInitialDelay: 30_000 } });
+    agent.on('connect', () => onSockets?.(use, ++open[use]));
+    agent.on('disconnect', () => onSockets?.(use, --open[use]));
+    return agent;
   }
 
   return {
@@ -56,7 +71,8 @@ export function createPools(proxyUrl?: string): Pools {
     use(tls) {
       if (current && (current.tls === tls || isDeepStrictEqual(current.tls, tls))) return current;
       if (current) retire(current);
-      current = { dispatcher: open(tls), tls };
+      const dispatchers = Object.fromEntries(SOCKET_USES.map((use) => [use, dispatcherFor(use, tls)])) as Pool['dispatchers'];
+      current = { dispatchers, tls };
       return current;
     },
     async close() {

@@ -1,5 +1,5 @@
 /**
- * Sends requests over the shared pool, and retries them if that is known to be safe.
+ * Sends requests, and retries them if that is known to be safe.
  *
  * `Retry-After` is handled as in client-go: a request is retried only after a 429 or 5xx with this header, because only
  * then the server has not processed the request.
@@ -53,14 +53,14 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
   let silence = new AbortController();
 
   async function send(exchange: Exchange) {
-    const { method, path, query, body, contentType = 'application/json', idleMs } = exchange;
+    const { method, path, query, body, contentType = 'application/json', sockets = 'requests', idleMs } = exchange;
     const { headers, tls } = await unlessAborted(credentials.current(), exchange.signal);
     const pool = pools.use(tls);
     Object.assign(exchange, { pool, sentAt: performance.now(), silence: silence.signal });
     // Requests have their own time-out, so only watches observe `silence`.
     const signal = idleMs ? AbortSignal.any([exchange.signal, silence.signal]) : exchange.signal;
     signal.throwIfAborted();
-    const answer = pool.dispatcher.request({
+    const answer = pool.dispatchers[sockets].request({
       origin: server.origin,
       method,
       path: server.prefix + path + queryString(query),
@@ -126,9 +126,12 @@ export function createTransport({ server, credentials, pools, logger }: Transpor
      */
     suspect({ pool, sentAt }) {
       if (pool) pools.retire(pool);
-      if (heardAt >= sentAt) return;
-      silence.abort();
-      silence = new AbortController();
+      // After this process was suspended or its event loop blocked, timers run before the bytes are read that have arrived.
+      setImmediate(() => {
+        if (heardAt >= sentAt) return;
+        silence.abort();
+        silence = new AbortController();
+      });
     },
   };
 }

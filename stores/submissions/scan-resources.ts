@@ -136,7 +136,7 @@ export function createScanResources(
     },
 
     async ping() {
-      await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs });
+      await connection.request('GET', connection.path(SCANS, namespace), { query: { limit: 1 }, timeoutMs, sockets: 'watches' });
     },
   };
 }
