@@ -11,6 +11,7 @@ import { measureDeletions } from './deletions.ts';
 import { measureHtml } from './html.ts';
 import { measureLongScan } from './long-scan.ts';
 import { measureMemory } from './memory.ts';
+import { measureNamespaces, type NamespacesCost } from './namespaces.ts';
 import { measureOwnChecks } from './own-checks.ts';
 import { measurePolls } from './polls.ts';
 import { measureScale } from './scale.ts';
@@ -30,6 +31,7 @@ const HELP = `Usage: make bench [BENCH="--only pages --rounds 3"]
   --only counts              MongoDB commands, Kubernetes writes and subscriptions that the tests count
   --only deletions           seconds until live scans are settled and gone after kubectl delete
   --only scale               operator beside thousands of resources, on the API server of the cluster of KUBECONFIG
+  --only namespaces          submission to Job, sockets and memory with 1, 50 and 200 watched namespaces (--namespaces N,N)
   --only verdicts            time from submission to verdict on the cluster of KUBECONFIG
   --bare                     pages beside the bare loop only, without the other scanners
   --rounds N                 rounds of pages, own checks or verdicts (default 3; the median is shown)
@@ -52,6 +54,7 @@ const { values } = parseArgs({
     scans: { type: 'string', default: '5000' },
     schedules: { type: 'string', default: '1000' },
     stored: { type: 'string', default: '10000' },
+    namespaces: { type: 'string', default: '1,50,200' },
     requests: { type: 'string', default: '200' },
     pages: { type: 'string', default: '500' },
     bare: { type: 'boolean', default: false },
@@ -250,6 +253,24 @@ async function scale(): Promise<void> {
   results.scale = { scans, schedules, rest, bare, late, memoryLive, deletion };
 }
 
+async function namespaces(): Promise<void> {
+  const rows: NamespacesCost[] = [];
+  for (const count of values.namespaces.split(',').map(Number)) {
+    process.stderr.write(`bench: ${count} namespaces\n`);
+    rows.push(await measureNamespaces(count, 10));
+  }
+  console.log('\nTime from submission to Job beside empty watched namespaces, 10 scans, embedded stack on the same machine\n');
+  console.log(
+    '| namespaces | first Job | median | maximum | broken watches | open files | resident memory |\n|---|---|---|---|---|---|---|',
+  );
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`;
+  for (const { job, ...row } of rows)
+    console.log(
+      `| ${row.namespaces} | ${seconds(job.first)} | ${seconds(job.median)} | ${seconds(job.max)} | ${row.restarts} | ${row.openFiles} | ${Math.round(row.memory / 1e6)} MB |`,
+    );
+  results.namespaces = rows;
+}
+
 async function counts(): Promise<void> {
   const rows = await readCounts();
   console.log(`\n| | count |\n|---|---|`);
@@ -280,6 +301,7 @@ if (values.only === 'html') await html();
 if (values.only === 'counts') await counts();
 if (values.only === 'deletions') await deletions();
 if (values.only === 'scale') await scale();
+if (values.only === 'namespaces') await namespaces();
 if (values.only === 'verdicts') await verdicts();
 const folder = join(import.meta.dirname, 'results');
 await mkdir(folder, { recursive: true });

@@ -16,11 +16,12 @@ const SAMPLE_MS = 250;
 const REST_MS = 20_000;
 const LIVE_WITHIN_MS = 600_000;
 
-async function metric(url: string, name: string): Promise<number> {
+/** The sum of a metric over its series whose labels contain `label`. */
+export async function metric(url: string, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${url}/metrics`)).text();
   return text
     .split('\n')
-    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)))
+    .filter((line) => line.startsWith(name) && /^[ {]/.test(line.slice(name.length)) && line.includes(label))
     .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
 }
 
