@@ -45,6 +45,8 @@ export interface OperatorMetrics {
   phaseChanged(change: PhaseChange): void;
   /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
+  /** A scan went back into its queue, because its Job could not be created. */
+  requeued(): void;
   /** A completed scan was not charged, because its credits were not held. */
   uncharged(): void;
   /** Called with the pages of each accepted result. */
@@ -87,6 +89,10 @@ export function createOperatorMetrics(): OperatorMetrics {
   const uncharged = counter(
     'scans_uncharged_total',
     'Number of completed scans that were not charged, because their credits were not held.',
+  );
+  const requeued = counter(
+    'scans_requeued_total',
+    'How often an admitted scan went back into its queue, because its Job could not be created.',
   );
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', [
     'phase',
@@ -190,6 +196,7 @@ export function createOperatorMetrics(): OperatorMetrics {
       took.observe({ phase }, seconds);
       if (phase === 'done') verdicts.inc({ verdict: passed === null ? 'none' : passed ? 'passed' : 'failed' });
     },
+    requeued: () => requeued.inc(),
     uncharged: () => uncharged.inc(),
     pagesVisited(visits) {
       for (const { outcome, seconds } of visits) {

@@ -116,6 +116,8 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   podName?: string;
   /** The uid of a Job that succeeded without results and was replaced. A scan's Job is replaced at most once. */
   replacedJob?: string;
+  /** How often the scan went back into its queue because its Job could not be created, and when it may be admitted again. */
+  requeueState?: { count: number; requeueAt: string };
   /** The API paths that return the report links, relative to its base address, and the stored objects that were verified. */
   reports?: {
     pdf: string;

@@ -45,6 +45,18 @@ const many = (count: number, name: string, organisation: string, seconds: number
   Array.from({ length: count }, (_, index) => waiting(`${name}${index}`, seconds - index, organisation));
 
 describe('admission', () => {
+  it('leaves out scans whose Jobs could not be created until their back-off is over, and counts them as waiting', () => {
+    const backingOff = (name: string, seconds: number) => {
+      const scan = waiting(name, 30);
+      return { ...scan, status: { ...scan.status, requeueState: { count: 1, requeueAt: ago(-seconds) } } };
+    };
+    const look = decide([backingOff('a', 5), waiting('b', 20), backingOff('c', 0)], OPEN, 4);
+    expect(names(look.admit)).to.have.members(['b', 'c']);
+    expect(names(look.backingOff)).to.deep.equal(['a']);
+    expect(look).to.include({ queued: 1, oldestWaitSeconds: 30 });
+    expect(look.organisations.get('acme')).to.include({ queued: 1, running: 2 });
+  });
+
   it('admits the oldest scans of an organisation up to the free capacity', () => {
     const look = decide([waiting('c', 10), running('x'), waiting('a', 30), waiting('b', 20), over('y'), fresh('z')], OPEN, 2);
     expect(names(look.admit)).to.deep.equal(['a']);

@@ -5,7 +5,7 @@ import { isAdmitted } from '../scan/kube-types.ts';
 import { admitNext, type Shares } from './fair-share.ts';
 import { linesOf, type Line } from './line.ts';
 import { limitsOf, noPlaces, takePlace, type Counts, type Places } from './places.ts';
-import { isLive, isWaiting, organisationOf } from './standing.ts';
+import { backOffMs, isLive, isWaiting, organisationOf } from './standing.ts';
 
 export interface AdmissionFacts {
   /** The queue's scans, including the operator's own writes, so that capacity is not given away twice. */
@@ -34,6 +34,8 @@ export interface QueueLoad extends Counts {
 export interface QueueDecision extends QueueLoad {
   /** The scans to admit, in order. */
   admit: AccessibilityScan[];
+  /** The waiting scans that may not be admitted yet, because their Jobs could not be created. They are in no line. */
+  backingOff: AccessibilityScan[];
   /** The scans that keep waiting, by organisation. */
   lines: ReadonlyMap<string, Line>;
   /** What is left after the admissions. */
@@ -46,19 +48,20 @@ export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAd
   const limits = limitsOf(queue ?? { metadata: { name: '' }, spec: {} }, defaultMaxRunning);
   const places = noPlaces(queue === null || paused ? { ...limits, maxRunning: 0 } : limits);
   const waiting: AccessibilityScan[] = [];
+  const backingOff: AccessibilityScan[] = [];
   for (const scan of scans) {
     if (!isLive(scan)) continue;
     const takenBy = taken.get(scan.metadata.uid!);
     if (isAdmitted(scan)) takePlace(places, organisationOf(scan), scan.status?.startTime !== undefined);
     else if (takenBy !== undefined) takePlace(places, takenBy, false);
-    else if (isWaiting(scan)) waiting.push(scan);
+    else if (isWaiting(scan)) (backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
   }
   const lines = linesOf(waiting, organisationOf);
   const last = newest(lastAdmissions, admissionsOf(scans));
   const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
   const admit = fill(lines, places, shares);
-  return { admit, lines, places, shares, paused, ...loadOf(lines, places, now) };
+  return { admit, backingOff, lines, places, shares, paused, ...loadOf(lines, backingOff, places, now) };
 }
 
 /** The time of the last admission of each organisation, from its scans that still exist, ended ones included. */
@@ -89,16 +92,24 @@ function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares):
   }
 }
 
-function loadOf(lines: ReadonlyMap<string, Line>, places: Places, now: Date): Omit<QueueLoad, 'paused'> {
+function loadOf(
+  lines: ReadonlyMap<string, Line>,
+  backingOff: readonly AccessibilityScan[],
+  places: Places,
+  now: Date,
+): Omit<QueueLoad, 'paused'> {
   let queued = 0;
   let oldest = '';
   const organisations = new Map<string, Counts & { queued: number }>();
   for (const [name, counts] of places.organisations) organisations.set(name, { queued: 0, ...counts });
-  for (const [name, line] of lines) {
-    queued += line.length;
-    organisations.set(name, { running: 0, starting: 0, ...organisations.get(name), queued: line.length });
-    for (const { metadata } of line.rest()) if (oldest === '' || metadata.creationTimestamp! < oldest) oldest = metadata.creationTimestamp!;
-  }
+  const count = (name: string, waiting: readonly AccessibilityScan[]): void => {
+    const counts = organisations.get(name) ?? { running: 0, starting: 0, queued: 0 };
+    organisations.set(name, { ...counts, queued: counts.queued + waiting.length });
+    queued += waiting.length;
+    for (const { metadata } of waiting) if (oldest === '' || metadata.creationTimestamp! < oldest) oldest = metadata.creationTimestamp!;
+  };
+  for (const [name, line] of lines) count(name, line.rest());
+  for (const scan of backingOff) count(organisationOf(scan), [scan]);
   const seconds = oldest === '' ? 0 : (now.getTime() - Date.parse(oldest)) / 1000;
   return {
     queued,

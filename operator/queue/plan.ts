@@ -10,6 +10,7 @@ import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
 import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { limitsOf, type Places } from './places.ts';
+import { backOffMs } from './standing.ts';
 import { statusChange, type QueueStatus } from './status.ts';
 import { waitingOrder } from './waiting-order.ts';
 
@@ -73,7 +74,7 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const current = queue ?? (isBuiltInQueue(name) ? newQueue(facts) : null);
   const decision = decideAdmission({ ...facts, scans: scansInReach(scans, facts.unreadable, now), queue: current });
   const actions: QueueAction[] = [{ do: 'open', places: decision.places }];
-  const wakes = [everyMs];
+  const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now))];
   if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
   const unexplained = unexplainedWaits(decision, whyWaiting(current, facts));

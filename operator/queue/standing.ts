@@ -16,6 +16,11 @@ export function isWaiting(scan: AccessibilityScan): boolean {
   return scan.status?.phase !== undefined && !hasEnded(scan) && !isAdmitted(scan) && !ending;
 }
 
+/** The time until a scan whose Job could not be created may be admitted again, in milliseconds; 0 if it may be. */
+export function backOffMs({ status }: AccessibilityScan, now: Date): number {
+  return Math.max(0, Date.parse(status?.requeueState?.requeueAt ?? '') - now.getTime() || 0);
+}
+
 /** A scan that waits without credits takes no one's place: one organisation with many manifests must not fill the installation. */
 function isHeldBack(scan: AccessibilityScan): boolean {
   return scan.status?.phase === undefined && conditionOf(scan.status?.conditions, 'Admitted')?.reason === TOO_MANY_LIVE_SCANS;

@@ -2,11 +2,12 @@
 import { SETTLE_FINALIZER, queueOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { uploadSlotOf, type PodIdentity } from '../../core/protocol/pod-messages.ts';
 import { incomingPrefix, type Reports } from '../../stores/reports.ts';
+import { KubernetesError } from '../../platform/kubernetes/kubernetes.ts';
 import type { Recorder } from '../runtime/recorder.ts';
 import { ObjectGone } from '../runtime/resource-client.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';
-import type { Children } from './launch/children.ts';
+import { ChildRefused, type Children } from './launch/children.ts';
 import type { Launcher } from './launch/launch.ts';
 import type { Preflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
@@ -46,6 +47,8 @@ export interface ActionDeps {
   traces: ScanTraces;
   /** Called at least once for each scan that ends. */
   onEnd: (phase: string, reason: string, seconds: number, passed: boolean | null) => void;
+  /** Called each time a scan goes back into its queue. */
+  onRequeue: () => void;
 }
 
 export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
@@ -105,7 +108,7 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 }
 
 /** Handlers for a scan before its Job runs. */
-function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch'> {
+function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch' | 'requeue'> {
   const { scanClient, preflight, gate, recorder } = deps;
   return {
     async claim(_, { facts, scan, signal }) {
@@ -140,14 +143,32 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
     },
     async launch(_, step) {
       const { facts, state, scan, signal } = step;
-      const launched = await deps.launch(scan, facts.scanId, state, facts.now, signal);
+      const launched = await deps.launch(scan, facts.scanId, state, facts.now, signal).catch((error: unknown) => {
+        const count = (state.launchFailure?.count ?? 0) + 1;
+        state.launchFailure = { count, message: launchProblem(error) };
+        throw error;
+      });
       if (!launched.ok) return writeEnd(deps, launched.end, step);
       const { name } = launched.job.metadata;
       Object.assign(state, { job: launched.job, launched: true, statusAt: facts.now });
       recorder.event(scan, 'Normal', 'Launched', `Created Job ${name}.`);
       return scan;
     },
+    async requeue({ why, status }, { state, scan, signal }) {
+      const written = await scanClient.patchStatus(scan, status, signal);
+      // The grants in the Secret would end too early for a later Job.
+      Object.assign(state, { launchFailure: null, secretName: null });
+      recorder.event(scan, 'Warning', why.reason, why.message);
+      deps.onRequeue();
+      return written;
+    },
   };
+}
+
+/** The part of an error that the authors of the scan may see: what the API server answered. */
+function launchProblem(error: unknown): string {
+  const isAnswer = error instanceof KubernetesError || error instanceof ChildRefused;
+  return isAnswer ? error.message : 'a service that the operator needs does not answer; its log has the error.';
 }
 
 /** Handlers for a running scan. */

@@ -65,6 +65,9 @@ export interface ScanController extends ControllerDefinition<Facts, Action> {
 }
 
 const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'> = {
+  launchMs: 30_000,
+  requeueBaseMs: 10_000,
+  requeueMaxMs: 600_000,
   lostPodMs: 60_000,
   lingerMs: 60_000,
   jobEndGraceMs: 5_000,
@@ -245,5 +248,6 @@ function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions
     retries: scanner.retries,
     traces,
     onEnd: metrics.ended,
+    onRequeue: metrics.requeued,
   });
 }

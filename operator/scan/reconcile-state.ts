@@ -13,6 +13,8 @@ export interface ReconcileState {
   job: Job | null;
   /** The Secret with the pod's input that this process created. */
   secretName: string | null;
+  /** The attempts to create the Job that failed since the admission, and the last problem; null if none has. */
+  launchFailure: { count: number; message: string } | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
   launched: boolean;
   /** The uid of the deleted Job, until the cache has processed the deletion. */
@@ -70,6 +72,7 @@ export function newReconcileState(): ReconcileState {
     vettedAt: null,
     job: null,
     secretName: null,
+    launchFailure: null,
     launched: false,
     removedJob: null,
     expired: false,

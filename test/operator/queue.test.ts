@@ -3,6 +3,8 @@ import { GROUP, SCANS_PLURAL, VERSION, type AccessibilityScan } from '../../core
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { openContext, reasonOf, statusOf, until, type Scan, type OperatorContext } from './context.ts';
 
+import { createOperatorMetrics } from '../../operator/metrics.ts';
+import { JOBS } from '../../operator/scan/kube-types.ts';
 import { logWrites, writesOf } from './request-log.ts';
 
 const SCANS = { group: GROUP, version: VERSION, plural: SCANS_PLURAL };
@@ -69,6 +71,34 @@ describe('operator: the queue', function () {
     await context.setQueue({ paused: false });
     await admitted(second);
     expect(statusOf((await first.read())!, 'Admitted')).to.equal('False');
+  });
+
+  it('gives the place of a scan whose Job cannot be created to others, says why, and creates it later', async () => {
+    let isDown = true;
+    const jobs = context.connection.path(JOBS, context.team);
+    const connection = refusing(
+      500,
+      'Internal error occurred: failed calling webhook "policy.example.com"',
+      (path) => isDown && path === jobs,
+    );
+    const metrics = createOperatorMetrics();
+    context.start({ maxRunning: 1, timeouts: { requeueBaseMs: 3_000 } }, { connection, metrics });
+    const failing = await context.apply(context.team);
+    await admitted(failing);
+    const healthy = await context.submit();
+    const requeued = await failing.reaches('back in its queue', (read) => reasonOf(read, 'Admitted') === 'LaunchFailed');
+    expect(requeued.status).to.deep.include({ phase: 'queued' });
+    expect(requeued.status?.message).to.match(/could not be created.*failed calling webhook "policy.example.com"/);
+    expect(requeued.status?.requeueState?.count).to.equal(1);
+    await healthy.pod();
+    await until('an Event says so', async () => (await failing.events()).includes('LaunchFailed'));
+    expect(await metrics.registry.metrics()).to.match(/^curbcut_scans_requeued_total 1$/m);
+
+    isDown = false;
+    await healthy.patch({ spec: { cancel: true } });
+    await failing.pod();
+    const again = await failing.reaches('admitted again', (read) => statusOf(read, 'Admitted') === 'True');
+    expect(again.status?.requeueState?.count).to.equal(1);
   });
 
   it('admits no scan while paused, reports the reason and the pause, and resumes', async () => {

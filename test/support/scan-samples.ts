@@ -21,6 +21,9 @@ export const secondsAgo = (seconds: number): Date => new Date(NOW.getTime() - se
 
 export const TIMEOUTS: Timeouts = {
   queueMs: 3_600_000,
+  launchMs: 30_000,
+  requeueBaseMs: 10_000,
+  requeueMaxMs: 600_000,
   pendingMs: 300_000,
   stuckMs: 120_000,
   lostPodMs: 60_000,

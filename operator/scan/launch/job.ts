@@ -40,7 +40,7 @@ export interface Launch {
   scan: AccessibilityScan;
   scanId: string;
   organisation: string;
-  /** Seconds from admission to the pod's deadline. */
+  /** Seconds from the creation of the Job to the pod's deadline. */
   seconds: number;
   /** The Secret with the pod's input. Its name cannot be guessed, so no other client can create it before the operator does. */
   secretName: string;

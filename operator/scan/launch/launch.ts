@@ -6,7 +6,7 @@ import type { MessageBus } from '../../../stores/nats.ts';
 import { PICTURES_TYPE } from '../../../core/protocol/pod-messages.ts';
 import { incomingKeys, type Reports } from '../../../stores/reports.ts';
 import type { Scans } from '../../../stores/scans/scans.ts';
-import { admittedAt, type Job } from '../kube-types.ts';
+import type { Job } from '../kube-types.ts';
 import * as reasons from '../policy/condition-reasons.ts';
 import type { EndReason } from '../policy/condition-reasons.ts';
 import { uploadSlots } from '../policy/pod-identity.ts';
@@ -85,17 +85,14 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     const seconds = secondsToRun(reservedPages(scan), runTime);
     const secretName = state.secretName ?? `scan-${scanId}-${randomBytes(16).toString('hex')}`;
     const launch: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName };
-    const admitted = admittedAt(scan) ?? now;
-    const deadline = new Date(admitted.getTime() + seconds * 1000);
+    const deadline = new Date(now.getTime() + seconds * 1000);
     try {
       // Secret first: a pod without it waits for its volume.
       await createSecret(launch, state, deadline, now, signal);
       return { ok: true, job: await children.createJob(scan, buildJob(launch, scanner), signal) };
     } catch (error) {
-      if (!(error instanceof ChildRefused)) throw error;
-      // Other Jobs may end and free the quota, so retry until the pending deadline.
-      const waited = now.getTime() - admitted.getTime();
-      if (/exceeded quota/i.test(error.message) && waited < runTime.pendingDeadlineSeconds * 1000) throw error;
+      // Other Jobs may end and free the quota.
+      if (!(error instanceof ChildRefused) || /exceeded quota/i.test(error.message)) throw error;
       return { ok: false, end: error.kind === 'taken' ? reasons.nameTaken(error.message) : reasons.launchRefused(error.message) };
     }
   };

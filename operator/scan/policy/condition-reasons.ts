@@ -60,7 +60,7 @@ export interface EndReason {
   pages?: PageProgress;
 }
 
-/** Why a scan waits before it may hold credits. */
+/** Why a scan waits for its admission. */
 export interface WaitReason {
   /** The `Admitted` condition's reason. */
   reason: string;
@@ -169,6 +169,14 @@ export function tooManyLiveScans(organisation: string, allowed: number): WaitRea
   return {
     reason: TOO_MANY_LIVE_SCANS,
     message: `${allowed} ${allowed === 1 ? 'scan' : 'scans'} of organisation ${organisation} ${allowed === 1 ? 'is' : 'are'} in progress, which is the limit (MAX_LIVE_SCANS_PER_ORGANISATION); the scan waits until one of them ends.`,
+  };
+}
+
+/** The scan's Job could not be created, and the scan is back in its queue. */
+export function launchFailed(problem: string): WaitReason {
+  return {
+    reason: 'LaunchFailed',
+    message: sanitize(`The scanner's Job could not be created; the scan waits in its queue and is tried again: ${problem}`),
   };
 }
 

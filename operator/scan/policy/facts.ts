@@ -5,13 +5,18 @@ import type { Phase } from '../../../core/scan/phases.ts';
 import type { Job, Pod } from '../kube-types.ts';
 import type { AnnouncedResult, ReconcileState } from '../reconcile-state.ts';
 import type { PodMessages } from '../results/pod-message-log.ts';
-import type { EndReason } from './condition-reasons.ts';
+import type { EndReason, WaitReason } from './condition-reasons.ts';
 import type { StatusPatch, VerifiedResult } from './status.ts';
 
 /** The time limit of each state, in milliseconds. */
 export interface Timeouts {
   /** From the scan's creation to its admission. */
   queueMs: number;
+  /** From the scan's admission to its Job, while each attempt to create it fails. */
+  launchMs: number;
+  /** The first and the longest wait of a scan that went back into its queue. */
+  requeueBaseMs: number;
+  requeueMaxMs: number;
   /** From a pod's creation to its start, and from the Job's creation to its pod. */
   pendingMs: number;
   /** From one message of a pod to the next. */
@@ -58,6 +63,8 @@ export type Action =
   | { do: 'vet' }
   /** Create the Secret and the Job. */
   | { do: 'launch' }
+  /** Give the scan's place back, because its Job cannot be created. */
+  | { do: 'requeue'; why: WaitReason; status: StatusPatch }
   | { do: 'observe'; status: StatusPatch }
   /** State in the status that a change of the spec was seen, such as another TTL. */
   | { do: 'observeGeneration' }

@@ -74,7 +74,7 @@ describe('plan for a running scan', () => {
         scan: scanWith(launched({ attempts: 1 })),
         pods: [],
         state: { noPodSince: secondsAgo(1) },
-        job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(9000) } },
+        job: { ...jobWith(), metadata: { ...jobWith().metadata, creationTimestamp: ago(1000) } },
       }),
       ['observe', 'mirror'],
     ],

@@ -28,6 +28,8 @@ const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[
 const free = { metadata: { finalizers: [] } };
 const leaving = (other: string) => ({ deletionTimestamp: ago(1), finalizers: [SETTLE_FINALIZER, other] });
 
+const justAdmitted = scanWith(launched({ jobName: undefined, conditions: [condition('Admitted', 'True', 'Admitted', 2)] }));
+
 describe('plan', () => {
   const table: [string, Facts, string[]][] = [
     // deletion
@@ -144,6 +146,21 @@ describe('plan', () => {
     ],
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
+    [
+      'admitted, four attempts failed',
+      factsOf({ scan: justAdmitted, state: { launchFailure: { count: 4, message: 'down' } } }),
+      ['launch'],
+    ],
+    [
+      'admitted, five attempts failed',
+      factsOf({ scan: justAdmitted, state: { launchFailure: { count: 5, message: 'down' } } }),
+      ['requeue'],
+    ],
+    [
+      'admitted, two slow attempts failed',
+      factsOf({ scan: scanWith(launched({ jobName: undefined })), state: { launchFailure: { count: 2, message: 'down' } } }),
+      ['requeue'],
+    ],
     ['Job deleted', factsOf({ scan: scanWith(launched()) }), ['search']],
     ['Job deleted, nothing found', factsOf({ scan: scanWith(launched()), state: { search: searched() } }), ['JobLost']],
     ['Job deleted, results found', factsOf({ scan: scanWith(launched()), state: { search: searched(0) } }), ['ingest']],
@@ -177,7 +194,15 @@ describe('plan', () => {
       }),
       ['search'],
     ],
-    // run deadline: the scan was admitted 60 s ago
+    // run deadline: the Job was created 60 s ago
+    [
+      'within the deadline, admitted long before its Job could be created',
+      runningFacts({
+        scan: scanWith(launched({ conditions: [condition('Admitted', 'True', 'Admitted', 3600), condition('Succeeded', 'Unknown', 'x')] })),
+        job: { ...jobWith(), spec: { activeDeadlineSeconds: 31 } },
+      }),
+      ['observe', 'mirror'],
+    ],
     ['within the deadline', runningFacts({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 31 } } }), ['observe', 'mirror']],
     ['beyond the deadline', runningFacts({ job: { ...jobWith(), spec: { activeDeadlineSeconds: 30 } } }), ['search']],
     [
@@ -213,6 +238,24 @@ describe('plan', () => {
   ];
   for (const [what, facts, actions] of table)
     it(`${what}: ${actions.join(', ') || 'no action'}`, () => expect(actionsOf(facts)).to.deep.equal(actions));
+
+  it('sends a scan whose Job cannot be created back into its queue, each time for longer, and says why', () => {
+    const requeueAfter = (count?: number) => {
+      const requeueState = count === undefined ? undefined : { count, requeueAt: ago(99) };
+      const scan = scanWith(launched({ jobName: undefined, ...(requeueState && { requeueState }) }));
+      const [action] = plan(factsOf({ scan, state: { launchFailure: { count: 5, message: 'no\n.' } } }), TIMEOUTS).actions;
+      if (action?.do !== 'requeue') return expect.fail();
+      expect(action.why).to.deep.equal({
+        reason: 'LaunchFailed',
+        message: "The scanner's Job could not be created; the scan waits in its queue and is tried again: no .",
+      });
+      expect(action.status.conditions?.find(({ type }) => type === 'Admitted')).to.include({ status: 'False', reason: 'LaunchFailed' });
+      return { count: action.status.requeueState!.count, requeueAt: action.status.requeueState!.requeueAt };
+    };
+    expect(requeueAfter()).to.deep.equal({ count: 1, requeueAt: ago(-10) });
+    expect(requeueAfter(1)).to.deep.equal({ count: 2, requeueAt: ago(-20) });
+    expect(requeueAfter(50)).to.deep.equal({ count: 51, requeueAt: ago(-600) });
+  });
 
   it('wakes at the next deadline', () => {
     expect(plan(factsOf({ scan: scanWith({ phase: 'queued' }) }), TIMEOUTS).wakeAfterMs).to.equal(3_000_000);

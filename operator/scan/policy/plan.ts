@@ -8,11 +8,12 @@ import type { PageProgress } from '../../../core/scan/counts.ts';
 import { dueIn } from '../../runtime/clock.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
-import { admittedAt, isPodTerminal, isPending, jobEnd, type Pod } from '../kube-types.ts';
+import { admittedAt, isPodTerminal, isPending, jobEnd, type Job, type Pod } from '../kube-types.ts';
 import { act, end, type Action, type Facts, type Plan, type Timeouts } from './facts.ts';
 import { identityOf } from './pod-identity.ts';
 import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
 import { announcedResults, endAfterSearch, failedPermanently, isRefused, search, stored } from './results.ts';
+import { launchOrRequeue } from './requeue.ts';
 import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
 import { hasEnded, isOutdated } from './status.ts';
 
@@ -34,14 +35,12 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (admitted === null) return queued(scan, now, timeouts);
   if (facts.job === null)
     return scan.status.jobName === undefined && !facts.state.launched
-      ? act({ do: 'launch' })
+      ? launchOrRequeue(facts, admitted, timeouts)
       : (stored(facts) ?? endAfterSearch(facts, reasons.JOB_LOST));
   // Its successor has the same name.
   if (facts.job.metadata.uid === scan.status.replacedJob) return act({ do: 'removeJob' });
 
-  return (
-    timedOut(facts, admitted) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, admitted, timeouts)
-  );
+  return timedOut(facts) ?? failedPermanently(facts) ?? stored(facts) ?? jobOver(facts, timeouts) ?? running(facts, timeouts);
 }
 
 /** The pages so far. The pod's messages are newer than the status, which is written less often. */
@@ -102,13 +101,15 @@ function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
 }
 
 /** The operator's own deadline for the scan, in milliseconds since the epoch, based on the deadline in the Job. */
-function giveUpAt({ job }: Facts, admitted: Date): number {
+function giveUpAt({ job }: Facts): number {
   const seconds = job?.spec?.activeDeadlineSeconds;
-  return seconds === undefined ? Number.POSITIVE_INFINITY : admitted.getTime() + (seconds + OPERATOR_MARGIN_SECONDS) * 1000;
+  return seconds === undefined ? Number.POSITIVE_INFINITY : createdAt(job!) + (seconds + OPERATOR_MARGIN_SECONDS) * 1000;
 }
 
-function timedOut(facts: Facts, admitted: Date): Plan | null {
-  if (facts.now.getTime() < giveUpAt(facts, admitted)) return null;
+const createdAt = ({ metadata }: Job): number => Date.parse(metadata.creationTimestamp!);
+
+function timedOut(facts: Facts): Plan | null {
+  if (facts.now.getTime() < giveUpAt(facts)) return null;
   // Accept results that were stored in time, even if the operator sees them late. Refused ones do not prolong the scan.
   if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored))) return null;
   return endAfterSearch(facts, reasons.timedOut(secondsGiven(facts.job!.spec!.activeDeadlineSeconds)));
@@ -128,9 +129,9 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));
 }
 
-/** A Job is replaced once, if the deadline of its pods, which the successor has too, has not passed. */
+/** A Job is replaced once, if the deadline of its pods has not passed. */
 function mayReplace({ scan, job, now }: Facts): boolean {
-  const deadline = (admittedAt(scan)?.getTime() ?? 0) + secondsGiven(job?.spec?.activeDeadlineSeconds) * 1000;
+  const deadline = createdAt(job!) + secondsGiven(job?.spec?.activeDeadlineSeconds) * 1000;
   return scan.status?.replacedJob === undefined && now.getTime() < deadline;
 }
 
@@ -144,15 +145,13 @@ function notStarted(facts: Facts): { since: number; problem: PodProblem } | null
   if (newest !== undefined && !isPodTerminal(newest))
     return isPending(newest) ? { since: Date.parse(newest.metadata.creationTimestamp!), problem: diagnosePendingPod(newest, scan) } : null;
   const since =
-    newest === undefined && (scan.status?.attempts ?? 0) === 0
-      ? Date.parse(job!.metadata.creationTimestamp!)
-      : (noPodSince?.getTime() ?? facts.now.getTime());
+    newest === undefined && (scan.status?.attempts ?? 0) === 0 ? createdAt(job!) : (noPodSince?.getTime() ?? facts.now.getTime());
   return { since, problem: diagnoseMissingPod(podCreationError) };
 }
 
-function running(facts: Facts, admitted: Date, timeouts: Timeouts): Plan {
+function running(facts: Facts, timeouts: Timeouts): Plan {
   const { now, scan, job, pods, podMessages, podCreationError, state } = facts;
-  const wakes = [giveUpAt(facts, admitted) - now.getTime()];
+  const wakes = [giveUpAt(facts) - now.getTime()];
 
   const waits = notStarted(facts);
   if (waits !== null) {

@@ -3,7 +3,7 @@ import type { AccessibilityScan } from '../../../core/protocol/custom-resources.
 
 /** The settings for the run time. */
 export interface RunTime {
-  /** Time from admission to the running pod, in seconds. */
+  /** Time from the creation of the Job to the running pod, in seconds. */
   pendingDeadlineSeconds: number;
   /** Time that does not depend on the pages (start, crawl, reports), in seconds. */
   baseSeconds: number;
@@ -22,13 +22,13 @@ export const JOB_MARGIN_SECONDS = UPLOAD_GRACE_SECONDS + 30;
 /** The operator's deadline is this much later than the Job's, so that a Job that never finishes does not block the queue. */
 export const OPERATOR_MARGIN_SECONDS = 30;
 
-/** Seconds from admission to the pod's deadline: enough for every page to use its full budget. */
+/** Seconds from the creation of the Job to the pod's deadline: enough for every page to use its full budget. */
 export function secondsToRun(pages: number, time: RunTime): number {
   const forPages = Math.ceil((pages * time.pageBudgetMs) / 1000 / time.workers);
   return time.pendingDeadlineSeconds + Math.min(time.maxSeconds, time.baseSeconds + forPages);
 }
 
-/** Seconds from admission to the pod's deadline, according to the deadline of the Job. */
+/** Seconds from the creation of the Job to the pod's deadline, according to the deadline of the Job. */
 export function secondsGiven(activeDeadlineSeconds: number | undefined): number {
   return Math.max(1, (activeDeadlineSeconds ?? 0) - JOB_MARGIN_SECONDS);
 }

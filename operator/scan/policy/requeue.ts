@@ -1,0 +1,27 @@
+/**
+ * Gives the place of an admitted scan back while its Job cannot be created, for example because an admission webhook of one
+ * namespace fails. The scan waits in its queue with back-off, as Kueue's requeued workloads do. Pure.
+ */
+import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import { timestamp } from '../../runtime/clock.ts';
+import { launchFailed } from './condition-reasons.ts';
+import { act, type Facts, type Plan, type Timeouts } from './facts.ts';
+import { waitingStatus, type StatusPatch } from './status.ts';
+
+/** The consecutive failures after which a place is given back: about two seconds if each of them is immediate. */
+const FAILURES_MAX = 5;
+
+/** Creates the Job of an admitted scan, or gives its place back after too many failures or too much time. */
+export function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
+  const isOver = failure !== null && (failure.count >= FAILURES_MAX || now.getTime() - admitted.getTime() >= timeouts.launchMs);
+  if (!isOver) return act({ do: 'launch' });
+  const why = launchFailed(failure.message);
+  return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });
+}
+
+/** The wait doubles each time. */
+function nextTry({ status }: AccessibilityScan, { requeueBaseMs, requeueMaxMs }: Timeouts, now: Date): StatusPatch['requeueState'] {
+  const before = status?.requeueState?.count ?? 0;
+  const waitMs = Math.min(requeueMaxMs, requeueBaseMs * 2 ** Math.min(before, 30));
+  return { count: before + 1, requeueAt: timestamp(new Date(now.getTime() + waitMs)) };
+}
