@@ -1,8 +1,10 @@
 import { expect } from 'chai';
 import { NO_TRACER } from '../../platform/tracing.ts';
-import { NOW, condition, factsOf, jobWith, launched, scanWith } from '../../test/support/scan-samples.ts';
+import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import { createActions, type ActionDeps } from './actions.ts';
 import type { Action, Facts } from './policy/facts.ts';
+import { targetRefused } from './policy/condition-reasons.ts';
+import type { StatusPatch } from './policy/status.ts';
 import { createReconcileStates } from './reconcile-state.ts';
 import { createScanTraces } from './traces.ts';
 
@@ -42,7 +44,7 @@ describe('the actions of a scan', () => {
   }
 
   const actions: Action[] = [
-    { do: 'vet' },
+    { do: 'vet', resolveMs: 120_000 },
     { do: 'launch' },
     { do: 'observe', status: {} },
     { do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } },
@@ -71,8 +73,40 @@ describe('the actions of a scan', () => {
       },
     } as unknown as ActionDeps);
     const { signal } = new AbortController();
-    for (let round = 0; round < 3; round += 1) await runActions([{ do: 'vet' }], facts, signal).catch(() => undefined);
+    for (let round = 0; round < 3; round += 1) await runActions([{ do: 'vet', resolveMs: 120_000 }], facts, signal).catch(() => undefined);
     expect(waits).to.deep.equal([false, true, false]);
+  });
+
+  it('end a scan for its name servers only if none has answered for two minutes since the first failure', async () => {
+    const old = scanWith(undefined, { metadata: { creationTimestamp: ago(86_400) } });
+    const written: StatusPatch[] = [];
+    const refused = targetRefused('example.com cannot be resolved.');
+    const answers: object[] = [{ unresolved: refused }, { wait: { reason: 'TooManyLiveScans', message: 'It waits.' } }];
+    const state = createReconcileStates().of(uid);
+    const runActions = createActions({
+      scanClient: {
+        get: () => old,
+        async patchStatus(_: unknown, status: StatusPatch) {
+          written.push(status);
+          return old;
+        },
+      },
+      preflight: { vet: async () => ({ ok: false, ...(answers.shift() ?? { unresolved: refused }) }) },
+      recorder: { event: () => undefined },
+      traces: createScanTraces({ tracer: NO_TRACER }),
+      onEnd: () => undefined,
+    } as unknown as ActionDeps);
+    const vetAt = async (seconds: number) => {
+      const facts: Facts = { ...factsOf({ scan: old, now: secondsAgo(-seconds) }), state };
+      await runActions([{ do: 'vet', resolveMs: 120_000 }], facts, new AbortController().signal);
+      const { phase = 'waits', conditions } = written.at(-1)!;
+      return `${phase}: ${conditions?.find(({ type }) => type === 'Admitted')?.reason}`;
+    };
+    expect(await vetAt(0)).to.equal('waits: NameServersUnavailable');
+    expect(await vetAt(100), 'an answer').to.equal('waits: TooManyLiveScans');
+    expect(await vetAt(200)).to.equal('waits: NameServersUnavailable');
+    expect(await vetAt(319)).to.equal('waits: NameServersUnavailable');
+    expect(await vetAt(320)).to.equal('failed: TargetRefused');
   });
 
   it('write their state where the next plan reads it', async () => {

@@ -11,7 +11,7 @@ import { ChildRefused, type Children } from './launch/children.ts';
 import type { Launcher } from './launch/launch.ts';
 import type { Preflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
-import { STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
+import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason, type WaitReason } from './policy/condition-reasons.ts';
 import type { Action, Facts } from './policy/facts.ts';
 import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
 import { attemptsSoFar } from './policy/progress.ts';
@@ -110,21 +110,30 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 /** Handlers for a scan before its Job runs. */
 function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch' | 'requeue'> {
   const { scanClient, preflight, gate, recorder } = deps;
+  const holdBack = async (why: WaitReason, { facts, scan, signal }: Step): Promise<AccessibilityScan> => {
+    const status = heldBackStatus(scan, why, facts.now);
+    return status === null ? scan : scanClient.patchStatus(scan, status, signal);
+  };
   return {
     async claim(_, { facts, scan, signal }) {
       return scanClient.patchMetadata(scan, await preflight.claim(scan, facts.scanId), signal);
     },
-    async vet(_, step) {
+    async vet({ resolveMs }, step) {
       const { facts, state, scan, signal } = step;
       const waits = state.vettedAt !== null;
       // If the vetting fails, it may have reserved credits.
       state.vettedAt = null;
       const vetted = await preflight.vet(scan, facts.scanId, waits);
+      const since = state.unresolved?.since ?? facts.now;
+      state.unresolved = 'unresolved' in vetted ? { since, at: facts.now } : null;
       if ('end' in vetted) return writeEnd(deps, vetted.end, step);
+      if ('unresolved' in vetted)
+        return facts.now.getTime() - since.getTime() < resolveMs
+          ? holdBack(NAME_SERVERS_UNAVAILABLE, step)
+          : writeEnd(deps, vetted.unresolved, step);
       if ('wait' in vetted) {
         state.vettedAt = facts.now;
-        const status = heldBackStatus(scan, vetted.wait, facts.now);
-        return status === null ? scan : scanClient.patchStatus(scan, status, signal);
+        return holdBack(vetted.wait, step);
       }
       if (isLeaving(scanClient, scan)) return scan;
       const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;

@@ -75,6 +75,8 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
   vetAgainMs: 15_000,
+  resolveMs: 120_000,
+  resolveAgainMs: 2_000,
 };
 
 /** State shared by the sources, the gatherer and the executor. */

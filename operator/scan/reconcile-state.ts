@@ -9,6 +9,8 @@ import type { FoundResult } from './results/find-results.ts';
 export interface ReconcileState {
   /** When the scan was vetted last, if it had to wait and holds no credits for certain; else null. */
   vettedAt: Date | null;
+  /** Since when, and when last, no name server answered for the scan's URL; null if its last vetting resolved it. */
+  unresolved: { since: Date; at: Date } | null;
   /** The Job from the create response, until the cache holds it. */
   job: Job | null;
   /** The Secret with the pod's input that this process created. */
@@ -70,6 +72,7 @@ export interface ReconcileStates {
 export function newReconcileState(): ReconcileState {
   return {
     vettedAt: null,
+    unresolved: null,
     job: null,
     secretName: null,
     launchFailure: null,

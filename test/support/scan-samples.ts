@@ -34,6 +34,8 @@ export const TIMEOUTS: Timeouts = {
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
   vetAgainMs: 15_000,
+  resolveMs: 120_000,
+  resolveAgainMs: 2_000,
 };
 
 export function condition(type: string, status: Condition['status'], reason: string, seconds = 60): Condition {

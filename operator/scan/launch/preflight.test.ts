@@ -2,12 +2,13 @@ import { expect } from 'chai';
 import { NOW, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
+import type { Resolution } from '../../../core/scan/targets.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
 import { createPreflight } from './preflight.ts';
 
 describe('the preflight of manifests whose organisation has its share of live scans', () => {
   /** Scans of two organisations, named `<organisation>-…`. */
-  function preflightOf() {
+  function preflightOf(resolution: Resolution = { ok: true, addresses: ['203.0.113.7'] }) {
     const reserved: string[] = [];
     let now = NOW;
     let answer: Reservation = { ok: false, reason: 'too_many_live' };
@@ -27,11 +28,11 @@ describe('the preflight of manifests whose organisation has its share of live sc
           return answer;
         },
       },
-      resolver: { resolve: async () => ({ ok: true, addresses: ['203.0.113.7'] }) },
+      resolver: { resolve: async () => resolution },
       apiNamespace: 'curbcut',
       maxPagesLimit: 500,
       maxLiveScansPerOrganisation: 1,
-      targets: { allow: ['example.com'], deny: [] },
+      targets: { allow: ['203.0.113.0/24'], deny: [] },
       podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
       now: () => now,
     });
@@ -54,6 +55,12 @@ describe('the preflight of manifests whose organisation has its share of live sc
     later(1);
     for (let index = 0; index < 100; index += 1) await vet(`a-${index}`);
     expect(reserved).to.deep.equal(['a-0', 'b-0', 'a-0']);
+  });
+
+  it('waits for name servers that do not answer, whatever the age of the scan, and reserves nothing', async () => {
+    const { vet, reserved } = preflightOf({ ok: false, reason: 'unavailable' });
+    expect(await vet('a-0')).to.equal('unresolved');
+    expect(reserved).to.deep.equal([]);
   });
 
   it('asks for each scan again while the share has room', async () => {

@@ -17,8 +17,6 @@ import { judgePodTemplate, type PodTemplateRules } from '../policy/pod-template.
 
 /** A reservation of credits must complete within this time. */
 const RESERVE_WITHIN_MS = 30_000;
-/** The age up to which a scan waits for name servers that do not answer. */
-const RESOLVE_WITHIN_MS = 120_000;
 
 /** The time for which an organisation counts as full after a refusal, so that thousands of its scans do not each ask MongoDB. */
 const FULL_FOR_MS = 1_000;
@@ -36,8 +34,12 @@ export interface PreflightDeps {
   now: () => Date;
 }
 
-/** The row with the reserved pages, or the reason why the scan ends or has to wait without credits. */
-export type Vetted = { ok: true; row: ScanRow } | { ok: false; end: EndReason } | { ok: false; wait: WaitReason };
+/**
+ * The row with the reserved pages, or the reason why the scan ends or has to wait without credits. `unresolved`: no name server
+ * answered, which ends the scan only if it lasts.
+ */
+export type Vetted =
+  { ok: true; row: ScanRow } | { ok: false; end: EndReason } | { ok: false; wait: WaitReason } | { ok: false; unresolved: EndReason };
 
 export interface Preflight {
   /** Returns the finalizers, and the label of the organisation that is charged, if there is one. */
@@ -79,8 +81,10 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
-    const judged = await judgeUrlOf(row, deps);
-    return judged.ok ? shares.note(row.organisation, await reserve(row, deps)) : { ok: false, end: reasons.targetRefused(judged.message) };
+    const judged = await judgeScanUrl(row.options.url, deps.targets, deps.resolver);
+    if (judged.ok) return shares.note(row.organisation, await reserve(row, deps));
+    const refused = reasons.targetRefused(judged.message);
+    return judged.reason === 'dns_unavailable' ? { ok: false, unresolved: refused } : { ok: false, end: refused };
   }
 
   return {
@@ -116,15 +120,6 @@ function createShares(now: () => Date) {
       return vetted;
     },
   };
-}
-
-/** @throws Error if name servers do not answer and the scan is young enough to retry */
-async function judgeUrlOf(row: ScanRow, deps: PreflightDeps): ReturnType<typeof judgeScanUrl> {
-  const judged = await judgeScanUrl(row.options.url, deps.targets, deps.resolver);
-  const ageMs = deps.now().getTime() - row.createdAt.getTime();
-  if (!judged.ok && judged.reason === 'dns_unavailable' && ageMs < RESOLVE_WITHIN_MS)
-    throw new Error(`name servers did not answer for ${row.options.url}`);
-  return judged;
 }
 
 /** Accepts a submission with the credits that the API reserved, unless the API or the sweeper abandons it first. */

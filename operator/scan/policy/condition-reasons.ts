@@ -164,6 +164,12 @@ export function insufficientCredits(needed: number, balance: number): EndReason 
 
 export const TOO_MANY_LIVE_SCANS = 'TooManyLiveScans';
 
+/** No name server answers for the URL of the scan. */
+export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
+  reason: 'NameServersUnavailable',
+  message: 'The name servers do not answer for the host of the URL; the scan asks them again.',
+};
+
 /** The organisation has used up its share of the live scans. */
 export function tooManyLiveScans(organisation: string, allowed: number): WaitReason {
   return {

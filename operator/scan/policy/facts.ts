@@ -37,6 +37,9 @@ export interface Timeouts {
   mirrorEveryMs: number;
   /** Between two checks whether a scan that waits without credits may hold them. */
   vetAgainMs: number;
+  /** From the first query that no name server answered to the end of the scan, and between two of them. */
+  resolveMs: number;
+  resolveAgainMs: number;
 }
 
 /** The input of the plan. */
@@ -59,8 +62,8 @@ export interface Facts {
 export type Action =
   /** Add the finalizer, and the label of the organisation that is charged. */
   | { do: 'claim' }
-  /** Run the preflight checks, reserve credits, and queue the scan. */
-  | { do: 'vet' }
+  /** Run the preflight checks, reserve credits, and queue the scan. End it if no name server has answered for `resolveMs`. */
+  | { do: 'vet'; resolveMs: number }
   /** Create the Secret and the Job. */
   | { do: 'launch' }
   /** Give the scan's place back, because its Job cannot be created. */

@@ -111,6 +111,12 @@ describe('plan', () => {
       ['vet'],
     ],
     ['waiting without credits, vetted some time ago', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(15) } }), ['vet']],
+    ['waiting for name servers, asked just now', factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }), []],
+    [
+      'waiting for name servers, asked some time ago',
+      factsOf({ state: { unresolved: { since: secondsAgo(9), at: secondsAgo(2) } } }),
+      ['vet'],
+    ],
     // cancellation
     ['claimed, spec.cancel set', factsOf({ scan: scanWith(undefined, { spec: { cancel: true } }) }), ['Canceled']],
     ['canceled while it runs', runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }) }), ['Canceled']],

@@ -87,10 +87,11 @@ function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: T
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
-/** A scan that holds no credits yet. It waits while its organisation has too many live scans. */
+/** A scan that holds no credits yet. It waits while its organisation has too many live scans, or no name server answers. */
 function unvetted({ scan, state, now }: Facts, timeouts: Timeouts): Plan {
-  const left = dueIn(state.vettedAt, timeouts.vetAgainMs, now);
-  if (left <= 0) return act({ do: 'vet' });
+  const { unresolved, vettedAt } = state;
+  const left = unresolved === null ? dueIn(vettedAt, timeouts.vetAgainMs, now) : dueIn(unresolved.at, timeouts.resolveAgainMs, now);
+  if (left <= 0) return act({ do: 'vet', resolveMs: timeouts.resolveMs });
   const waiting = queued(scan, now, timeouts);
   return waiting.wakeAfterMs === null ? waiting : { actions: [], wakeAfterMs: Math.min(left, waiting.wakeAfterMs) };
 }
