@@ -92,6 +92,7 @@ export async function axeSource(locale: Locale, { hasSession = false } = {}): Pr
       'checks/line-height.js',
       'checks/gradient-contrast.js',
       'checks/orientation.js',
+      'checks/focusable-scroller.js',
       'checks/review-rule.js',
       'checks/option-group-name.js',
       'checks/placeholder-label.js',

@@ -24,10 +24,11 @@ export function logWrites(connection: KubernetesConnection): { connection: Kuber
         if (method === 'GET' || resource === 'leases') return answer;
         const write = { request: `${method} ${[resource, ...(subresource ? [subresource] : [])].join('/')}`, path, body: options?.body };
         writes.push(write);
-        // The API server rejects a patch of an object that has changed since. How often it is sent again depends on the load.
+        // The API server rejects a patch of an object that has changed since, and the creation of one that the cache does not hold
+        // yet. How often that happens depends on the load.
         answer.catch((error: unknown) => {
           const at = writes.indexOf(write);
-          if (method === 'PATCH' && error instanceof KubernetesError && error.code === 409 && at !== -1) writes.splice(at, 1);
+          if (error instanceof KubernetesError && error.code === 409 && at !== -1) writes.splice(at, 1);
         });
         return answer;
       },

@@ -59,7 +59,8 @@ describe('evidence of findings', () => {
   });
 
   it('has advice apart, which changes neither score nor counts', async () => {
-    const body = '<h1>Page</h1><h4>Skips levels</h4><h2></h2><a href="/x" tabindex="3">Link</a>';
+    const body =
+      '<h1>Page</h1><h4>Skips levels</h4><h2></h2><a href="/x" tabindex="3">Link</a><div tabindex="0" role="group" aria-label="A table" style="overflow: auto">Scrolls</div>';
     const advised = await test(body);
     expect(advised.advice!.map(({ rule, wcag }) => [rule, wcag])).to.deep.equal([
       ['tabindex', []],
