@@ -97,6 +97,7 @@ describe('the dashboard', () => {
     expect(text)
       .to.include('Images must have alternative text')
       .and.include('Needs review')
+      .and.include('Best practices that WCAG does not require, for 4 elements.')
       .and.include('Bot protection')
       .and.include('The consent dialog of One<b>trust on https://example.com/ was rejected')
       .and.include('Missed');
