@@ -6,9 +6,11 @@ export interface Write {
   request: string;
   path: string;
   body: unknown;
+  /** Whether the API server rejected it, because the object had changed or existed already. How often depends on the load. */
+  rejected: boolean;
 }
 
-/** Records every request that is not a GET and was not rejected, except those of leases, whose number depends on time alone. */
+/** Records every request that is not a GET, except those of leases, whose number depends on time alone. */
 export function logWrites(connection: KubernetesConnection): { connection: KubernetesConnection; writes: Write[] } {
   const writes: Write[] = [];
   return {
@@ -22,14 +24,10 @@ export function logWrites(connection: KubernetesConnection): { connection: Kuber
         const [resource = '', , subresource] = path.replace(/^.*\/namespaces\/[^/]+\//, '').split('/');
         const answer = connection.request<T>(method, path, options);
         if (method === 'GET' || resource === 'leases') return answer;
-        const write = { request: `${method} ${[resource, ...(subresource ? [subresource] : [])].join('/')}`, path, body: options?.body };
+        const name = `${method} ${[resource, ...(subresource ? [subresource] : [])].join('/')}`;
+        const write: Write = { request: name, path, body: options?.body, rejected: false };
         writes.push(write);
-        // The API server rejects a patch of an object that has changed since, and the creation of one that the cache does not hold
-        // yet. How often that happens depends on the load.
-        answer.catch((error: unknown) => {
-          const at = writes.indexOf(write);
-          if (error instanceof KubernetesError && error.code === 409 && at !== -1) writes.splice(at, 1);
-        });
+        answer.catch((error: unknown) => (write.rejected = error instanceof KubernetesError && error.code === 409));
         return answer;
       },
     },
