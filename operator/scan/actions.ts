@@ -152,7 +152,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
     },
     async launch(_, step) {
       const { facts, state, scan, signal } = step;
-      const launched = await deps.launch(scan, facts.scanId, state, facts.now, signal).catch((error: unknown) => {
+      const launched = await deps.launch(scan, facts.scanId, facts.now, signal).catch((error: unknown) => {
         const count = (state.launchFailure?.count ?? 0) + 1;
         state.launchFailure = { count, message: launchProblem(error) };
         throw error;
@@ -165,8 +165,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
     },
     async requeue({ why, status }, { state, scan, signal }) {
       const written = await scanClient.patchStatus(scan, status, signal);
-      // The grants in the Secret would end too early for a later Job.
-      Object.assign(state, { launchFailure: null, secretName: null });
+      state.launchFailure = null;
       recorder.event(scan, 'Warning', why.reason, why.message);
       deps.onRequeue();
       return written;

@@ -17,7 +17,7 @@ export const EVENTS: ResourceType = { group: '', version: 'v1', plural: 'events'
 
 /** batch/v1 Job, reduced to the fields that the caches hold. */
 export interface Job extends KubernetesObject {
-  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex'>;
+  spec?: Pick<Wire<V1JobSpec>, 'activeDeadlineSeconds' | 'backoffLimitPerIndex' | 'suspend'>;
   status?: Pick<Wire<V1JobStatus>, 'conditions'>;
 }
 
@@ -37,9 +37,13 @@ export function essentialJob({ apiVersion, kind, metadata, spec, status }: Job):
     apiVersion,
     kind,
     metadata: essentialMeta(metadata),
-    ...(spec && { spec: { activeDeadlineSeconds: spec.activeDeadlineSeconds, backoffLimitPerIndex: spec.backoffLimitPerIndex } }),
+    ...(spec && { spec: essentialSpec(spec) }),
     ...(status && { status: { conditions: status.conditions } }),
   };
+}
+
+function essentialSpec({ activeDeadlineSeconds, backoffLimitPerIndex, suspend }: NonNullable<Job['spec']>): Job['spec'] {
+  return { activeDeadlineSeconds, backoffLimitPerIndex, ...(suspend === true && { suspend }) };
 }
 
 const IDENTITY: ReadonlySet<string> = new Set(Object.values(POD_IDENTITY_ANNOTATIONS));

@@ -13,8 +13,6 @@ export interface ReconcileState {
   unresolved: { since: Date; at: Date } | null;
   /** The Job from the create response, until the cache holds it. */
   job: Job | null;
-  /** The Secret with the pod's input that this process created. */
-  secretName: string | null;
   /** The attempts to create the Job that failed since the admission, and the last problem; null if none has. */
   launchFailure: { count: number; message: string } | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
@@ -74,7 +72,6 @@ export function newReconcileState(): ReconcileState {
     vettedAt: null,
     unresolved: null,
     job: null,
-    secretName: null,
     launchFailure: null,
     launched: false,
     removedJob: null,

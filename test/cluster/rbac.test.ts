@@ -21,7 +21,7 @@ const OPERATOR = [
   'accessibilityscans.curbcut.dev/status: patch',
   'accessibilityscans.curbcut.dev: create delete get list patch watch',
   'events: create list patch watch',
-  'jobs.batch: create delete get list watch',
+  'jobs.batch: create delete get list patch watch',
   ...OPERATOR_ORGANISATIONS,
   'pods/status: patch',
   'pods: list watch',

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { SCAN_ID_LABEL, type KubernetesObject } from '../../core/protocol/custom-resources.ts';
+import { SECRETS } from '../../operator/scan/kube-types.ts';
 import { identityOf } from '../../operator/scan/policy/pod-identity.ts';
 import { bytesOf, reportOf, pagesOf } from '../support/scan-results.ts';
 import { noMessageBus, openContext, reasonOf, statusOf, until, type OperatorContext } from './context.ts';
@@ -92,6 +94,26 @@ describe('operator: a scan from submission to result', function () {
     expect(done.status?.message).to.equal('Coverage: 66.6% (2 of 3 pages could be tested).');
     expect(statusOf(done, 'Passed')).to.equal('True');
     expect((await scan.row())?.passed).to.equal(true);
+    await operator.stop();
+  });
+
+  it('keeps no Secret of an ended scan once its Job is gone', async () => {
+    const operator = context.start({ timeouts: { jobTtlMs: 500, lingerMs: 500 } });
+    const scan = await context.submit();
+    const pod = await scan.pod();
+    const secrets = async () => {
+      const path = context.connection.path(SECRETS, context.namespace);
+      const { items } = await context.connection.request<{ items: KubernetesObject[] }>('GET', path, {
+        query: { labelSelector: `${SCAN_ID_LABEL}=${scan.id}` },
+      });
+      return items;
+    };
+    expect(await secrets()).to.have.length(1);
+    const stored = await scan.upload(pod, bytesOf(reportOf(await scan.input())));
+    await scan.endPod(pod, { exitCode: 0, message: JSON.stringify(stored) });
+    await scan.settles();
+    await until('the Secret is gone', async () => (await secrets()).length === 0);
+    expect((await scan.read())?.status?.phase).to.equal('done');
     await operator.stop();
   });
 

@@ -18,6 +18,7 @@ const WRITES = [
   'PATCH accessibilityscans',
   'PATCH accessibilityscans/status',
   'PATCH accessibilityscans/status',
+  'PATCH jobs',
   'POST accessibilityscans',
   'POST events',
   'POST events',
@@ -43,7 +44,7 @@ describe('operator: Kubernetes writes', function () {
   });
   afterEach(() => context.close());
 
-  it('are at most 12 for a scan from submission to deletion, besides its progress', async () => {
+  it('are at most 13 for a scan from submission to deletion, besides its progress', async () => {
     const { connection, writes } = logWrites(context.connection);
     const operator = context.start(
       { timeouts: { queueMs: 60_000, pendingMs: 60_000, stuckMs: 60_000, lingerMs: 60_000, podStateMs: 60_000, jobTtlMs: 500 } },
@@ -75,7 +76,7 @@ describe('operator: Kubernetes writes', function () {
     expect(counts.length).to.be.at.most(3);
     // The API's creation of the resource does not pass through the operator's connection.
     expect(['POST accessibilityscans', ...rest.filter((request) => !counts.includes(request))].toSorted()).to.deep.equal(WRITES);
-    expect(WRITES.length + 2).to.equal(12);
+    expect(WRITES.length + 2).to.equal(13);
     showCount(1 + rest.length, 'Kubernetes writes per scan from submission to deletion, besides progress');
   });
 

@@ -22,8 +22,10 @@ export interface Children {
   readJob(scan: AccessibilityScan, scanId: string): Promise<Job | null>;
   /** Creates the Secret. Never accepts an existing one, which anybody may have created. @throws ChildRefused; KubernetesError 409 if the name is taken */
   createSecret(secret: InputSecret, signal: AbortSignal): Promise<void>;
-  /** Creates the Job, or returns the existing one. @throws ChildRefused */
+  /** Creates the suspended Job, or returns the existing one if it was resumed. Deletes one that is still suspended. @throws ChildRefused */
   createJob(scan: AccessibilityScan, job: Job, signal: AbortSignal): Promise<Job>;
+  /** Lets the Job controller create the pods of a Job. */
+  resumeJob(job: Job, signal: AbortSignal): Promise<Job>;
   /** Lists a Job's pods on the API server. */
   listPods(job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]>;
   /** Deletes a Job and its pods. No error if it does not exist. */
@@ -40,8 +42,9 @@ export function createChildren(connection: KubernetesConnection): Children {
     readJob: (scan, scanId) => readJob(connection, scan, scanId),
     createSecret: (secret, signal) => createSecret(connection, secret, signal),
     createJob: (scan, job, signal) => createJob(connection, scan, job, signal),
+    resumeJob: (job, signal) => resumeJob(connection, job, signal),
     listPods: (job, scanId, signal) => listPods(connection, job, scanId, signal),
-    removeJob: (job, signal) => removeJob(connection, job, signal),
+    removeJob: (job, signal) => deleteJob(connection, job, { uid: job.metadata.uid }, signal),
     failLostPod: (pod, now, signal) => failLostPod(connection, pod, now, signal),
   };
 }
@@ -73,9 +76,18 @@ async function createJob(connection: KubernetesConnection, scan: AccessibilitySc
     if (!isCode(error, 409)) throw error;
     const there = await connection.request<Job>('GET', connection.path(JOBS, job.metadata.namespace, job.metadata.name), { signal });
     if (there.metadata.uid === scan.status?.replacedJob) throw new Error(`the replaced Job ${job.metadata.name} is not deleted yet`);
-    if (isOwnedBy(there, scan.metadata.uid!)) return essentialJob(there);
-    throw new ChildRefused('taken', job.metadata.name);
+    if (!isOwnedBy(there, scan.metadata.uid!)) throw new ChildRefused('taken', job.metadata.name);
+    if (there.spec?.suspend !== true) return essentialJob(there);
+    // Whether its Secret exists is unknown, because the operator cannot read Secrets.
+    await deleteJob(connection, there, { uid: there.metadata.uid, resourceVersion: there.metadata.resourceVersion }, signal);
+    throw new Error(`the launch of Job ${job.metadata.name} was interrupted, starting again`);
   }
+}
+
+async function resumeJob(connection: KubernetesConnection, { metadata }: Job, signal: AbortSignal): Promise<Job> {
+  const path = connection.path(JOBS, metadata.namespace, metadata.name);
+  const body = { metadata: { uid: metadata.uid }, spec: { suspend: false } };
+  return essentialJob(await connection.request<Job>('PATCH', path, { contentType: 'application/merge-patch+json', body, signal }));
 }
 
 async function listPods(connection: KubernetesConnection, job: Job, scanId: string, signal: AbortSignal): Promise<Pod[]> {
@@ -89,10 +101,10 @@ async function listPods(connection: KubernetesConnection, job: Job, scanId: stri
   return items.filter((pod) => isOwnedBy(pod, job.metadata.uid!)).map(essentialPod);
 }
 
-async function removeJob(connection: KubernetesConnection, job: Job, signal: AbortSignal): Promise<void> {
+async function deleteJob(connection: KubernetesConnection, job: Job, preconditions: object, signal: AbortSignal): Promise<void> {
   const path = connection.path(JOBS, job.metadata.namespace, job.metadata.name);
   // The default policy for Jobs would not delete their pods.
-  const body = { propagationPolicy: 'Background', preconditions: { uid: job.metadata.uid } };
+  const body = { propagationPolicy: 'Background', preconditions };
   try {
     await connection.request('DELETE', path, { body, signal });
   } catch (error) {

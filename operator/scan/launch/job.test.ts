@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { SCAN_ID, scanWith, launched } from '../../../test/support/scan-samples.ts';
+import { SCAN_ID, jobWith, scanWith, launched } from '../../../test/support/scan-samples.ts';
 import { buildJob, type ScannerSettings } from './job.ts';
 import { secondsToRun } from '../policy/run-time.ts';
 import { buildSecret, podInput } from './secret.ts';
@@ -55,6 +55,7 @@ describe('job', () => {
         ownerReferences: owner,
       },
       spec: {
+        suspend: true,
         completionMode: 'Indexed',
         completions: 1,
         parallelism: 1,
@@ -253,12 +254,17 @@ describe('secret', () => {
       pageBudgetMs: 30_000,
       exportMaxBytes: 64_000_000,
     });
-    const secret = buildSecret(truncated, input);
+    const secret = buildSecret(truncated, jobWith(), input);
     expect(JSON.parse(Buffer.from(secret.data['scan.json']!, 'base64').toString())).to.deep.equal(input);
     expect({ ...secret, data: {} }).to.deep.equal({
       apiVersion: 'v1',
       kind: 'Secret',
-      metadata: { name: 'scan-input', namespace: 'curbcut', labels, ownerReferences: owner },
+      metadata: {
+        name: 'scan-input',
+        namespace: 'curbcut',
+        labels,
+        ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: `scan-${SCAN_ID}`, uid: 'job-uid', controller: true }],
+      },
       type: 'Opaque',
       immutable: true,
       data: {},

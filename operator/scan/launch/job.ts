@@ -42,16 +42,17 @@ export interface Launch {
   organisation: string;
   /** Seconds from the creation of the Job to the pod's deadline. */
   seconds: number;
-  /** The Secret with the pod's input. Its name cannot be guessed, so no other client can create it before the operator does. */
+  /** The Secret with the pod's input. Random, so that a second Job never mounts the Secret of the first one. */
   secretName: string;
 }
 
-/** Metadata of a scan's children: labels to find them, and an owner reference that deletes them with the scan. */
-export function ownedMeta({ scan, scanId, organisation }: Launch, name: string): ObjectMeta {
+/** Metadata of the Job: labels to find it, and an owner reference that deletes it with the scan. */
+function jobMeta({ scan, scanId, organisation }: Launch): ObjectMeta {
   return {
-    name,
+    name: jobNameOf(scanId),
     namespace: scan.metadata.namespace,
     labels: childLabels(scanId, organisation),
+    annotations: { [SCAN_ID_ANNOTATION]: scanId },
     ownerReferences: [
       {
         apiVersion: API_VERSION,
@@ -65,7 +66,7 @@ export function ownedMeta({ scan, scanId, organisation }: Launch, name: string):
   };
 }
 
-function childLabels(scanId: string, organisation: string): Record<string, string> {
+export function childLabels(scanId: string, organisation: string): Record<string, string> {
   return {
     'app.kubernetes.io/name': 'curbcut-scanner',
     'app.kubernetes.io/part-of': 'curbcut',
@@ -166,15 +167,17 @@ function podSpec(launch: Launch, settings: ScannerSettings): Wire<V1PodSpec> {
   };
 }
 
-/** Builds the Job of a scan whose podTemplate is permitted. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
+/** Builds the suspended Job of a scan whose podTemplate is permitted. Kubernetes retries a crash up to the limit, an eviction or lost node without limit, and `EXIT_PERMANENT` never. */
 export function buildJob(launch: Launch, settings: ScannerSettings): ObjectOf<V1Job> {
   const { scan, scanId, organisation, seconds } = launch;
   const { labels, annotations } = scan.spec.podTemplate ?? {};
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
-    metadata: { ...ownedMeta(launch, jobNameOf(scanId)), annotations: { [SCAN_ID_ANNOTATION]: scanId } },
+    metadata: jobMeta(launch),
     spec: {
+      // Until its Secret exists, which the Job owns.
+      suspend: true,
       // The index is the shard, and the failures per index number the attempts.
       completionMode: 'Indexed',
       completions: SHARDS,

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import { NOW, SCAN_ID, condition, scanWith } from '../../../test/support/scan-samples.ts';
+import { NOW, SCAN_ID, ago, condition, scanWith } from '../../../test/support/scan-samples.ts';
 import { scanRow } from '../../../test/support/scan-rows.ts';
 import { NO_TRACER } from '../../../platform/tracing.ts';
 import { KubernetesError, type KubernetesConnection } from '../../../platform/kubernetes/kubernetes.ts';
-import { newReconcileState } from '../reconcile-state.ts';
 import { createScanTraces } from '../traces.ts';
 import { createChildren } from './children.ts';
-import { createLauncher, type LaunchState } from './launch.ts';
+import { createLauncher } from './launch.ts';
 
-interface Posted {
+interface Stored {
   kind: string;
-  metadata: { name: string; ownerReferences: { uid: string }[] };
-  spec: { template: { spec: { volumes: { name: string; secret: { secretName: string } }[] } } };
+  metadata: { name: string; uid: string; creationTimestamp: string; ownerReferences: { kind: string; uid: string; controller: boolean }[] };
+  spec: { suspend: boolean; template: { spec: { volumes: { name: string; secret: { secretName: string } }[] } } };
+  data: Record<string, string>;
 }
 
 const SCAN = scanWith({
@@ -20,15 +20,35 @@ const SCAN = scanWith({
   conditions: [condition('Admitted', 'True', 'Admitted')],
 });
 
-/** A launcher over an API server that refuses the creation of the given kind. */
-function launcherThat(refuses?: { kind: string; error: KubernetesError }) {
-  const posted: Posted[] = [];
+/** The time by which the clock of the API server is behind. */
+const BEHIND_SECONDS = 7;
+
+/** A launcher over an API server that fails the requests for which `failure` returns an error. */
+function launcherOver(failure: (request: string) => KubernetesError | undefined = () => undefined) {
+  const requests: string[] = [];
+  const secrets: Stored[] = [];
+  let job: Stored | null = null;
+  let jobs = 0;
+  const serve = (method: string, body?: Stored): unknown => {
+    if (body?.kind === 'Secret') return secrets.push(body);
+    if (method === 'POST' && job !== null) throw new KubernetesError(409, 'AlreadyExists', 'exists');
+    if (method === 'POST') {
+      jobs += 1;
+      return (job = { ...body!, metadata: { ...body!.metadata, uid: `job-${jobs}`, creationTimestamp: ago(BEHIND_SECONDS) } });
+    }
+    if (method === 'PATCH') job = { ...job!, spec: { ...job!.spec, ...body!.spec } };
+    const found = job;
+    if (method === 'DELETE') job = null;
+    return found;
+  };
   const connection = {
-    path: () => '/',
-    async request(_method: string, _path: string, { body }: { body: Posted }) {
-      if (body.kind === refuses?.kind) throw refuses.error;
-      posted.push(body);
-      return body;
+    path: (resource: { plural: string }) => resource.plural,
+    async request(method: string, path: string, { body }: { body?: Stored } = {}) {
+      const request = `${method} ${path}`;
+      requests.push(request);
+      const error = failure(request);
+      if (error !== undefined) throw error;
+      return serve(method, body);
     },
   } as unknown as KubernetesConnection;
   const launcher = createLauncher({
@@ -49,8 +69,8 @@ function launcherThat(refuses?: { kind: string; error: KubernetesError }) {
     runTime: { pendingDeadlineSeconds: 60, baseSeconds: 60, maxSeconds: 600, workers: 1, pageBudgetMs: 1000 },
     traces: createScanTraces({ tracer: NO_TRACER }),
   });
-  const launch = (state: LaunchState = newReconcileState()) => launcher(SCAN, SCAN_ID, state, NOW, new AbortController().signal);
-  return { posted, launch, secrets: () => posted.filter(({ kind }) => kind === 'Secret').map(({ metadata }) => metadata.name) };
+  const launch = () => launcher(SCAN, SCAN_ID, NOW, new AbortController().signal);
+  return { requests, secrets, launch, job: () => job };
 }
 
 const rejection = (promise: Promise<unknown>): Promise<unknown> =>
@@ -58,31 +78,56 @@ const rejection = (promise: Promise<unknown>): Promise<unknown> =>
     () => null,
     (error: unknown) => error,
   );
+const LAUNCH = ['POST jobs', 'POST secrets', 'PATCH jobs'];
 
 describe('the launch of a scan', () => {
-  it('mounts a Secret with an unguessable name, which belongs to the scan', async () => {
-    const { posted, launch } = launcherThat();
-    await launch();
-    const [secret, job] = posted as [Posted, Posted];
+  it('gives the Secret to a suspended Job, and resumes the Job afterwards', async () => {
+    const { requests, secrets, launch, job } = launcherOver();
+    expect(await launch()).to.have.property('ok', true);
+    expect(requests).to.deep.equal(LAUNCH);
+    const [secret] = secrets as [Stored];
     expect(secret.metadata.name).to.match(new RegExp(`^scan-${SCAN_ID}-[0-9a-f]{32}$`));
-    expect(secret.metadata.ownerReferences[0]!.uid).to.equal('scan-uid');
-    expect(job.spec.template.spec.volumes.find(({ name }) => name === 'input')!.secret.secretName).to.equal(secret.metadata.name);
+    expect(secret.metadata.ownerReferences).to.have.length(1);
+    expect(secret.metadata.ownerReferences[0]).to.include({ kind: 'Job', uid: 'job-1', controller: true });
+    expect(job()!.spec.template.spec.volumes.find(({ name }) => name === 'input')!.secret.secretName).to.equal(secret.metadata.name);
+    expect(job()!.spec.suspend).to.equal(false);
   });
 
-  it('never accepts a Secret that exists already, which anybody may have created', async () => {
+  it('counts the deadline of the pod from the creation of the Job', async () => {
+    const { secrets, launch } = launcherOver();
+    await launch();
+    const input = JSON.parse(Buffer.from(secrets[0]!.data['scan.json']!, 'base64').toString()) as { deadline: string };
+    // 60 s to start, 60 s to run, and 1 s for each of the five pages.
+    expect(input.deadline).to.equal(new Date(NOW.getTime() + (125 - BEHIND_SECONDS) * 1000).toISOString());
+  });
+
+  it('never resumes the Job of a Secret that exists already, which anybody may have created', async () => {
     const taken = new KubernetesError(409, 'AlreadyExists', 'exists');
-    const { posted, launch } = launcherThat({ kind: 'Secret', error: taken });
+    const { requests, launch, job } = launcherOver((request) => (request === 'POST secrets' ? taken : undefined));
     expect(await rejection(launch())).to.equal(taken);
-    expect(posted).to.deep.equal([]);
+    expect(requests).to.deep.equal(['POST jobs', 'POST secrets', 'DELETE jobs']);
+    expect(job()).to.equal(null);
   });
 
-  it('creates another Secret after a crash, and only one while the same process tries again', async () => {
-    const { launch, secrets } = launcherThat({ kind: 'Job', error: new KubernetesError(500, 'InternalError', 'down') });
-    const state = newReconcileState();
-    await rejection(launch(state));
-    await rejection(launch(state));
-    expect(secrets()).to.have.length(1);
-    await rejection(launch());
-    expect(new Set(secrets()).size).to.equal(2);
+  it('starts again with another Job and another Secret after it was interrupted', async () => {
+    let isDown = true;
+    const down = new KubernetesError(500, 'InternalError', 'down');
+    const { requests, secrets, launch } = launcherOver((request) => (isDown && /PATCH|DELETE/.test(request) ? down : undefined));
+    expect(await rejection(launch())).to.equal(down);
+    isDown = false;
+    expect(String(await rejection(launch()))).to.match(/was interrupted/);
+    requests.length = 0;
+    expect(await launch()).to.have.property('ok', true);
+    expect(requests).to.deep.equal(LAUNCH);
+    expect(secrets.map(({ metadata }) => metadata.ownerReferences[0]!.uid)).to.deep.equal(['job-1', 'job-2']);
+    expect(new Set(secrets.map(({ metadata }) => metadata.name)).size).to.equal(2);
+  });
+
+  it('accepts the Job if the answer to its resumption was lost', async () => {
+    const { requests, launch } = launcherOver();
+    await launch();
+    requests.length = 0;
+    expect(await launch()).to.have.property('ok', true);
+    expect(requests).to.deep.equal(['POST jobs', 'GET jobs']);
   });
 });

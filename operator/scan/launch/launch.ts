@@ -1,4 +1,4 @@
-/** Launches a scan: issues the pod's grants and creates the Secret and the Job. Idempotent. */
+/** Launches a scan: creates the Job, issues the pod's grants and creates the Secret with them. Idempotent. */
 import { randomBytes } from 'node:crypto';
 import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import type { PodInput } from '../../../core/protocol/pod-messages.ts';
@@ -17,7 +17,7 @@ import { buildJob, type Launch, type ScannerSettings } from './job.ts';
 import { buildSecret, podInput, type PodSettings } from './secret.ts';
 
 export interface LauncherDeps {
-  children: Pick<Children, 'createSecret' | 'createJob'>;
+  children: Pick<Children, 'createSecret' | 'createJob' | 'resumeJob' | 'removeJob'>;
   scans: Pick<Scans, 'find'>;
   reports: Pick<Reports, 'uploadLink'>;
   bus: Pick<MessageBus, 'issueScanCredential'>;
@@ -29,14 +29,8 @@ export interface LauncherDeps {
 
 export type Launched = { ok: true; job: Job } | { ok: false; end: EndReason };
 
-/** What earlier attempts of this process have created. */
-export interface LaunchState {
-  /** The name of the Secret that this process created, so that retries need no other. */
-  secretName: string | null;
-}
-
 /** @throws if a retry may succeed */
-export type Launcher = (scan: AccessibilityScan, scanId: string, state: LaunchState, now: Date, signal: AbortSignal) => Promise<Launched>;
+export type Launcher = (scan: AccessibilityScan, scanId: string, now: Date, signal: AbortSignal) => Promise<Launched>;
 
 /** Seconds for which upload links stay valid after the pod's last deadline, because an upload may be in progress. */
 const UPLOAD_MARGIN_SECONDS = 60;
@@ -60,12 +54,9 @@ export function createLauncher(deps: LauncherDeps): Launcher {
     return Promise.all(links);
   }
 
-  /**
-   * Creates the Secret, once per process and scan. After a crash before the Job was created, the next process creates another,
-   * because only the Job tells which one counts; both are deleted with the scan.
-   */
-  async function createSecret(launch: Launch, state: LaunchState, deadline: Date, now: Date, signal: AbortSignal): Promise<void> {
-    if (state.secretName === launch.secretName) return;
+  /** Creates the Secret of a Job. The deadline counts from the creation of the Job. */
+  async function createSecret(launch: Launch, job: Job, now: Date, signal: AbortSignal): Promise<void> {
+    const deadline = new Date(Date.parse(job.metadata.creationTimestamp!) + launch.seconds * 1000);
     const uploadDeadline = new Date(deadline.getTime() + UPLOAD_GRACE_SECONDS * 1000);
     const left = Math.max(1, Math.ceil((uploadDeadline.getTime() - now.getTime()) / 1000));
     const grants = {
@@ -75,21 +66,34 @@ export function createLauncher(deps: LauncherDeps): Launcher {
       messages: bus.issueScanCredential(launch.scanId, uploadDeadline),
       traceparent: traces.launched(launch.scan, launch.scanId),
     };
-    await children.createSecret(buildSecret(launch, podInput(launch, deps.pod, grants)), signal);
-    state.secretName = launch.secretName;
+    await children.createSecret(buildSecret(launch, job, podInput(launch, deps.pod, grants)), signal);
   }
 
-  return async (scan, scanId, state, now, signal) => {
+  /**
+   * Creates the Job first, so that it owns the Secret. It is suspended, so that no pod mounts a Secret of this name which someone
+   * else created in between: the operator resumes the Job only after its own Secret was accepted.
+   */
+  async function createChildren(launch: Launch, now: Date, signal: AbortSignal): Promise<Job> {
+    const job = await children.createJob(launch.scan, buildJob(launch, scanner), signal);
+    if (job.spec?.suspend !== true) return job;
+    try {
+      await createSecret(launch, job, now, signal);
+      return await children.resumeJob(job, signal);
+    } catch (error) {
+      // Otherwise, as after a crash, the next attempt deletes it.
+      await children.removeJob(job, signal).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  return async (scan, scanId, now, signal) => {
     const row = await scans.find(scanId);
     if (row === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
     const seconds = secondsToRun(reservedPages(scan), runTime);
-    const secretName = state.secretName ?? `scan-${scanId}-${randomBytes(16).toString('hex')}`;
+    const secretName = `scan-${scanId}-${randomBytes(16).toString('hex')}`;
     const launch: Launch = { scan, scanId, organisation: row.organisation, seconds, secretName };
-    const deadline = new Date(now.getTime() + seconds * 1000);
     try {
-      // Secret first: a pod without it waits for its volume.
-      await createSecret(launch, state, deadline, now, signal);
-      return { ok: true, job: await children.createJob(scan, buildJob(launch, scanner), signal) };
+      return { ok: true, job: await createChildren(launch, now, signal) };
     } catch (error) {
       // Other Jobs may end and free the quota.
       if (!(error instanceof ChildRefused) || /exceeded quota/i.test(error.message)) throw error;

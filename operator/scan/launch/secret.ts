@@ -5,7 +5,8 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
-import { ownedMeta, type Launch } from './job.ts';
+import { childLabels, type Launch } from './job.ts';
+import type { Job } from '../kube-types.ts';
 import { reservedPages } from '../policy/run-time.ts';
 
 export type InputSecret = ObjectOf<V1Secret> & Required<Pick<V1Secret, 'type' | 'immutable' | 'data'>>;
@@ -65,12 +66,21 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
 
 const KEY = POD_INPUT_PATH.slice(POD_INPUT_PATH.lastIndexOf('/') + 1);
 
-/** Builds the Secret. It is immutable, so that the input never changes and the kubelet does not watch it. */
-export function buildSecret(launch: Launch, input: PodInput): InputSecret {
+/**
+ * Builds the Secret. The Job owns it, so that garbage collection deletes it with the Job: the operator may not delete Secrets. It
+ * is immutable, so that the input never changes and the kubelet does not watch it.
+ */
+export function buildSecret(launch: Launch, job: Job, input: PodInput): InputSecret {
+  const { name, uid, namespace } = job.metadata;
   return {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: ownedMeta(launch, launch.secretName),
+    metadata: {
+      name: launch.secretName,
+      namespace,
+      labels: childLabels(launch.scanId, launch.organisation),
+      ownerReferences: [{ apiVersion: job.apiVersion, kind: job.kind, name, uid: uid!, controller: true }],
+    },
     type: 'Opaque',
     immutable: true,
     data: { [KEY]: Buffer.from(JSON.stringify(input)).toString('base64') },

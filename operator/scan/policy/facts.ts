@@ -64,7 +64,7 @@ export type Action =
   | { do: 'claim' }
   /** Run the preflight checks, reserve credits, and queue the scan. End it if no name server has answered for `resolveMs`. */
   | { do: 'vet'; resolveMs: number }
-  /** Create the Secret and the Job. */
+  /** Create the Job and its Secret. */
   | { do: 'launch' }
   /** Give the scan's place back, because its Job cannot be created. */
   | { do: 'requeue'; why: WaitReason; status: StatusPatch }

@@ -153,6 +153,11 @@ describe('plan', () => {
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
     [
+      'admitted, the launch was interrupted',
+      factsOf({ scan: justAdmitted, job: { ...jobWith(), spec: { ...jobWith().spec, suspend: true } } }),
+      ['launch'],
+    ],
+    [
       'admitted, four attempts failed',
       factsOf({ scan: justAdmitted, state: { launchFailure: { count: 4, message: 'down' } } }),
       ['launch'],

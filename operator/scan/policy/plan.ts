@@ -33,10 +33,10 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
 
   const admitted = admittedAt(scan);
   if (admitted === null) return queued(scan, now, timeouts);
-  if (facts.job === null)
-    return scan.status.jobName === undefined && !facts.state.launched
-      ? launchOrRequeue(facts, admitted, timeouts)
-      : (stored(facts) ?? endAfterSearch(facts, reasons.JOB_LOST));
+  const isLaunched = scan.status.jobName !== undefined || facts.state.launched;
+  if (facts.job === null && isLaunched) return stored(facts) ?? endAfterSearch(facts, reasons.JOB_LOST);
+  // A suspended Job has no Secret: its launch was interrupted.
+  if (facts.job === null || (facts.job.spec?.suspend === true && !isLaunched)) return launchOrRequeue(facts, admitted, timeouts);
   // Its successor has the same name.
   if (facts.job.metadata.uid === scan.status.replacedJob) return act({ do: 'removeJob' });
 
