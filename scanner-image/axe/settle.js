@@ -22,8 +22,6 @@
   const SEARCH_MS = 50;
   /** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
   const HORIZON_MS = 3000;
-  /** How often a late wake makes the wait longer. */
-  const LATE_MAX = 10;
   /** The attributes of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
   /** Attributes that change all the time, and never change what axe-core finds. */
@@ -48,16 +46,13 @@
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  /** A wake that is so late says that the machine, or the page, is busy, in milliseconds. */
-  const LATE_MS = 50;
-  /**
-   * Waits, and tells until when all timers of the page have run: timers run in the order in which they are due, so those that
-   * were due before this one have, however late it is.
-   */
+  /** The time until which the timers of the page have run. On a loaded machine it is not the current time. */
+  let ran = 0;
+  /** Timers run in the order in which they are due, so those that were due before this one have run, however late it is. */
   async function sleep(ms) {
     const due = performance.now() + Math.floor(ms);
     await later(ms);
-    return { ran: due - 1, late: performance.now() - due > LATE_MS };
+    ran = due - 1;
   }
 
   /** Open shadow roots that are observed. */
@@ -85,11 +80,8 @@
   /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
   let record = null;
   addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-  /**
-   * What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots.
-   * @param ran the time until which its timers have run
-   */
-  function watched(ran) {
+  /** What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots. */
+  function watched() {
     if (record !== null) record.data = String(ran);
     record?.dispatchEvent(new Event('ask'));
     const [counts = '', ...timers] = (record?.data ?? '').split(',');
@@ -200,19 +192,19 @@
     if (isStatic && settleMs === 0 && (!load || loaded !== null)) return state;
     // Scripts that start requests on load, or after a response, need time to show the result.
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
-    let { shadowRoots, posts } = watched(0);
+    let { shadowRoots, posts } = watched();
     let posted = -quietMs;
-    let woken = { ran: 0, late: false };
-    let patience = LATE_MAX;
+    /** The time until which the page is given to show what its last timer led to, such as a drawing. */
+    let drawn = 0;
     for (;;) {
       const now = performance.now();
-      const page = watched(woken.ran);
+      const page = watched();
       if (page.posts !== posts) {
         change();
         posted = now;
       }
       posts = page.posts;
-      let until = Math.max(quietAt(quietMs), earliest);
+      let until = Math.max(quietAt(quietMs), earliest, drawn);
       if ((load && document.readyState !== 'complete') || (state.matched === false && now < searchEnd)) {
         if (page.shadowRoots !== shadowRoots) observeRoots();
         state.matched = matched();
@@ -228,11 +220,6 @@
       const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? Math.max(next, now) + 1 : null;
       if (awaited !== null) until = Math.max(until, awaited);
       state.worked ||= awaitsWork;
-      // What the page does next is as late as this.
-      if (woken.late && patience > 0 && awaited === null && now < end) {
-        patience -= 1;
-        until = Math.max(until, now + quietMs);
-      }
       if (until <= now || now >= end || (isRestless && awaited === null)) {
         // A shadow root that is new has changed the page.
         const isNew = page.shadowRoots !== shadowRoots && observeRoots();
@@ -248,7 +235,8 @@
         state.found = before !== null && reading() !== before;
         return state;
       }
-      woken = await sleep(Math.max(1, Math.min(until, end) - now));
+      await sleep(Math.max(1, Math.min(until, end) - now));
+      if (next <= Math.min(ran, horizon)) drawn = performance.now() + quietMs;
     }
   }
 

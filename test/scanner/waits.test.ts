@@ -45,6 +45,9 @@ describe('the wait for work that is neither a request nor a change', () => {
     'a timer that a busy page runs late': page(
       `setTimeout(() => { ${spin(600)} }, 900); setTimeout(() => fetch('/_data').then(show), 1200)`,
     ),
+    'a drawing after a timer': page(
+      `setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => fetch('/_data').then(show))), 900)`,
+    ),
     'a frame that loads only in view': page('', tall('<iframe title="f" loading="lazy" src="/_frame"></iframe>')),
     'a timer in a frame': page('', '<iframe title="f" src="/_late-frame"></iframe>'),
     'a timer in a frame of another site': page(otherSite('/_late-frame')),
