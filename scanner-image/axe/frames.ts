@@ -67,6 +67,8 @@ export interface FrameRun {
   documents: EnteredDocument[];
   /** The number of closed shadow roots that were not opened. */
   closedRoots: number;
+  /** The number of style sheets of other origins that were not read. */
+  unreadSheets: number;
   /** Names of form fields because of which the content of a form was not tested. */
   hidden: Set<string>;
   untested(): { framesUntested: UntestedFrame[]; caveats: PageCaveat[] };
@@ -87,6 +89,7 @@ export function createFrameRun(script: AxeScript, index: FrameIndex, waits: Fram
     take: () => ++taken <= FRAMES_MAX,
     sideBySide: createSlots(SIDE_BY_SIDE),
     closedRoots: 0,
+    unreadSheets: 0,
     hidden: new Set(),
     known: new Set(),
     documents: [],
@@ -229,7 +232,11 @@ async function enterFrame(run: FrameRun, parent: Place, at: number): Promise<Ent
   if (parserError !== null) return { ok: false, reason: 'test_failed', message: notWellFormed(parserError), url: found.url };
   run.closedRoots += await openClosedRoots(place, frameId, found.url);
   if (readsSheets(script.options))
-    await readForeignSheets(place, frameId, await evaluate<ForeignSheet[]>(place, 'curbcutSheets.foreign(curbcutSeen.roots())'));
+    run.unreadSheets += await readForeignSheets(
+      place,
+      frameId,
+      await evaluate<ForeignSheet[]>(place, 'curbcutSheets.foreign(curbcutSeen.roots())'),
+    );
   return { ok: true, frameId, place };
 }
 

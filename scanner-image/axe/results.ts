@@ -80,7 +80,7 @@ export function cut(text: string, length: number): string {
 /**
  * The findings of one page, with rules sorted by severity, then name. A rule counts as failed if any of its elements failed,
  * and as passed if some passed and none failed. A rule that has only incomplete results counts as neither. What a rule of the
- * advice cannot decide is left out, because nobody has to review it.
+ * advice cannot decide is left out: advice is optional, so it needs no review.
  */
 export function toPageFindings(results: Omit<AxeResults, 'hidden'>): PageFindings {
   const found = toViolations(results.violations);

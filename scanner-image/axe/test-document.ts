@@ -13,6 +13,8 @@ export interface TestedDocument {
   caveats: PageCaveat[];
   /** The number of closed shadow roots of its frames that were not opened. */
   closedRoots: number;
+  /** The number of style sheets of other origins, in its frames, that were not read. */
+  unreadSheets: number;
 }
 
 /**
@@ -29,7 +31,7 @@ export async function testDocument(
   const options = JSON.stringify(script.options);
   if (!(await hasFrames(page))) {
     const results = JSON.parse(await evaluate<string>(top, `curbcut.run(${options}, ${script.htmlTotal})`)) as AxeResults;
-    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0 };
+    return { results, framesUntested: [], caveats: failuresInside(results.hidden, results.failed), closedRoots: 0, unreadSheets: 0 };
   }
   const index = createFrameIndex(page);
   const run = createFrameRun(script, index, waits, msLeft);
@@ -38,7 +40,7 @@ export async function testDocument(
   const results = JSON.parse(await evaluate<string>(top, `curbcut.finish([${partials.join(',')}], ${options})`)) as AxeResults;
   const { framesUntested, caveats } = run.untested();
   const failures = failuresInside([...run.hidden], results.failed);
-  return { results, framesUntested, caveats: [...caveats, ...failures], closedRoots: run.closedRoots };
+  return { results, framesUntested, caveats: [...caveats, ...failures], closedRoots: run.closedRoots, unreadSheets: run.unreadSheets };
 }
 
 async function skipUnlisted(run: FrameRun): Promise<void> {

@@ -4,7 +4,7 @@ import type { PageCaveat } from '../../core/report/schema.ts';
 import { errorMessage } from '../../platform/errors.ts';
 import { TimeLimitExceeded, withTimeLimit } from '../../platform/time-limits.ts';
 import { toPageFindings } from '../axe/results.ts';
-import { readForeignSheets, readsSheets } from '../axe/checks/foreign-sheets.ts';
+import { readForeignSheets, readsSheets, unreadSheets } from '../axe/checks/foreign-sheets.ts';
 import { closedRoots, openClosedRoots } from '../axe/closed-roots.ts';
 import type { AxeScript } from '../axe/script.ts';
 import type { FrameWaits } from '../axe/frames.ts';
@@ -233,11 +233,13 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
-    if (readsSheets(deps.options))
-      await frame.whileAlive(readForeignSheets(place, frame.id, facts.foreignSheets), clock.left(), 'reading style sheets');
+    const unread = readsSheets(deps.options)
+      ? await frame.whileAlive(readForeignSheets(place, frame.id, facts.foreignSheets), clock.left(), 'reading style sheets')
+      : 0;
     const waits = frameWaits(request, progress.lesson, caveats);
     const found = await frame.whileAlive(testDocument(target, place, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
+    caveats.push(...unreadSheets(unread + tested.unreadSheets));
     const left = judgeBlocked(tab, request) ?? (frame.shown.url === finalUrl ? null : judgeShown(tab, request, await readFacts()));
     if (left !== null) return failedVisit(tab, clock, left, { finalUrl: frame.shown.url });
   }

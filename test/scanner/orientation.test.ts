@@ -152,6 +152,16 @@ describe('pages that are locked to an orientation', () => {
       expect(findingsOf(page)).to.deep.equal(one.finding === null ? [] : [[one.finding, '']]);
     });
 
+  it('may be missed with more style sheets of other sites than are read, and the page says so', async () => {
+    const links = Array.from({ length: 22 }, (_, at) => `<link rel="stylesheet" href="OTHER/turned.css?${at}">`).join('');
+    const page = await scanPage({
+      '/': html('<iframe title="f" src="/frame"></iframe><p>Text</p>', { head: links }),
+      '/frame': html('<p>Text</p>', { head: links }),
+    });
+    expect(page.caveats.map(({ kind }) => kind)).to.deep.equal(['rules_failed']);
+    expect(page.caveats[0]!.message).to.match(/^4 style sheets of other origins could not be read/);
+  });
+
   it('are described with the elements that are turned', async () => {
     const page = await scanPage({ '/': documentOf(CASES[2]!) });
     const violation = page.violations.find(({ rule }) => rule === RULE)!;

@@ -1,6 +1,6 @@
 /**
  * Runs in our world after axe-core. Adds rules of ours to axe-core. Their elements always need review and are never violations.
- * What is known about the rules comes from core/report/own-rules.ts.
+ * What is known about the rules comes from core/report/engines.ts.
  */
 (() => {
   'use strict';
