@@ -84,7 +84,14 @@ async function showPage(url: URL, scanner: OnePageScanner, browser: Browser, res
   return isEqual;
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { rest: { type: 'string', default: '3000' } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rest: { type: 'string', default: '3000' }, help: { type: 'boolean', short: 'h', default: false } },
+});
+if (values.help) {
+  console.log(HELP);
+  process.exit();
+}
 const [file] = positionals;
 const restMs = Number(values.rest);
 if (file === undefined || !Number.isInteger(restMs) || restMs < 0) {

@@ -34,11 +34,17 @@ export function notificationsOf(report: Report, left: ReadonlyMap<Severity, numb
   return notifications;
 }
 
+const WORDS: Readonly<Record<Severity, string>> = {
+  critical: 'critical',
+  serious: 'serious',
+  moderate: 'moderate',
+  minor: 'minor',
+  review: 'to review',
+  advice: 'of advice',
+};
+
 function leftMessage(left: ReadonlyMap<Severity, number>): string {
   const total = [...left.values()].reduce((sum, count) => sum + count, 0).toLocaleString('en');
-  const each = [...left].map(
-    ([severity, count]) =>
-      `${count.toLocaleString('en')} ${severity === 'review' ? 'to review' : severity === 'advice' ? 'of advice' : severity}`,
-  );
+  const each = [...left].map(([severity, count]) => `${count.toLocaleString('en')} ${WORDS[severity]}`);
   return `${total} more results (${each.join(', ')}) are left out, because code scanning accepts no larger file. The JSON export has them.`;
 }

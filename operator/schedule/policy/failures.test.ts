@@ -70,7 +70,7 @@ describe('scans of a schedule that fail', () => {
     expect(world.schedule.status?.consecutiveFailures).to.equal(1);
   });
 
-  it('are counted once by operators that restart, and an end without a failure is none', () => {
+  it('are counted once, also if the operator restarts, and a canceled scan is not counted', () => {
     const { world, run, settle, events } = worldOf();
     run('canceled');
     expect(world.schedule.status?.consecutiveFailures).to.equal(undefined);

@@ -72,7 +72,7 @@ export async function drawReviews(flow: Flow, report: Report, context: CauseCont
   flow.skip(26);
 }
 
-/** Draws the advice as a table, because nobody has to follow it. */
+/** Draws the advice as a table without guidance, because following it is optional. */
 export function drawAdvice(flow: Flow, { advice_groups: groups = [] }: Report, i18n: I18n, outline: PDFKit.PDFOutline): void {
   if (groups.length === 0) return;
   const { advice, adviceIntro } = i18n.texts;
