@@ -4,22 +4,10 @@
  */
 (() => {
   'use strict';
-  /** The time to wait for a frame that the browser does not draw, in milliseconds. */
-  const FRAME_MS = 100;
   /** An element with less hidden height than this is not scrolled, in CSS pixels. */
   const SMALL = 50;
   /** The visible elements of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
-
-  const frame = () =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, FRAME_MS);
-      requestAnimationFrame(() => {
-        clearTimeout(timer);
-        // Observers are called after the frame was drawn.
-        setTimeout(resolve, 1);
-      });
-    });
 
   /** The element that scrolls the page: the document, or the part of it in the middle of the screen; null if none does. */
   function scroller() {
@@ -74,13 +62,13 @@
       const at = element.scrollTop;
       element.scrollTo({ top: at + height, behavior: 'instant' });
       if (element.scrollTop <= at) break; // the page does not let itself be scrolled
-      await frame();
+      await globalThis.curbcut.frame();
       for (const shown of visibleContent()) if (!atTop.has(shown)) inView.add(shown);
     }
     const reached = isAtBottom();
     scrolledHeight = element.scrollHeight;
     element.scrollTo({ top: start, behavior: 'instant' });
-    await frame();
+    await globalThis.curbcut.frame();
     return reached;
   }
 

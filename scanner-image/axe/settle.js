@@ -22,6 +22,10 @@
   const SEARCH_MS = 50;
   /** The time after loading, and after each change, in which timers and work are waited for, in milliseconds. */
   const HORIZON_MS = 3000;
+  /** The frames that are waited for, because what the page draws in one may ask for the next. */
+  const FRAMES_MAX = 3;
+  /** The time that a frame in the page gets for each of them, because the browser draws none for those out of view. */
+  const INNER_FRAME_MS = 50;
   /** The attributes of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
   /** Attributes that change all the time, and never change what axe-core finds. */
@@ -45,6 +49,17 @@
   observer.observe(document, OBSERVED);
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  /** Resolves when the browser has drawn a frame, and has told the page's observers what is in view: they hear it with this one. */
+  const frame = () =>
+    new Promise((resolve) => {
+      const drawn = new IntersectionObserver(() => {
+        drawn.disconnect();
+        // The page's observers may be called after this one.
+        setTimeout(resolve, 1, true);
+      });
+      drawn.observe(document.documentElement ?? document.createElement('p'));
+    });
 
   /** The time until which the timers of the page have run. On a loaded machine it is not the current time. */
   let ran = 0;
@@ -80,17 +95,18 @@
   /** The node in which `watch.js` records what the page waits for; null where the page runs no scripts. */
   let record = null;
   addEventListener('curbcut', (event) => (record ??= event.relatedTarget), { once: true });
-  /** What the page waits for: its timers by the time when they are due, its work, whether it observes scrolling, its shadow roots. */
+  /** What the page waits for: its timers by the time when they are due, its work, what it draws, whether it observes scrolling. */
   function watched() {
     if (record !== null) record.data = String(ran);
     record?.dispatchEvent(new Event('ask'));
     const [counts = '', ...timers] = (record?.data ?? '').split(',');
-    const [scrolls = 0, shadowRoots = 0, posts = 0, work = 0] = counts.split(' ').map(Number);
+    const [scrolls = 0, shadowRoots = 0, posts = 0, work = 0, draws = 0] = counts.split(' ').map(Number);
     return {
       scrolls: scrolls > 0,
       shadowRoots,
       posts,
       work,
+      draws,
       timers: timers.map((text) => text.split(' ').map(Number)).map(([delay, due]) => ({ delay, due })),
     };
   }
@@ -194,8 +210,10 @@
     const earliest = Math.max(began, loaded ?? 0) + quietMs / 2 + settleMs;
     let { shadowRoots, posts } = watched();
     let posted = -quietMs;
-    /** The time until which the page is given to show what its last timer led to, such as a drawing. */
-    let drawn = 0;
+    const isTop = parent === globalThis;
+    /** The frames that were waited for, and how often the page had asked to draw before the last one. */
+    let frames = 0;
+    let draws = 0;
     for (;;) {
       const now = performance.now();
       const page = watched();
@@ -204,7 +222,7 @@
         posted = now;
       }
       posts = page.posts;
-      let until = Math.max(quietAt(quietMs), earliest, drawn);
+      let until = Math.max(quietAt(quietMs), earliest);
       if ((load && document.readyState !== 'complete') || (state.matched === false && now < searchEnd)) {
         if (page.shadowRoots !== shadowRoots) observeRoots();
         state.matched = matched();
@@ -228,15 +246,22 @@
           change();
           continue;
         }
+        if (now < end && frames < FRAMES_MAX && (frames === 0 ? page.scrolls || page.draws > 0 : page.draws > draws)) {
+          draws = page.draws;
+          frames += 1;
+          const limit = later(isTop ? end - now : INNER_FRAME_MS).then(() => false);
+          const drew = await Promise.race([frame(), limit]);
+          state.busy ||= isTop && !drew;
+          continue;
+        }
         state.quiet = quietAt(quietMs) <= now;
         state.working = isWorking;
-        state.busy = isWorking || awaited !== null || page.timers.some(({ delay, due: at }) => delay > HORIZON_MS && at > now);
+        state.busy ||= isWorking || awaited !== null || page.timers.some(({ delay, due: at }) => delay > HORIZON_MS && at > now);
         state.scrolls = page.scrolls || hasLazyFrames();
         state.found = before !== null && reading() !== before;
         return state;
       }
       await sleep(Math.max(1, Math.min(until, end) - now));
-      if (next <= Math.min(ran, horizon)) drawn = performance.now() + quietMs;
     }
   }
 
@@ -262,5 +287,5 @@
   }
 
   const json = async (options) => JSON.stringify(await settle(options));
-  globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still, keepInView, allElements };
+  globalThis.curbcut = { ...globalThis.curbcut, settle: json, mark, still, frame, keepInView, allElements };
 })();

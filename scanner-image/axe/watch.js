@@ -28,6 +28,8 @@
   let roots = 0;
   /** The number of messages between parts of the page, which also continue its work in slices. */
   let posts = 0;
+  /** The number of frames that the page has asked to draw in. */
+  let draws = 0;
   /** The number of workers, compilations and database requests that have no result yet. */
   let work = 0;
 
@@ -135,6 +137,8 @@
   watch(MessagePort.prototype, 'postMessage', post);
   watch(globalThis.Scheduler?.prototype, 'postTask', post);
 
+  watch(globalThis, 'requestAnimationFrame', () => (draws += 1));
+
   /** Whether the page is scrolled for its test. Observers then hear that an element comes into view, and not that it leaves. */
   let scrolling = false;
   const reported = new WeakSet();
@@ -176,7 +180,7 @@
       // The time until which timers have run. On a loaded machine it is not the current time.
       const at = +node.data;
       forgetOverdue(at);
-      let text = `${scrolls} ${roots} ${posts} ${work}`;
+      let text = `${scrolls} ${roots} ${posts} ${work} ${draws}`;
       for (const id in timers) {
         const due = dueAt(timers[id], at);
         if (due !== null) text += `,${round(timers[id].delay)} ${round(due)}`;

@@ -1,6 +1,7 @@
 /** Pages whose work is neither a request nor a change of the document, and pages that are never done. */
 import { expect } from 'chai';
 import type { TestedPage } from '../../core/report/schema.ts';
+import { drawNothingFor } from './fixtures/late-frames.ts';
 import { found, html, openSite, scan, testedOf, type Route, type Site } from './site.ts';
 
 const FAULT = '<img src="/none.png" id="late">';
@@ -63,6 +64,23 @@ describe('the wait for work that is neither a request nor a change', () => {
     it(`ends when ${name} has shown its content`, async () => {
       const [tested] = await scanPages({ '/': body, ...frames });
       expect(tested && found(tested)).to.deep.equal([name.includes('frame') ? 'image-alt iframe | #late' : 'image-alt #late']);
+      expect(tested && kindsOf(tested)).to.deep.equal([]);
+    });
+
+  const inView = `new IntersectionObserver(([{ isIntersecting }], observer) => { if (isIntersecting) { observer.disconnect(); show(); } }).observe(document.getElementById('end'))`;
+  const drawn: Record<string, string> = {
+    'in view': page(`fetch('/_late').then(() => ${inView})`, '<p id="end">End</p>'),
+    'after scrolling': page(`${inView}; fetch('/_late')`, tall('<p id="end">End</p>')),
+    'two frames later': page(`fetch('/_late').then(() => requestAnimationFrame(() => requestAnimationFrame(show)))`),
+  };
+  for (const [name, body] of Object.entries(drawn))
+    it(`tests what a page shows ${name}, however late the browser draws`, async () => {
+      const late: Route = (_request, response) => {
+        drawNothingFor(900);
+        response.end('{}');
+      };
+      const [tested] = await scanPages({ '/': body, '/_late': late });
+      expect(tested && found(tested)).to.deep.equal(['image-alt #late']);
       expect(tested && kindsOf(tested)).to.deep.equal([]);
     });
 
