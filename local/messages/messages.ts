@@ -59,6 +59,7 @@ export async function startMessages(options: { host?: string; port?: number; dat
     let pause = FIRST_PAUSE_MS;
     for (;;) {
       const since = Date.now();
+      if (closing.signal.aborted) return run.stop(); // It may just have been restarted.
       await run.ended;
       if (closing.signal.aborted) return;
       if (Date.now() - since > LONGEST_PAUSE_MS) pause = FIRST_PAUSE_MS;
@@ -86,7 +87,6 @@ export async function startMessages(options: { host?: string; port?: number; dat
       closing.abort();
       await run.stop();
       await watching;
-      await run.stop(); // A restart may have been in progress.
       await hold.release();
     },
   };

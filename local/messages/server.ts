@@ -56,10 +56,10 @@ export async function runServer(options: { binary: string; folder: string; confi
   });
 
   async function stop(): Promise<void> {
-    const pid = runningPid(folder, configPath);
     child.stdin.end();
     await Promise.race([ended, delay(STOP_MS, undefined, { ref: false })]);
-    if (!over && pid !== null) process.kill(pid, 'SIGKILL');
+    // The shell and the server are a group of their own.
+    if (!over && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     await ended;
   }
 

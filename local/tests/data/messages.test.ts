@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createUser, encodeUser, fmtCreds, fromSeed } from '@nats-io/jwt';
@@ -137,6 +137,24 @@ describe('embedded message server', () => {
     expect(alive(before)).to.equal(false);
   });
 
+  it('stops a server on close that is being restarted', async () => {
+    const bin = mkdtempSync(join(tmpdir(), 'messages-bin-'));
+    const binary = join(bin, 'nats-server');
+    const starts = join(bin, 'starts');
+    writeFileSync(binary, `#!/bin/sh\n[ -e ${starts} ] && touch ${starts}.again && sleep 0.5\ntouch ${starts}\nexec nats-server "$@"\n`, {
+      mode: 0o755,
+    });
+    try {
+      const started = await startMessages({ dataDir: folder, binary });
+      process.kill(pid(), 'SIGKILL');
+      while (!existsSync(`${starts}.again`)) await new Promise((resolve) => setTimeout(resolve, 10));
+      await started.close();
+      expect(alive(pid())).to.equal(false);
+    } finally {
+      rmSync(bin, { recursive: true });
+    }
+  });
+
   it('stops the server on close', async () => {
     await start();
     const server = pid();
@@ -184,7 +202,7 @@ describe('embedded message server', () => {
     await messages.pop()!.close();
     const bystander = spawn('sleep', ['60'], { stdio: 'ignore' });
     await once(bystander, 'spawn');
-    (await import('node:fs')).writeFileSync(join(folder, 'nats-server.pid'), String(bystander.pid));
+    writeFileSync(join(folder, 'nats-server.pid'), String(bystander.pid));
     await start();
     expect(alive(bystander.pid!)).to.equal(true);
     bystander.kill();
