@@ -11,6 +11,8 @@ import type { PageFacts } from './visit.ts';
 export interface PageFaults {
   /** Forgets the faults of the previous page. */
   clear(): void;
+  /** Whether a style sheet did not arrive. */
+  lacksStyles(url: string): boolean;
   /** The faults so far, for the page with these facts. */
   read(page: URL, facts: Pick<PageFacts, 'failedParts'>): Faults;
 }
@@ -103,6 +105,10 @@ export async function watchPageFaults(
 
   return {
     clear,
+    lacksStyles(url) {
+      const address = withoutQuery(url);
+      return state.failed.styles.has(address) || state.refused.has(address) || state.ended.has(address);
+    },
     read(page, { failedParts }) {
       const { failed, refused, ended, errors } = state;
       // What the browser loaded and did not use, such as a module with the type of a page.

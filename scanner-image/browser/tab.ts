@@ -233,9 +233,9 @@ async function testPage(tab: OpenTab, request: VisitRequest, clock: VisitClock, 
   caveats.push(...renderedCaveats(tab, facts));
   let tested: TestedDocument | null = null;
   if (request.test) {
-    const unread = readsSheets(deps.options)
-      ? await frame.whileAlive(readForeignSheets(place, frame.id, facts.foreignSheets), clock.left(), 'reading style sheets')
-      : 0;
+    // The others have a caveat of their own.
+    const sheets = readsSheets(deps.options) ? facts.foreignSheets.filter(({ href }) => !tab.faults.lacksStyles(href)) : [];
+    const unread = await frame.whileAlive(readForeignSheets(place, frame.id, sheets), clock.left(), 'reading style sheets');
     const waits = frameWaits(request, progress.lesson, caveats);
     const found = await frame.whileAlive(testDocument(target, place, deps, { waits, msLeft: clock.left }), clock.left(), 'testing');
     tested = deps.redact?.(found) ?? found;
