@@ -33,6 +33,7 @@ describe('SMTP failures', () => {
     ['wrong credentials', { code: 'EAUTH', responseCode: 535, command: 'AUTH PLAIN' }, 'unavailable'],
     ['a certificate that is not trusted', { code: 'ETLS', command: 'CONN' }, 'unavailable'],
     ['an unknown host', { code: 'EDNS', command: 'CONN' }, 'unavailable'],
+    ['a refused connection', { code: 'ESOCKET', command: 'CONN', syscall: 'connect' }, 'unavailable'],
     ['a connection that breaks', { code: 'ECONNECTION', command: 'CONN' }, 'unclear'],
     ['a time limit', { code: 'ETIMEDOUT', command: 'CONN' }, 'unclear'],
     ['any other error', {}, 'unclear'],

@@ -14,14 +14,18 @@ export interface SmtpError {
   responseCode?: unknown;
   response?: unknown;
   message?: unknown;
+  /** The system call that failed. */
+  syscall?: unknown;
 }
 
 /** Errors of the name, the encryption or the credentials of the server. */
 const SERVER_ERRORS: readonly unknown[] = ['EDNS', 'ETLS', 'EAUTH', 'EOAUTH2', 'ECONFIG', 'ENOAUTH'];
 
 /** Classifies an error of nodemailer. */
-export function failureOf({ code, command, responseCode, response }: SmtpError): Failure {
+export function failureOf({ code, command, responseCode, response, syscall }: SmtpError): Failure {
   if (SERVER_ERRORS.includes(code)) return 'unavailable';
+  // There was no connection yet, so it was not this mail, whether or not the server is back by now.
+  if (syscall === 'connect') return 'unavailable';
   // The sender is the same for all mails. A mail that is too large has another code.
   if (command === 'MAIL FROM' && code === 'EENVELOPE') return 'unavailable';
   if (typeof responseCode === 'number' && (command === 'RCPT TO' || command === 'DATA')) {
