@@ -129,7 +129,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const gate = createAdmissionGate(clock);
   const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });
   const largeExports = createPlace();
-  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, largeExports, recorder });
+  const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, queueClient, largeExports, recorder });
   const enqueueScan = manager.add(scans);
   const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };
   manager.add(

@@ -140,6 +140,12 @@ export interface ScanQueueSpec {
   weights?: Record<string, number>;
 }
 
+/** A time for which a queue was paused; without an end it still is. */
+export interface QueuePause {
+  startTime: string;
+  endTime?: string;
+}
+
 export interface ScanQueue extends KubernetesObject {
   spec: ScanQueueSpec;
   status?: {
@@ -148,6 +154,8 @@ export interface ScanQueue extends KubernetesObject {
     /** The running scans whose pod has not started. */
     starting?: number;
     oldestWaitSeconds: number;
+    /** The pauses of the queue, oldest first. Their time is no waiting time. */
+    pauses?: QueuePause[];
     /** The organisations with the most waiting scans. */
     organisations?: { name: string; queued: number; running: number; starting: number }[];
     observedGeneration?: number;

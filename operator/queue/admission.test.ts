@@ -31,7 +31,15 @@ const decide = (
   maxRunning: number,
   taken = new Map<string, string>(),
 ): QueueDecision & { waiting: AccessibilityScan[] } => {
-  const decision = decideAdmission({ scans, queue: of, defaultMaxRunning: maxRunning, taken, lastAdmissions: new Map(), now: NOW });
+  const decision = decideAdmission({
+    pauses: [],
+    scans,
+    queue: of,
+    defaultMaxRunning: maxRunning,
+    taken,
+    lastAdmissions: new Map(),
+    now: NOW,
+  });
   return { ...decision, waiting: [...decision.lines.values()].flatMap((line) => line.rest()).toSorted(byCreation) };
 };
 const names = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);

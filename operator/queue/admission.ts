@@ -1,9 +1,10 @@
 /** Decides which scans of a queue to admit: fair between organisations by weight, by priority and age within one. Pure. */
-import type { AccessibilityScan, ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
 import { admitNext, type Shares } from './fair-share.ts';
-import { linesOf, type Line } from './line.ts';
+import { byCreation, linesOf, type Line } from './line.ts';
+import { waitedMs } from './pauses.ts';
 import { limitsOf, noPlaces, takePlace, type Counts, type Places } from './places.ts';
 import { backOffMs, isLive, isWaiting, organisationOf } from './standing.ts';
 
@@ -12,6 +13,8 @@ export interface AdmissionFacts {
   scans: readonly AccessibilityScan[];
   /** Null if it does not exist: nothing is admitted. */
   queue: ScanQueue | null;
+  /** The queue's pauses, which are no waiting time. */
+  pauses: readonly QueuePause[];
   defaultMaxRunning: number;
   /** The organisations of scans that have a place but whose admission is still being written, by uid. */
   taken: ReadonlyMap<string, string>;
@@ -43,7 +46,8 @@ export interface QueueDecision extends QueueLoad {
   shares: Shares;
 }
 
-export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAdmissions, now }: AdmissionFacts): QueueDecision {
+export function decideAdmission(facts: AdmissionFacts): QueueDecision {
+  const { scans, queue, defaultMaxRunning, taken, lastAdmissions, now } = facts;
   const paused = queue?.spec.paused ?? false;
   const limits = limitsOf(queue ?? { metadata: { name: '' }, spec: {} }, defaultMaxRunning);
   const places = noPlaces(queue === null || paused ? { ...limits, maxRunning: 0 } : limits);
@@ -61,7 +65,7 @@ export function decideAdmission({ scans, queue, defaultMaxRunning, taken, lastAd
   const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
   const admit = fill(lines, places, shares);
-  return { admit, backingOff, lines, places, shares, paused, ...loadOf(lines, backingOff, places, now) };
+  return { admit, backingOff, lines, places, shares, paused, ...loadOf(lines, backingOff, places, facts) };
 }
 
 /** The time of the last admission of each organisation, from its scans that still exist, ended ones included. */
@@ -96,26 +100,25 @@ function loadOf(
   lines: ReadonlyMap<string, Line>,
   backingOff: readonly AccessibilityScan[],
   places: Places,
-  now: Date,
+  { pauses, now }: AdmissionFacts,
 ): Omit<QueueLoad, 'paused'> {
   let queued = 0;
-  let oldest = '';
+  let oldest: AccessibilityScan | null = null;
   const organisations = new Map<string, Counts & { queued: number }>();
   for (const [name, counts] of places.organisations) organisations.set(name, { queued: 0, ...counts });
   const count = (name: string, waiting: readonly AccessibilityScan[]): void => {
     const counts = organisations.get(name) ?? { running: 0, starting: 0, queued: 0 };
     organisations.set(name, { ...counts, queued: counts.queued + waiting.length });
     queued += waiting.length;
-    for (const { metadata } of waiting) if (oldest === '' || metadata.creationTimestamp! < oldest) oldest = metadata.creationTimestamp!;
+    for (const scan of waiting) if (oldest === null || byCreation(scan, oldest) < 0) oldest = scan;
   };
   for (const [name, line] of lines) count(name, line.rest());
   for (const scan of backingOff) count(organisationOf(scan), [scan]);
-  const seconds = oldest === '' ? 0 : (now.getTime() - Date.parse(oldest)) / 1000;
   return {
     queued,
     running: places.running,
     starting: places.starting,
-    oldestWaitSeconds: Math.max(0, Math.floor(seconds)),
+    oldestWaitSeconds: oldest === null ? 0 : Math.floor(waitedMs(oldest, pauses, now) / 1000),
     organisations,
   };
 }

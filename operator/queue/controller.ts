@@ -78,6 +78,7 @@ export function createQueueController(deps: QueueControllerDeps): ControllerDefi
         namespace,
         queue,
         pausedBefore,
+        pauses: queueClient.pausesOf(name) ?? [],
         defaultMaxRunning: name === PUBLIC_QUEUE ? deps.publicMaxRunning : deps.defaultMaxRunning,
         unreadable: manager.lanes.unreadable(),
         organisationsReadable: name === DEFAULT_QUEUE ? deps.organisations.condition() : null,

@@ -9,6 +9,7 @@ const facts = (more: Partial<QueueFacts>): QueueFacts => ({
   scans: [],
   queue: QUEUE,
   pausedBefore: false,
+  pauses: [],
   namespace: 'curbcut',
   defaultMaxRunning: 1,
   taken: new Map(),

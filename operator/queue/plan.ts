@@ -1,6 +1,13 @@
 /** Plans the writes of one queue: a pure function from its scans and its ScanQueue to a list of actions. */
 import { isDeepStrictEqual } from 'node:util';
-import { API_VERSION, isBuiltInQueue, scanIdOf, type AccessibilityScan, type ScanQueue } from '../../core/protocol/custom-resources.ts';
+import {
+  API_VERSION,
+  isBuiltInQueue,
+  scanIdOf,
+  type AccessibilityScan,
+  type QueuePause,
+  type ScanQueue,
+} from '../../core/protocol/custom-resources.ts';
 import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
@@ -22,6 +29,8 @@ export interface QueueFacts {
   scans: readonly AccessibilityScan[];
   /** Null if the cache holds no such ScanQueue. */
   queue: ScanQueue | null;
+  /** The queue's pauses until now. */
+  pauses: readonly QueuePause[];
   /** Whether the built-in queue was paused when it last existed. Used only while it does not exist. */
   pausedBefore: boolean;
   /** The limit if the ScanQueue does not set `maxRunning`. */

@@ -1,8 +1,9 @@
 /** The status of a ScanQueue. Pure. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ScanQueue } from '../../core/protocol/custom-resources.ts';
+import type { QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { QueueLoad } from './admission.ts';
+import { pausesAfter } from './pauses.ts';
 import { namespacesReadable, type UnreadableNamespaces } from './out-of-reach.ts';
 
 export type QueueStatus = NonNullable<ScanQueue['status']>;
@@ -11,6 +12,8 @@ export type QueueStatus = NonNullable<ScanQueue['status']>;
 export const ORGANISATIONS_MAX = 20;
 
 export interface StatusFacts {
+  /** The pauses until now. */
+  pauses: readonly QueuePause[];
   everyMs: number;
   unreadable: UnreadableNamespaces;
   /** A condition of the default queue; null while it is unknown, and for other queues. */
@@ -22,14 +25,16 @@ export interface StatusFacts {
 export function statusChange(
   queue: ScanQueue,
   load: QueueLoad,
-  { everyMs, unreadable, organisationsReadable, now }: StatusFacts,
+  { pauses, everyMs, unreadable, organisationsReadable, now }: StatusFacts,
 ): QueueStatus | null {
   const { queued, running, starting, oldestWaitSeconds } = load;
+  const allPauses = pausesAfter(pauses, load.paused, now);
   const status: QueueStatus = {
     queued,
     running,
     starting,
     oldestWaitSeconds,
+    ...(allPauses.length > 0 && { pauses: allPauses }),
     organisations: busiest(load),
     observedGeneration: queue.metadata.generation,
     conditions: withConditions(queue, [namespacesReadable(unreadable), ...(organisationsReadable ? [organisationsReadable] : [])], now),

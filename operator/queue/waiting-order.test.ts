@@ -33,7 +33,7 @@ const decide = (
   queue: ScanQueue,
   now = NOW,
   lastAdmissions: ReadonlyMap<string, number> = new Map(),
-) => decideAdmission({ scans, queue, defaultMaxRunning: 2, taken: new Map(), lastAdmissions, now });
+) => decideAdmission({ pauses: [], scans, queue, defaultMaxRunning: 2, taken: new Map(), lastAdmissions, now });
 const namesOf = (scans: readonly AccessibilityScan[]) => scans.map(({ metadata }) => metadata.name);
 const orderOf = (scans: readonly AccessibilityScan[], queue: ScanQueue, max = 1000) => {
   const decision = decide(scans, queue);

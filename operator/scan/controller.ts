@@ -13,6 +13,7 @@ import { fromKey, keyOf } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager, type Source } from '../runtime/manager.ts';
 import type { Watched } from '../runtime/multi-namespace-cache.ts';
 import type { AdmissionGate } from '../queue/gate.ts';
+import type { QueueClient } from '../queue/queue-client.ts';
 import type { Recorder } from '../runtime/recorder.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { createActions, type ActionDeps, type RunActions } from './actions.ts';
@@ -47,6 +48,7 @@ export interface ScanControllerDeps {
   bus: MessageBus;
   mirror: Mirror;
   gate: AdmissionGate;
+  queueClient: Pick<QueueClient, 'pausesOf'>;
   /** Shared with the comparison of exports. */
   largeExports: Place;
   resolver: Resolver;
@@ -107,7 +109,7 @@ export function createScanController(deps: ScanControllerDeps): ScanController {
     now: () => new Date(clock.now()),
   };
   const uptime = createBusUptime(bus, shared.now);
-  const gather = createGather({ ...shared, apiNamespace: settings.namespace, busSince: uptime.since });
+  const gather = createGather({ ...shared, apiNamespace: settings.namespace, busSince: uptime.since, pausesOf: deps.queueClient.pausesOf });
   const timeouts = { ...TIMEOUTS, ...settings.timeouts };
   trackChanges(deps, shared);
 

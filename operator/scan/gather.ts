@@ -1,5 +1,5 @@
 /** Gathers the facts about a scan from the caches, its pods' messages, and the API server if a cache may lag behind. */
-import { jobNameOf, scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import { jobNameOf, queueOf, scanIdOf, type AccessibilityScan, type QueuePause } from '../../core/protocol/custom-resources.ts';
 import { creationFailureOf } from './launch/creation-failures.ts';
 import type { Children } from './launch/children.ts';
 import { isPodTerminal, isOwnedBy, type Job, type Pod } from './kube-types.ts';
@@ -20,6 +20,8 @@ export interface GatherDeps {
   podMessages: PodMessageLog;
   /** The start of the current bus connection; null while disconnected. */
   busSince: () => Date | null;
+  /** The pauses of a queue; null before the queues are listed. */
+  pausesOf: (queue: string) => readonly QueuePause[] | null;
   apiNamespace: string;
   now: () => Date;
 }
@@ -77,6 +79,7 @@ export function createGather(deps: GatherDeps): Gather {
       pods: own,
       podCreationError: job === null || own.length > 0 ? null : creationFailureOf(deps.failures, job),
       podMessages: podMessages.of(scanId),
+      queuePauses: deps.pausesOf(queueOf(scan)),
       busSince: deps.busSince(),
       state,
     };

@@ -196,14 +196,37 @@ describe('operator: the queue', function () {
     expect(Math.max(...counts)).to.equal(3);
   });
 
-  it('fails scans that wait beyond the deadline', async () => {
-    context.start({ timeouts: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
+  it('counts no pause as waiting time, also after a restart and a deletion of the queue', async () => {
+    const settings = { timeouts: { queueMs: 4000, pendingMs: 60_000, stuckMs: 60_000 } };
+    const operator = context.start(settings);
     await context.pauseQueue();
+    await until('the pause is stored', async () => (await context.queue())?.status?.pauses?.length === 1);
+    const scan = await context.apply(context.team);
+    await waits(scan, /queue is paused/);
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    await operator.stop();
+    const { lines } = context.start(settings);
+    const { uid } = (await context.queue())!.metadata;
+    await until('the operator has listed the queue', () => lines.some(({ message }) => message === 'caches synced'));
+    await context.deleteQueue();
+    const again = await until('the queue has its pause back', async () => {
+      const queue = await context.queue();
+      return queue?.metadata.uid !== uid && queue?.status?.pauses?.length === 1 ? queue : null;
+    });
+    expect(again.status!.pauses![0]).to.have.all.keys('startTime');
+    await context.setQueue({ paused: false });
+    await admitted(scan);
+    await until('the end is stored', async () => (await context.queue())?.status?.pauses?.[0]?.endTime);
+  });
+
+  it('fails scans that wait beyond the deadline', async () => {
+    context.start({ maxRunning: 1, timeouts: { queueMs: 3000, pendingMs: 60_000, stuckMs: 60_000 } });
+    await admitted(await context.submit());
     const scan = await context.submit();
     const failed = await scan.settles();
     expect(reasonOf(failed, 'Succeeded')).to.equal('QueueDeadline');
     expect(reasonOf(failed, 'Admitted')).to.equal('QueueDeadline');
     expect(failed.status?.message).to.match(/waited .* in the queue/);
-    expect(await context.held()).to.equal(0);
+    expect(await context.held(), 'of the running scan').to.equal(5);
   });
 });

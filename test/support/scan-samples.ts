@@ -195,6 +195,7 @@ export function factsOf({ state, ...more }: FactsSample = {}): Facts {
     pods: [],
     podCreationError: null,
     podMessages: new Map(),
+    queuePauses: [],
     busSince: null,
     ...more,
     state: { ...newReconcileState(), ...state },

@@ -101,7 +101,14 @@ export function simulateQueue(): SimulatedQueue {
       for (const one of pending.splice(0, pending.length / 2)) land(one);
       const closed = gate.close(QUEUE);
       const queue = { apiVersion: 'curbcut.dev/v1', kind: 'ScanQueue', metadata: { name: QUEUE }, spec };
-      const decision = decideAdmission({ ...closed, scans: all(), queue, defaultMaxRunning: DEFAULT_MAX_RUNNING, now: new Date(now) });
+      const decision = decideAdmission({
+        pauses: [],
+        ...closed,
+        scans: all(),
+        queue,
+        defaultMaxRunning: DEFAULT_MAX_RUNNING,
+        now: new Date(now),
+      });
       gate.open(QUEUE, decision.places);
       for (const scan of decision.admit.slice(0, writes)) {
         const organisation = scan.status!.organisation!;

@@ -1,5 +1,5 @@
 /** The input and the output of a scan's plan. */
-import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
+import type { AccessibilityScan, QueuePause } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { Phase } from '../../../core/scan/phases.ts';
 import type { Job, Pod } from '../kube-types.ts';
@@ -10,7 +10,7 @@ import type { StatusPatch, VerifiedResult } from './status.ts';
 
 /** The time limit of each state, in milliseconds. */
 export interface Timeouts {
-  /** From the scan's creation to its admission. */
+  /** The time for which a scan may wait for its admission, without the pauses of its queue. */
   queueMs: number;
   /** From the scan's admission to its Job, while each attempt to create it fails. */
   launchMs: number;
@@ -54,6 +54,8 @@ export interface Facts {
   /** The message of the Job controller's latest FailedCreate Event, if the Job has no pod. */
   podCreationError: string | null;
   podMessages: PodMessages;
+  /** The pauses of the scan's queue, which are no waiting time. Null while they are unknown. */
+  queuePauses: readonly QueuePause[] | null;
   /** The start of the current bus connection; null while disconnected. */
   busSince: Date | null;
   state: Readonly<ReconcileState>;

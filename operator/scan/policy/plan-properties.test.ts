@@ -84,6 +84,7 @@ describe('plan, for arbitrary facts', () => {
         final: fc.array(final, { maxLength: 2 }),
       })
       .map(messagesOf),
+    queuePauses: fc.constant([]),
     busSince: fc.constantFrom(null, secondsAgo(50)),
     state: fc
       .record({

@@ -150,6 +150,19 @@ describe('plan', () => {
       factsOf({ scan: scanWith({ phase: 'queued' }, { metadata: { creationTimestamp: ago(3600) } }) }),
       ['QueueDeadline'],
     ],
+    [
+      'queued beyond the queue deadline, pauses unknown',
+      factsOf({ scan: scanWith({ phase: 'queued' }, { metadata: { creationTimestamp: ago(3600) } }), queuePauses: null }),
+      [],
+    ],
+    [
+      'queued beyond the queue deadline, but paused for the longest time',
+      factsOf({
+        scan: scanWith({ phase: 'queued' }, { metadata: { creationTimestamp: ago(9999) } }),
+        queuePauses: [{ startTime: ago(9000), endTime: ago(2000) }],
+      }),
+      [],
+    ],
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
     [

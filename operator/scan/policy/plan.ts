@@ -2,9 +2,9 @@
  * Decides what to do about a scan: a pure function from facts to a list of actions. It checks in a fixed
  * order (that of Tekton): deleted, done, canceled, timed out, failed permanently, stored, pending too long, running.
  */
-import type { AccessibilityScan } from '../../../core/protocol/custom-resources.ts';
 import { SETTLE_FINALIZER } from '../../../core/protocol/custom-resources.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
+import { waitedMs } from '../../queue/pauses.ts';
 import { dueIn } from '../../runtime/clock.ts';
 import { describePodEnd, diagnoseMissingPod, diagnosePendingPod, type PodProblem } from './pod-diagnostics.ts';
 import * as reasons from './condition-reasons.ts';
@@ -19,9 +19,12 @@ import { hasEnded, isOutdated } from './status.ts';
 
 export type { Action, Facts, Plan, Timeouts } from './facts.ts';
 
+/** The time after which the pauses of a queue should be known. */
+const PAUSES_KNOWN_MS = 1_000;
+
 /** Plans the next actions, in order. Each action is idempotent. */
 export function plan(facts: Facts, timeouts: Timeouts): Plan {
-  const { scan, now } = facts;
+  const { scan } = facts;
   const claimed = scan.metadata.finalizers?.includes(SETTLE_FINALIZER) ?? false;
 
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
@@ -32,7 +35,7 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (scan.status?.phase === undefined) return unvetted(facts, timeouts);
 
   const admitted = admittedAt(scan);
-  if (admitted === null) return queued(scan, now, timeouts);
+  if (admitted === null) return queued(facts, timeouts);
   const isLaunched = scan.status.jobName !== undefined || facts.state.launched;
   if (facts.job === null && isLaunched) return stored(facts) ?? endAfterSearch(facts, reasons.JOB_LOST);
   // A suspended Job has no Secret: its launch was interrupted.
@@ -88,16 +91,18 @@ function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: T
 }
 
 /** A scan that holds no credits yet. It waits while its organisation has too many live scans, or no name server answers. */
-function unvetted({ scan, state, now }: Facts, timeouts: Timeouts): Plan {
+function unvetted(facts: Facts, timeouts: Timeouts): Plan {
+  const { state, now } = facts;
   const { unresolved, vettedAt } = state;
   const left = unresolved === null ? dueIn(vettedAt, timeouts.vetAgainMs, now) : dueIn(unresolved.at, timeouts.resolveAgainMs, now);
   if (left <= 0) return act({ do: 'vet', resolveMs: timeouts.resolveMs });
-  const waiting = queued(scan, now, timeouts);
+  const waiting = queued(facts, timeouts);
   return waiting.wakeAfterMs === null ? waiting : { actions: [], wakeAfterMs: Math.min(left, waiting.wakeAfterMs) };
 }
 
-function queued(scan: AccessibilityScan, now: Date, timeouts: Timeouts): Plan {
-  const left = new Date(scan.metadata.creationTimestamp!).getTime() + timeouts.queueMs - now.getTime();
+function queued({ scan, queuePauses, now }: Facts, timeouts: Timeouts): Plan {
+  if (queuePauses === null) return { actions: [], wakeAfterMs: PAUSES_KNOWN_MS };
+  const left = timeouts.queueMs - waitedMs(scan, queuePauses, now);
   return left > 0 ? { actions: [], wakeAfterMs: left } : end(reasons.queuedTooLong(timeouts.queueMs / 3_600_000));
 }
 
