@@ -32,6 +32,28 @@ describe('ended scans', () => {
     expect(excess([live, unsettled, leaving], 0)).to.deep.equal([]);
   });
 
+  it('are removed although the API server refuses to delete one of them, which is reported', async () => {
+    const removed: string[] = [];
+    const task = createEndedScansTask({
+      scanClient: {
+        list: () => [ended('a', 3), ended('b', 2), ended('c', 1)],
+        async remove({ metadata }) {
+          if (metadata.name === 'a') throw new Error('denied by a policy');
+          removed.push(metadata.name);
+        },
+      },
+      apiNamespace: 'curbcut',
+      keep: 0,
+      everyMs: 1,
+    });
+    const failure = await task.run(new AbortController().signal).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    expect(String(failure)).to.match(/1 ended scans could not be deleted: Error: denied by a policy/);
+    expect(removed).to.deep.equal(['b', 'c']);
+  });
+
   it('are removed one by one, until the lease is lost', async () => {
     const removed: string[] = [];
     const stopping = new AbortController();

@@ -22,10 +22,14 @@ export function createEndedScansTask({ scanClient, apiNamespace, keep, everyMs }
     name: 'remove ended scans',
     everyMs,
     async run(signal) {
+      const failures: unknown[] = [];
       for (const scan of endedInExcess(scanClient.list(), keep, apiNamespace)) {
         signal.throwIfAborted();
-        await scanClient.remove(scan, signal);
+        // One that the API server refuses to delete must not keep the others.
+        await scanClient.remove(scan, signal).catch((error: unknown) => failures.push(error));
       }
+      if (failures.length > 0)
+        throw new AggregateError(failures, `${failures.length} ended scans could not be deleted: ${String(failures[0])}`);
     },
   };
 }

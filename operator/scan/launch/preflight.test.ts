@@ -43,6 +43,7 @@ describe('the preflight of manifests whose organisation has its share of live sc
         return vetted.ok ? 'ok' : Object.keys(vetted)[1];
       },
       later: (seconds: number) => void (now = new Date(NOW.getTime() + seconds * 1000)),
+      answerWith: (next: Reservation) => void (answer = next),
       free: () => void (answer = { ok: true, reserved: 5, balance: 5 }),
     };
   }
@@ -61,6 +62,12 @@ describe('the preflight of manifests whose organisation has its share of live sc
     const { vet, reserved } = preflightOf({ ok: false, reason: 'unavailable' });
     expect(await vet('a-0')).to.equal('unresolved');
     expect(reserved).to.deep.equal([]);
+  });
+
+  it('waits with a reason if a reservation is too late for the clock of MongoDB', async () => {
+    const { vet, answerWith } = preflightOf();
+    answerWith({ ok: false, reason: 'deadline_passed' });
+    expect(await vet('a-0')).to.equal('wait');
   });
 
   it('asks for each scan again while the share has room', async () => {

@@ -136,7 +136,7 @@ async function reserve(row: ScanRow, { credits, scans, now, maxLiveScansPerOrgan
   const reservation = reservationOf(row, now());
   const held = await credits.reserve({ ...reservation, maxLive });
   if (!held.ok && held.reason === 'too_many_live') return { ok: false, wait: reasons.tooManyLiveScans(row.organisation, maxLive) };
-  if (!held.ok && held.reason === 'deadline_passed') throw new Error(`the deadline of the reservation for scan ${row.id} passed`);
+  if (!held.ok && held.reason === 'deadline_passed') return { ok: false, wait: reasons.RESERVATION_LATE };
   if (!held.ok) return { ok: false, end: reasons.insufficientCredits(reservation.pages, held.balance) };
   const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
   return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };

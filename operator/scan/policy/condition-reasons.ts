@@ -164,6 +164,13 @@ export function insufficientCredits(needed: number, balance: number): EndReason 
 
 export const TOO_MANY_LIVE_SCANS = 'TooManyLiveScans';
 
+/** MongoDB received the reservation after its deadline. */
+export const RESERVATION_LATE: WaitReason = {
+  reason: 'ReservationLate',
+  message:
+    'The reservation of credits was too late for MongoDB and is repeated. If this lasts, the clocks of the operator and MongoDB differ.',
+};
+
 /** No name server answers for the URL of the scan. */
 export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
   reason: 'NameServersUnavailable',

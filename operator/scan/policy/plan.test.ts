@@ -21,6 +21,7 @@ import {
   storedBy,
 } from '../../../test/support/scan-samples.ts';
 import { newReconcileState } from '../reconcile-state.ts';
+import type { VerifiedResult } from './status.ts';
 import { plan, type Facts } from './plan.ts';
 
 const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[1] = {}): AccessibilityScan =>
@@ -124,6 +125,11 @@ describe('plan', () => {
       'canceled after its results are stored',
       runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), podMessages: messagesOf({ final: [storedBy(0)] }) }),
       ['Canceled'],
+    ],
+    [
+      'canceled after its results are verified',
+      runningFacts({ scan: scanWith(launched(), { spec: { cancel: true } }), state: { verified: {} as VerifiedResult } }),
+      ['complete'],
     ],
     ['spec.cancel is false', runningFacts({ scan: scanWith(launched(), { spec: { cancel: false } }) }), ['observe', 'mirror']],
     // other changes of the spec

@@ -30,7 +30,7 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
   if (scan.metadata.deletionTimestamp !== undefined) return deleted(facts, claimed);
   if (hasEnded(scan)) return settled(facts, claimed, timeouts);
   if (!claimed) return act({ do: 'claim' });
-  if (scan.spec.cancel === true) return end(reasons.canceled(pagesOf(facts)));
+  if (scan.spec.cancel === true) return canceled(facts);
   if (isOutdated(scan)) return act({ do: 'observeGeneration' });
   if (scan.status?.phase === undefined) return unvetted(facts, timeouts);
 
@@ -49,6 +49,12 @@ export function plan(facts: Facts, timeouts: Timeouts): Plan {
 /** The pages so far. The pod's messages are newer than the status, which is written less often. */
 function pagesOf({ scan, pods, podMessages, podCreationError }: Facts): PageProgress {
   return progressOf(scan, pods, podMessages, podCreationError).pages;
+}
+
+/** Verified results came before the cancellation. */
+function canceled(facts: Facts): Plan {
+  const { verified } = facts.state;
+  return verified === null ? end(reasons.canceled(pagesOf(facts))) : act({ do: 'complete', result: verified });
 }
 
 function deleted(facts: Facts, claimed: boolean): Plan {
