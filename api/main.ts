@@ -1,5 +1,4 @@
 /** The API's process: reads its configuration, opens its connections, listens, and shuts down gracefully. */
-import { readFileSync } from 'node:fs';
 import closeWithGrace from 'close-with-grace';
 import pino from 'pino';
 import { exitOnMistake } from '../platform/configuration.ts';
@@ -7,6 +6,7 @@ import { openTracer } from '../platform/open-tracer.ts';
 import { serveProbes, type ProbeServer } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { buildApp } from './app.ts';
 import { identityProviderOf } from './identity-settings.ts';
@@ -26,7 +26,6 @@ function configuration(): Configuration {
 
 const config = configuration();
 const logger = pino({ level: config.LOG_LEVEL, base: { process: 'api' } });
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
 
 const metrics = createMetrics();
 addProcessMetrics(metrics);
@@ -34,7 +33,7 @@ const tracer = await openTracer({
   endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
   headers: config.OTEL_EXPORTER_OTLP_HEADERS,
   service: 'curbcut-api',
-  version,
+  version: CURBCUT_VERSION,
   logger,
 });
 const connections = await openConnections(config, {
@@ -71,7 +70,7 @@ const app = await buildApp(
     maxLiveScansPerOrganisation: config.maxLiveScansPerOrganisation,
     publicScans: config.publicScans,
     trustedProxies: config.trustedProxies,
-    version,
+    version: CURBCUT_VERSION,
   },
 );
 
@@ -105,7 +104,7 @@ try {
   });
   logger.info({ port: probes.port }, 'probe server listening');
   const address = await app.listen({ host: config.HOST, port: config.PORT });
-  logger.info({ address, version }, 'listening');
+  logger.info({ address, version: CURBCUT_VERSION }, 'listening');
 } catch (error) {
   logger.error(
     { err: error },

@@ -15,7 +15,6 @@
  * In every namespace, so that it can release the scans of a deleted namespace whose Role is gone: accessibilityscans get,
  * list, watch, patch; accessibilityscans/status patch.
  */
-import { readFileSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import closeWithGrace from 'close-with-grace';
@@ -25,6 +24,7 @@ import { openTracer } from '../platform/open-tracer.ts';
 import { serveProbes } from '../platform/probe-server.ts';
 import { monitorDependencies } from '../platform/readiness.ts';
 import { createResolver } from '../platform/resolver.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { openConnections } from '../stores/connections.ts';
 import { readOperatorConfiguration, settingsOf, type Configuration } from './config.ts';
 import { addProcessMetrics, createOperatorMetrics } from './metrics.ts';
@@ -46,12 +46,11 @@ const logger = pino({ level: config.LOG_LEVEL, base: { process: 'operator' } });
 
 const metrics = createOperatorMetrics();
 addProcessMetrics(metrics);
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
 const tracer = await openTracer({
   endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
   headers: config.OTEL_EXPORTER_OTLP_HEADERS,
   service: 'curbcut-operator',
-  version,
+  version: CURBCUT_VERSION,
   logger,
 });
 const connections = await openConnections(config, {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { Value } from 'typebox/value';
 import { Type } from '../platform/configuration.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { POD_AUTH_PATH, POD_INPUT_PATH, PodInput } from '../core/protocol/pod-messages.ts';
 
 export const ScannerConfiguration = Type.Object({
@@ -52,7 +53,10 @@ export async function readPodInput(file: string): Promise<PodInput> {
   }
   if (!Value.Check(PodInput, input)) {
     const mistakes = [...Value.Errors(PodInput, input)].map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
-    throw new Error(`${file} is not a valid scan input: ${mistakes.slice(0, 10).join('; ')}.`);
+    const { version } = Object(input) as { version?: unknown };
+    const other =
+      version === CURBCUT_VERSION ? '' : ` It is of version ${JSON.stringify(version)}, and this scanner of ${CURBCUT_VERSION}.`;
+    throw new Error(`${file} is not a valid scan input: ${mistakes.slice(0, 10).join('; ')}.${other}`);
   }
   if (!URL.canParse(input.options.url)) throw new Error(`${file} is not a valid scan input: /options/url is not a URL.`);
   for (const name of ['deadline', 'uploadDeadline'] as const)

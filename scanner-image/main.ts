@@ -9,7 +9,7 @@ import { inSpan } from '../platform/tracing.ts';
 import { ScannerConfiguration, readPodInput } from './config.ts';
 import { openMessages } from './messages.ts';
 import { runPod, type PodDeps } from './pod.ts';
-import { CURBCUT_VERSION } from './scan.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { readSignIn } from './sign-in.ts';
 
 /** Loads the modules of the PDF. They would delay the start of the browser. */

@@ -17,6 +17,7 @@ import { ScanFailed } from './failure.ts';
 import type { Messages } from './messages.ts';
 import { buildReport } from './report/build.ts';
 import { fitReport } from './report/fit.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { runScan, type ScanResult, type Traced } from './scan.ts';
 import type { ReadSignIn } from './sign-in.ts';
 import { storeResults, tooLarge, type StoreDeps } from './store-results.ts';
@@ -88,7 +89,7 @@ export async function runPod(input: PodInput, deps: PodDeps): Promise<PodEnd> {
     const { report } = fitted;
     const message = await storeResults(
       fitted,
-      { scanId: input.scanId, ...identity, pages: known },
+      { scanId: input.scanId, ...identity, pages: known, version: CURBCUT_VERSION },
       {
         uploads,
         renderPdf: deps.renderPdf,

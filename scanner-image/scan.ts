@@ -1,6 +1,4 @@
 /** One scan, from its options to its pages: opens the egress proxy and the browser, walks the site, tests each page once. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Logger } from '../platform/logger.ts';
 import type { PodInput } from '../core/protocol/pod-messages.ts';
 import { createFindingsBudget } from '../core/report/cap-nodes.ts';
@@ -26,11 +24,7 @@ import { isPrepared } from './browser/preparation.ts';
 import { createSession } from './browser/session.ts';
 import { createRedactor, redactingLogger, type Redactor } from './redact.ts';
 import type { SignIn } from './sign-in.ts';
-
-/** Curbcut's version. */
-export const CURBCUT_VERSION: string = (
-  JSON.parse(readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8')) as { version: string }
-).version;
+import { CURBCUT_VERSION } from '../platform/version.ts';
 
 /** What to scan, and its limits. */
 export type ScanInput = Pick<

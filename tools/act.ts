@@ -6,7 +6,7 @@ import { standardsOf } from '../core/report/rules.ts';
 import { withDefaults } from '../core/scan/options.ts';
 import { errorMessage } from '../platform/errors.ts';
 import { AXE_VERSION } from '../scanner-image/axe/source.ts';
-import { CURBCUT_VERSION } from '../scanner-image/scan.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 import { CaseFolderError, readCaseFolder, type CaseFolder, type TestCase } from './act/cases.ts';
 import { actPage, summary } from './act/page.ts';
 import { runCases, type CaseResult } from './act/run.ts';

@@ -8,7 +8,7 @@ import { createPool } from '../scanner-image/browser/pool.ts';
 import type { Visit, VisitRequest } from '../scanner-image/browser/visit.ts';
 import { PATIENT } from '../scanner-image/crawl/lessons.ts';
 import { openEgress } from '../scanner-image/egress/proxy.ts';
-import { CURBCUT_VERSION } from '../scanner-image/scan.ts';
+import { CURBCUT_VERSION } from '../platform/version.ts';
 
 /** The time limit of a visit, in milliseconds. */
 export const BUDGET_MS = 60_000;

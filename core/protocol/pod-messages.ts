@@ -1,6 +1,7 @@
 /**
  * The protocol between operator and scanner pod: the pod's input file, and its messages on NATS and in its termination
- * message. Messages are untrusted, because a pod opens hostile pages: each has a schema and a maximum size.
+ * message. Messages are untrusted, because a pod opens hostile pages: each has a schema and a maximum size. A message may have
+ * more fields than these, because a pod may be of the next version.
  */
 import { Type, type Static } from 'typebox';
 import { oneOf } from '../schemas.ts';
@@ -61,8 +62,12 @@ export function uploadSlotOf<Slot extends PodIdentity>(slots: readonly Slot[], p
   return slots.findLast(({ attempt, shard }) => shard === pod.shard && attempt <= pod.attempt);
 }
 
+/** The version of Curbcut that wrote an input or a message. Absent: a version before this field. */
+const Version = Type.Optional(Type.String({ maxLength: 64 }));
+
 /** The input of a scanner pod. */
 export const PodInput = Type.Object({
+  version: Version,
   scanId: Type.String(),
   /** The HTTP request that submitted the scan, for the log. */
   requestId: Type.Optional(Type.String({ maxLength: 128 })),
@@ -100,43 +105,35 @@ export const PodInput = Type.Object({
 export type PodInput = Static<typeof PodInput>;
 
 const Count = Type.Integer({ minimum: 0, maximum: 1_000_000_000 });
-const Stored = Type.Object(
-  { bytes: Type.Integer({ minimum: 1 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) },
-  { additionalProperties: false },
-);
-const Pages = Type.Object({ scanned: Count, failed: Count, total: Count }, { additionalProperties: false });
+const Stored = Type.Object({ bytes: Type.Integer({ minimum: 1 }), sha256: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
+const Pages = Type.Object({ scanned: Count, failed: Count, total: Count });
 
 /** The pod's progress. `sequence` increases by one per message within an attempt. */
-export const PodProgress = Type.Object(
-  {
-    kind: Type.Literal('progress'),
-    scanId: Type.String({ maxLength: 64 }),
-    ...identity,
-    sequence: Count,
-    phase: oneOf(POD_PHASES),
-    pages: Pages,
-  },
-  { additionalProperties: false },
-);
+export const PodProgress = Type.Object({
+  kind: Type.Literal('progress'),
+  scanId: Type.String({ maxLength: 64 }),
+  ...identity,
+  sequence: Count,
+  phase: oneOf(POD_PHASES),
+  pages: Pages,
+});
 export type PodProgress = Static<typeof PodProgress>;
 
 /**
  * The pod stored its results. This is the last message of a successful scan, its termination message, and the content of the
  * last object that it uploads.
  */
-export const PodStored = Type.Object(
-  {
-    kind: Type.Literal('stored'),
-    scanId: Type.String({ maxLength: 64 }),
-    ...identity,
-    pages: Pages,
-    export: Stored,
-    pdf: Stored,
-    /** Absent if the report has no pictures. */
-    pictures: Type.Optional(Stored),
-  },
-  { additionalProperties: false },
-);
+export const PodStored = Type.Object({
+  kind: Type.Literal('stored'),
+  scanId: Type.String({ maxLength: 64 }),
+  ...identity,
+  pages: Pages,
+  export: Stored,
+  pdf: Stored,
+  /** Absent if the report has no pictures. */
+  pictures: Type.Optional(Stored),
+  version: Version,
+});
 export type PodStored = Static<typeof PodStored>;
 
 /**
@@ -165,17 +162,15 @@ export const POD_FAILURES = [
 export type PodFailureReason = (typeof POD_FAILURES)[number];
 
 /** The scan failed permanently. This is the last message, and the termination message with exit code `EXIT_PERMANENT`. */
-export const PodFailed = Type.Object(
-  {
-    kind: Type.Literal('failed'),
-    scanId: Type.String({ maxLength: 64 }),
-    ...identity,
-    reason: oneOf(POD_FAILURES),
-    message: Type.String({ maxLength: 1000 }),
-    pages: Pages,
-  },
-  { additionalProperties: false },
-);
+export const PodFailed = Type.Object({
+  kind: Type.Literal('failed'),
+  scanId: Type.String({ maxLength: 64 }),
+  ...identity,
+  /** One of `POD_FAILURES`, or what the pod's own version calls it. */
+  reason: Type.String({ maxLength: 64 }),
+  message: Type.String({ maxLength: 1000 }),
+  pages: Pages,
+});
 export type PodFailed = Static<typeof PodFailed>;
 
 export const PodMessage = Type.Union([PodProgress, PodStored, PodFailed]);

@@ -3,7 +3,7 @@ import { NO_TRACER } from '../../platform/tracing.ts';
 import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import { createActions, type ActionDeps } from './actions.ts';
 import type { Action, Facts } from './policy/facts.ts';
-import { targetRefused } from './policy/condition-reasons.ts';
+import { RUN_AGAIN, targetRefused } from './policy/condition-reasons.ts';
 import type { StatusPatch } from './policy/status.ts';
 import { createReconcileStates } from './reconcile-state.ts';
 import { createScanTraces } from './traces.ts';
@@ -23,6 +23,7 @@ describe('the actions of a scan', () => {
     const runActions = createActions({
       scanClient: { get: () => scan, remove: write, patchStatus: write },
       children: { removeJob: write },
+      reports: { removeAll: async () => undefined },
       async launch() {
         await write();
         return { ok: true, job: jobWith() };
@@ -48,7 +49,7 @@ describe('the actions of a scan', () => {
     { do: 'launch' },
     { do: 'observe', status: {} },
     { do: 'mirror', phase: 'scanning', pages: { scanned: 1, failed: 0, total: 1 } },
-    { do: 'replaceJob' },
+    { do: 'replaceJob', why: RUN_AGAIN },
     { do: 'removeJob' },
     { do: 'expire' },
   ];

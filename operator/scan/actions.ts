@@ -51,6 +51,9 @@ export interface ActionDeps {
   onRequeue: () => void;
 }
 
+/** The uid in the status of a replaced Job that was gone before. */
+const GONE = 'gone';
+
 export type RunActions = (actions: readonly Action[], facts: Facts, signal: AbortSignal) => Promise<void>;
 
 /** The input of an action. `scan` includes the writes of the previous actions. */
@@ -216,10 +219,13 @@ function runHandlers(
       return scanClient.patchStatus(scan, outageStatus(scan, facts.job?.metadata.name, facts.now), signal);
     },
     complete: (action, step) => complete(deps, action.result, step),
-    async replaceJob(_, { facts, state, scan, signal }) {
-      const written = await scanClient.patchStatus(scan, replacedStatus(scan, facts.job!.metadata.uid!, facts.now), signal);
+    async replaceJob({ why }, { facts, state, scan, signal }) {
+      // The next Job has the same upload slots, and a search would find these results again.
+      await deps.reports.removeAll(incomingPrefix(facts.scanId));
+      const replaced = facts.job?.metadata.uid ?? GONE;
+      const written = await scanClient.patchStatus(scan, replacedStatus(scan, replaced, why, facts.now), signal);
       Object.assign(state, { launched: false, search: null, noPodSince: null, refused: new Map() });
-      recorder.event(scan, 'Warning', 'Retrying', 'The Job succeeded without results; creating it again.');
+      recorder.event(scan, 'Warning', why.reason, why.message);
       return written;
     },
     async failLostPod(action, { facts, scan, signal }) {

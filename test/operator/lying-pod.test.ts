@@ -5,6 +5,7 @@ import type { Report, TestedPage } from '../../core/report/schema.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import { PDF, bytesOf, digestOf, pagesOf, reportOf } from '../support/scan-results.ts';
 import { openContext, reasonOf, until, type Scan, type OperatorContext } from './context.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 
 describe('operator: a pod that reports false results', function () {
@@ -114,6 +115,7 @@ describe('operator: a pod that reports false results', function () {
       pages: { scanned: 2, failed: 0, total: 2 },
       export: digestOf(bytes),
       pdf: digestOf(PDF),
+      version: CURBCUT_VERSION,
     });
     await expectRefused(scan, /announced, but not stored/);
   });

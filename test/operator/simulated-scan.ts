@@ -1,4 +1,5 @@
 /** A scan in a test whose pod the test simulates: the kubelet's status updates, and the scanner's messages and uploads. */
+import { CURBCUT_VERSION } from '../../platform/version.ts';
 import { connect, jwtAuthenticator } from '@nats-io/transport-node';
 import type { StatusMessage } from '../../core/protocol/subjects.ts';
 import { uploadSlotOf, type PodFailed, type PodInput, type PodProgress, type PodStored } from '../../core/protocol/pod-messages.ts';
@@ -52,7 +53,7 @@ export interface Scan {
   /** Publishes with the pod's own credential. */
   publish(message: PodProgress | PodStored | PodFailed | string): Promise<void>;
   /** Uploads through the pod's own links, the statement of the results last. @returns the final message of the pod, to be published */
-  upload(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages']): Promise<PodStored>;
+  upload(pod: Pod, export_: Uint8Array, pdf?: Uint8Array, pages?: PodStored['pages'], version?: string): Promise<PodStored>;
   events(): Promise<string[]>;
   /** The status messages published so far. */
   messages: StatusMessage[];
@@ -188,10 +189,18 @@ export function simulateScan(
       await pod.flush();
       await pod.close();
     },
-    async upload(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }) {
+    async upload(pod, export_, pdf = PDF, pages = { scanned: 2, failed: 0, total: 2 }, version = CURBCUT_VERSION) {
       const { uploads } = await scan.input();
       const slot = uploadSlotOf(uploads, identityOf(pod))!;
-      const stored: PodStored = { kind: 'stored', scanId: id, ...identityOf(pod), pages, export: digestOf(export_), pdf: digestOf(pdf) };
+      const stored: PodStored = {
+        kind: 'stored',
+        scanId: id,
+        ...identityOf(pod),
+        pages,
+        export: digestOf(export_),
+        pdf: digestOf(pdf),
+        version,
+      };
       for (const [link, body, type] of [
         [slot.export, export_, 'application/json'],
         [slot.pdf, pdf, 'application/pdf'],

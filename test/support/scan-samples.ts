@@ -10,6 +10,7 @@ import type { Job, Pod } from '../../operator/scan/kube-types.ts';
 import { plan, type Facts, type Timeouts } from '../../operator/scan/policy/plan.ts';
 import { newReconcileState, type ReconcileState, type Search } from '../../operator/scan/reconcile-state.ts';
 import { identityKey } from '../../operator/scan/policy/pod-identity.ts';
+import { CURBCUT_VERSION } from '../../platform/version.ts';
 import type { PodMessages, ShardMessages } from '../../operator/scan/results/pod-message-log.ts';
 
 export const SCAN_ID = '3f2b8c1e-6a4d-4f0e-9b7a-1c2d3e4f5a6b';
@@ -155,6 +156,7 @@ export const storedBy = (attempt: number): PodStored => ({
   pages: { scanned: 2, failed: 0, total: 2 },
   export: { bytes: 10, sha256: 'a'.repeat(64) },
   pdf: { bytes: 10, sha256: 'b'.repeat(64) },
+  version: CURBCUT_VERSION,
 });
 export const failedBy = (attempt: number): PodFailed => ({
   kind: 'failed',

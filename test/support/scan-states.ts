@@ -82,7 +82,7 @@ export const SCAN_STATES: Readonly<Record<string, ScanState>> = {
   running: live(after(fresh(THRESHOLDS), vetted(true), running)),
   'running, with results that cannot be read': live(after(fresh(), vetted(true), running, (scan) => outageStatus(scan, 'scan-job', NOW))),
   'running again without results of its first Job': live(
-    after(fresh(), vetted(true), running, (scan) => replacedStatus(scan, 'job-uid', NOW)),
+    after(fresh(), vetted(true), running, (scan) => replacedStatus(scan, 'job-uid', reasons.RUN_AGAIN, NOW)),
   ),
   'done without thresholds': passing(after(fresh(), vetted(true), running, done(80, null))),
   'done and passed': passing(after(fresh(THRESHOLDS), vetted(true), running, done(95, true))),

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { SCAN_ID, jobWith, scanWith, launched } from '../../../test/support/scan-samples.ts';
 import { buildJob, type ScannerSettings } from './job.ts';
 import { secondsToRun } from '../policy/run-time.ts';
+import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import { buildSecret, podInput } from './secret.ts';
 
 const settings: ScannerSettings = {
@@ -230,6 +231,7 @@ describe('secret', () => {
   it('contains the pod input with the reserved pages', () => {
     const input = podInput(truncated, pod, grants);
     expect(input).to.deep.equal({
+      version: CURBCUT_VERSION,
       scanId: SCAN_ID,
       submittedAt: '2026-03-02T09:50:00Z',
       options: {

@@ -5,6 +5,7 @@ import { withDefaults } from '../../../core/scan/options.ts';
 import { planOf } from '../../../core/scan/sign-in.ts';
 import { POD_INPUT_PATH, type PodInput } from '../../../core/protocol/pod-messages.ts';
 import type { ObjectOf } from '../../../platform/kubernetes/models.ts';
+import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import { childLabels, type Launch } from './job.ts';
 import type { Job } from '../kube-types.ts';
 import { reservedPages } from '../policy/run-time.ts';
@@ -44,6 +45,7 @@ export function podInput({ scan, scanId }: Launch, settings: PodSettings, grants
   const { otlpEndpoint: endpoint } = settings;
   const { traceparent } = grants;
   return {
+    version: CURBCUT_VERSION,
     scanId,
     ...(requestId !== undefined && { requestId }),
     ...(endpoint !== undefined && traceparent !== undefined && { tracing: { endpoint, traceparent } }),

@@ -3,6 +3,7 @@ import type { Organisation } from '../../../core/organisation.ts';
 import type { PodFailed, PodFailureReason } from '../../../core/protocol/pod-messages.ts';
 import type { PageProgress } from '../../../core/scan/counts.ts';
 import type { TerminalPhase } from '../../../core/scan/phases.ts';
+import { CURBCUT_VERSION } from '../../../platform/version.ts';
 
 /** The maximum length of a status message, in characters, to stay far below the size limit of Kubernetes objects. */
 const MESSAGE_MAX = 1000;
@@ -88,6 +89,12 @@ const POD_REASONS: Readonly<Record<PodFailureReason, { reason: FailureReason; me
   report_too_large: { reason: 'ReportTooLarge', message: 'The report of the scan is too large; try fewer pages.' },
 };
 
+/** A failure that this version does not know. */
+const UNKNOWN_FAILURE = {
+  reason: 'GaveUp',
+  message: 'The scanner failed for a reason that this version of Curbcut does not know.',
+} as const;
+
 /** Reduces untrusted text to one line without control characters, truncated to the maximum length. */
 export function sanitize(text: string): string {
   // Control characters, line ends and direction marks, which terminals and log viewers interpret.
@@ -99,7 +106,8 @@ const failed = (reason: FailureReason, message: string): EndReason => ({ phase: 
 
 /** The pod failed permanently. Uses the pod's message if it sent one. */
 export function failedPermanently(failure: PodFailed): EndReason {
-  const known = POD_REASONS[failure.reason];
+  const { reason } = failure;
+  const known = Object.hasOwn(POD_REASONS, reason) ? POD_REASONS[reason as PodFailureReason] : UNKNOWN_FAILURE;
   const message = sanitize(failure.message);
   return failed(known.reason, `${message === '' ? known.message : message} ${NOT_CHARGED}`);
 }
@@ -248,6 +256,19 @@ export function storeUnavailable(hours: number): EndReason {
 
 export function resultsRefused(reason: string): EndReason {
   return failed('ResultsRefused', `The scanner's results were refused: ${reason} ${NOT_CHARGED}`);
+}
+
+/** Why the Job of a scan is replaced, once. */
+export const RUN_AGAIN: WaitReason = { reason: 'Retrying', message: 'The scanner ended without results; it is started once more.' };
+
+/** The results of a pod of another version cannot be verified. */
+export function otherVersion(version = 'an older version'): WaitReason {
+  return {
+    reason: 'Retrying',
+    message: sanitize(
+      `The results were made by another version of Curbcut (${version}) and cannot be verified; the scan runs once more with ${CURBCUT_VERSION}.`,
+    ),
+  };
 }
 
 export const NO_RESULTS = failed('NoResults', `The scanner ended without results; submit the scan again. ${NOT_CHARGED}`);

@@ -83,7 +83,7 @@ export type Action =
   /** Write the outcome of verified results. */
   | { do: 'complete'; result: VerifiedResult }
   /** Record that the Job is replaced by a new one. */
-  | { do: 'replaceJob' }
+  | { do: 'replaceJob'; why: WaitReason }
   /** End the scan without a result. */
   | { do: 'end'; end: EndReason }
   /** Mark a pod on a lost node as failed, so that the Job controller replaces it. */

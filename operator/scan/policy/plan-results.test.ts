@@ -36,6 +36,9 @@ const unavailable = scanWith(
   launched({ conditions: [condition('Admitted', 'True', 'Admitted'), condition('Succeeded', 'Unknown', 'StoreUnavailable')] }),
 );
 
+/** A statement of results that a pod of another version made. */
+const OTHER_VERSION = { ...storedBy(0), version: '0.0.9' };
+
 describe('plan for results and failures', () => {
   const table: [string, Facts, string[]][] = [
     // permanent failure
@@ -83,6 +86,53 @@ describe('plan for results and failures', () => {
       'results refused',
       runningFacts({ podMessages: messagesOf({ final: [storedBy(0)] }), state: { refused: refusedAttempts(0) } }),
       ['ResultsRefused'],
+    ],
+    [
+      'results of another version refused',
+      runningFacts({ podMessages: messagesOf({ final: [OTHER_VERSION] }), state: { refused: refusedAttempts(0) } }),
+      ['replaceJob'],
+    ],
+    [
+      'results of a version without a number refused, Job gone',
+      factsOf({
+        scan: scanWith(launched()),
+        podMessages: messagesOf({ final: [{ ...storedBy(0), version: undefined }] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['replaceJob'],
+    ],
+    [
+      'results of another version refused, after the deadline of the Job',
+      runningFacts({
+        job: { ...jobWith(), spec: { activeDeadlineSeconds: 1 } },
+        now: secondsAgo(-86_400),
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['replaceJob'],
+    ],
+    [
+      'results of another version refused, a later attempt is running',
+      runningFacts({
+        pods: [endedPod(0, 1), runningPod(1)],
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['observe', 'mirror'],
+    ],
+    [
+      'results of another version refused again',
+      runningFacts({
+        scan: scanWith(launched({ replacedJob: 'first-job-uid' })),
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
+        state: { refused: refusedAttempts(0) },
+      }),
+      ['ResultsRefused'],
+    ],
+    [
+      'a permanent failure that only the version of the pod knows',
+      runningFacts({ podMessages: messagesOf({ final: [{ ...failedBy(0), reason: 'constructor' }] }) }),
+      ['GaveUp'],
     ],
     [
       'results refused, another attempt stored results',

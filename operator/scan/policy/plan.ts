@@ -12,7 +12,7 @@ import { admittedAt, isPodTerminal, isPending, jobEnd, type Job, type Pod } from
 import { act, end, type Action, type Facts, type Plan, type Timeouts } from './facts.ts';
 import { identityOf } from './pod-identity.ts';
 import { attemptsSoFar, progressOf, statusChange } from './progress.ts';
-import { announcedResults, endAfterSearch, failedPermanently, isRefused, search, stored } from './results.ts';
+import { announcedResults, endAfterSearch, failedPermanently, isRefused, runAgain, search, stored } from './results.ts';
 import { launchOrRequeue } from './requeue.ts';
 import { OPERATOR_MARGIN_SECONDS, secondsGiven } from './run-time.ts';
 import { hasEnded, isOutdated } from './status.ts';
@@ -123,7 +123,7 @@ const createdAt = ({ metadata }: Job): number => Date.parse(metadata.creationTim
 function timedOut(facts: Facts): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts)) return null;
   // Accept results that were stored in time, even if the operator sees them late. Refused ones do not prolong the scan.
-  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored))) return null;
+  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored)) || runAgain(facts) !== null) return null;
   return endAfterSearch(facts, reasons.timedOut(secondsGiven(facts.job!.spec!.activeDeadlineSeconds)));
 }
 
@@ -135,7 +135,7 @@ function jobOver(facts: Facts, timeouts: Timeouts): Plan | null {
   if (left > 0) return { actions: [], wakeAfterMs: left };
   const searching = search(facts);
   if (searching !== null) return searching;
-  if (over.succeeded) return mayReplace(facts) ? act({ do: 'replaceJob' }) : end(reasons.NO_RESULTS);
+  if (over.succeeded) return mayReplace(facts) ? act({ do: 'replaceJob', why: reasons.RUN_AGAIN }) : end(reasons.NO_RESULTS);
   if (over.reason === 'DeadlineExceeded') return end(reasons.timedOut(secondsGiven(facts.job?.spec?.activeDeadlineSeconds)));
   if (over.reason === 'PodFailurePolicy') return end(reasons.FAILED_WITHOUT_REASON);
   return end(reasons.crashed(Math.max(1, attemptsSoFar(facts.scan.status, facts.pods).attempts), describePodEnd(facts.pods.at(-1))));

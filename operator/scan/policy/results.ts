@@ -5,6 +5,7 @@ import { terminationMessage, type FinalMessage } from '../results/pod-message-lo
 import * as reasons from './condition-reasons.ts';
 import type { EndReason } from './condition-reasons.ts';
 import { conditionOf } from '../../runtime/conditions.ts';
+import { CURBCUT_VERSION } from '../../../platform/version.ts';
 import type { AnnouncedResult, Search } from '../reconcile-state.ts';
 import { act, end, type Action, type Facts, type Plan } from './facts.ts';
 import { identityKey, identityOf } from './pod-identity.ts';
@@ -58,7 +59,7 @@ export function stored(facts: Facts): Plan | null {
   const results = announcedResults(facts);
   if (state.verified !== null) return act({ do: 'complete', result: state.verified });
   // Verification costs a download. Limit it, so that a pod cannot keep the operator busy with repeated announcements.
-  if (state.refused.size >= VERIFICATIONS_MAX) return end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
+  if (state.refused.size >= VERIFICATIONS_MAX) return runAgain(facts) ?? end(reasons.resultsRefused([...state.refused.values()].at(-1)!));
   const unverified = results.findLast((result) => !isRefused(facts, result.stored));
   if (unverified !== undefined) return startOnce(facts, { do: 'ingest', result: unverified });
   const last = results.at(-1)?.stored;
@@ -66,7 +67,17 @@ export function stored(facts: Facts): Plan | null {
   // If a later attempt is still running, wait for its results.
   const newest = pods.at(-1);
   const isSuperseded = newest !== undefined && !isPodTerminal(newest) && identityOf(newest).attempt > last.attempt;
-  return isSuperseded ? null : end(reasons.resultsRefused(state.refused.get(identityKey(last))!));
+  return isSuperseded ? null : (runAgain(facts) ?? end(reasons.resultsRefused(state.refused.get(identityKey(last))!)));
+}
+
+/**
+ * Runs a scan once more whose refused results are of another version, as during an upgrade or a rollback: its rules may have
+ * changed. Null if there are none, or if the Job was replaced already.
+ */
+export function runAgain(facts: Facts): Plan | null {
+  const other = announcedResults(facts).findLast(({ stored }) => isRefused(facts, stored) && stored.version !== CURBCUT_VERSION);
+  if (other === undefined || facts.scan.status?.replacedJob !== undefined) return null;
+  return act({ do: 'replaceJob', why: reasons.otherVersion(other.stored.version) });
 }
 
 export function isRefused({ state }: Facts, stored: AnnouncedResult['stored']): boolean {

@@ -87,15 +87,14 @@ export function outageStatus(scan: AccessibilityScan, jobName: string | undefine
   };
 }
 
-/** The status of a scan whose Job succeeded without results and is replaced. */
-export function replacedStatus(scan: AccessibilityScan, job: string, now: Date): StatusPatch {
-  const message = 'The scanner ended without results; it is started once more.';
+/** The status of a scan whose Job is replaced, because it gave no results that can be used. */
+export function replacedStatus(scan: AccessibilityScan, job: string, why: WaitReason, now: Date): StatusPatch {
   return {
     observedGeneration: scan.metadata.generation,
     replacedJob: job,
     jobName: null,
     podName: null,
-    conditions: scanConditions(scan, liveUpdates({ reason: 'Retrying', message }), now),
+    conditions: scanConditions(scan, liveUpdates(why), now),
   };
 }
 

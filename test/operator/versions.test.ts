@@ -1,0 +1,72 @@
+/** Pods of another version of Curbcut: scans that are in progress during an upgrade or a rollback. */
+import { expect } from 'chai';
+import { incomingKeys } from '../../stores/reports.ts';
+import type { Pod } from '../../operator/scan/kube-types.ts';
+import { bytesOf, reportOf } from '../support/scan-results.ts';
+import { openContext, reasonOf, type OperatorContext, type Scan } from './context.ts';
+
+const OTHER = '0.0.9';
+
+describe('operator: a pod of another version', function () {
+  this.timeout(120_000);
+  let context: OperatorContext;
+  before(async () => {
+    context = await openContext();
+    await context.grant(1000);
+  });
+  after(() => context.close());
+
+  /** Stores and announces results whose score was computed by another rule, unless `isCurrent`. */
+  async function report(scan: Scan, pod: Pod, isCurrent = false): Promise<void> {
+    const made = reportOf(await scan.input());
+    if (!isCurrent) made.score.score_version -= 1;
+    await scan.publish(await scan.upload(pod, bytesOf(made), undefined, undefined, OTHER));
+  }
+
+  it('stores results that are verified as any others', async () => {
+    const operator = context.start();
+    const scan = await context.submit();
+    await report(scan, await scan.pod(), true);
+    expect((await scan.settles()).status?.phase).to.equal('done');
+    expect(await scan.events()).not.to.include('Retrying');
+    await operator.stop();
+  });
+
+  it('is replaced once if its results cannot be verified, and the scan is charged once', async () => {
+    const operator = context.start();
+    const scan = await context.submit();
+    const spent = await context.spent();
+    const first = await scan.pod();
+    await report(scan, first);
+    const second = await scan.pod(2);
+    const { status } = await scan.reaches('in its second Job', (read) => read.status?.podName === second.metadata.name);
+    expect(status).to.deep.include({ replacedJob: first.metadata.ownerReferences?.[0]?.uid });
+    expect(await context.reports.size(incomingKeys(scan.id, { attempt: 0, shard: 0 }).result), 'of the first Job').to.equal(null);
+    // The messages of the first pod do not hide those of the second one.
+    await scan.startPod(second);
+    const said = { kind: 'progress', scanId: scan.id, attempt: 0, shard: 0, sequence: 1, phase: 'scanning' } as const;
+    await scan.publish({ ...said, pages: { scanned: 1, failed: 0, total: 2 } });
+    await scan.reaches('scanning', (read) => read.status?.pages?.scanned === 1);
+    await scan.publish(await scan.upload(second, bytesOf(reportOf(await scan.input()))));
+    expect((await scan.settles()).status?.phase).to.equal('done');
+    expect((await context.spent()) - spent).to.equal(2);
+    expect(await scan.events()).to.include('Retrying');
+    await operator.stop();
+  });
+
+  it('is not replaced twice, also by an operator that was restarted', async () => {
+    const operator = context.start();
+    const scan = await context.submit();
+    const spent = await context.spent();
+    await report(scan, await scan.pod());
+    const second = await scan.pod(2);
+    await operator.stop();
+    const successor = context.start();
+    await scan.reaches('in its second Job', ({ status }) => status?.podName === second.metadata.name);
+    await report(scan, second);
+    const failed = await scan.settles();
+    expect(reasonOf(failed, 'Succeeded')).to.equal('ResultsRefused');
+    expect(await context.spent()).to.equal(spent);
+    await successor.stop();
+  });
+});
