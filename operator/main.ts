@@ -59,7 +59,7 @@ const connections = await openConnections(config, {
   onSockets: metrics.stores.sockets,
   fieldManager: FIELD_MANAGER,
   // Without the object store it still starts, cancels and deletes scans.
-  required: ['mongodb', 'kubernetes'],
+  required: ['mongodb', 'kubernetes', 'definitions'],
 }).catch(exitOnMistake);
 
 const dependencies = monitorDependencies(connections.probes, { logger, onDependency: metrics.stores.dependency });
@@ -72,20 +72,23 @@ const server = await serveProbes({
 logger.info({ port: server.port }, 'probe server listening');
 
 const stopping = new AbortController();
-const finished = runOperator(
-  {
-    connection: connections.kubernetes,
-    stores: connections.stores,
-    reports: connections.reports,
-    bus: connections.bus,
-    resolver: createResolver(),
-    settings: settingsOf(config),
-    metrics,
-    tracer,
-    identity: `${hostname()}_${randomUUID()}`,
-    logger,
-  },
-  stopping.signal,
+// With older definitions it could not record what it does.
+const finished = dependencies.available('definitions', stopping.signal).then(() =>
+  runOperator(
+    {
+      connection: connections.kubernetes,
+      stores: connections.stores,
+      reports: connections.reports,
+      bus: connections.bus,
+      resolver: createResolver(),
+      settings: settingsOf(config),
+      metrics,
+      tracer,
+      identity: `${hostname()}_${randomUUID()}`,
+      logger,
+    },
+    stopping.signal,
+  ),
 );
 
 const closing = closeWithGrace(

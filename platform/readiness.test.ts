@@ -73,6 +73,20 @@ describe('monitor of dependencies', () => {
     }
   });
 
+  it('resolves when a dependency is available for the first time, or the wait is aborted', async () => {
+    let attempts = 0;
+    const slow = { required: true, check: async () => (++attempts < 3 ? Promise.reject(new Error('not yet')) : undefined) };
+    const { monitor: started } = start({ definitions: slow, objects: hanging });
+    await started.available('definitions', new AbortController().signal);
+    expect(attempts).to.equal(3);
+    await started.available('definitions', new AbortController().signal);
+    await started.available('objects', AbortSignal.abort());
+    const stop = new AbortController();
+    const waiting = started.available('objects', stop.signal);
+    stop.abort();
+    await waiting;
+  });
+
   it('checks each dependency by itself, so that one that hangs delays no other', async () => {
     const { seen, until } = start({ objects: hanging, mongodb: up }, { limitMs: 600_000 });
     await until(() => seen.filter(([name]) => name === 'mongodb').length > 5);

@@ -26,6 +26,8 @@ export interface Readiness {
 export interface DependencyMonitor {
   /** The result of the last check of each dependency. Until its first check has succeeded, a dependency is missing. */
   readiness(): Readiness;
+  /** Resolves when a dependency has become available for the first time, or when the signal is aborted. */
+  available(name: string, signal: AbortSignal): Promise<void>;
   /** Ends the checks. */
   stop(): void;
 }
@@ -58,6 +60,7 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
       if (stopping.signal.aborted) return;
       const isUp = failure === null;
       up.set(name, isUp);
+      if (isUp) first.get(name)?.resolve();
       onDependency(name, isUp);
       if (isUp !== known && !isUp) logger.warn({ dependency: name, err: failure }, 'dependency unavailable');
       if (isUp && known === false) logger.info({ dependency: name }, 'dependency available again');
@@ -68,10 +71,15 @@ export function monitorDependencies(probes: Probes, options: MonitorOptions): De
   }
 
   const names = Object.keys(probes);
+  const first = new Map(names.map((name) => [name, Promise.withResolvers<void>()]));
   for (const name of names) onDependency(name, false);
   for (const name of names) void follow(name, probes[name]!);
 
   return {
+    async available(name, signal) {
+      const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      if (!signal.aborted) await Promise.race([first.get(name)?.promise, aborted]);
+    },
     readiness() {
       const missing = names.filter((name) => up.get(name) !== true);
       return {

@@ -1,6 +1,7 @@
 /** Opens the connections that both the API and the operator need. */
 import type { Static, TObject } from 'typebox';
 import { connectKubernetes } from '../platform/kubernetes/connection.ts';
+import { createDefinitionCheck } from '../platform/kubernetes/definitions.ts';
 import type { KubernetesConnection, SocketUse } from '../platform/kubernetes/kubernetes.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Probe } from '../platform/readiness.ts';
@@ -21,7 +22,8 @@ export type ConnectionConfiguration = Readonly<Static<TObject<SharedSettings>>> 
   readonly S3_POD_ENDPOINT?: string;
 };
 
-export type DependencyName = 'mongodb' | 'kubernetes' | 'objects' | 'nats';
+/** `definitions`: the custom resource definitions of the cluster. */
+export type DependencyName = 'mongodb' | 'kubernetes' | 'definitions' | 'objects' | 'nats';
 
 export interface ConnectionOptions extends StoreObservers {
   /** The dependencies without which a new replica of the process is of no use. */
@@ -79,6 +81,7 @@ export async function openConnections(config: ConnectionConfiguration, options: 
     scanResources,
     probes: {
       kubernetes: { required: required('kubernetes'), check: () => scanResources.ping() },
+      definitions: { required: required('definitions'), check: createDefinitionCheck(kubernetes) },
       // Includes the indexes, because the uniqueness of keys and namespaces depends on them.
       mongodb: { required: required('mongodb'), check: () => database.prepare() },
       objects: { required: required('objects'), check: () => reports.ping() },

@@ -86,20 +86,24 @@ describe('connection to Kubernetes', () => {
       contentType: 'application/merge-patch+json',
     });
     expect(got).to.deep.equal({ kind: 'Grüße' });
-    expect(seen[0]).to.deep.include({ method: 'PATCH', url: '/api/v1/x?fieldManager=a+b&force=true', body: '{"a":"ü"}' });
+    expect(seen[0]).to.deep.include({
+      method: 'PATCH',
+      url: '/api/v1/x?fieldManager=a+b&fieldValidation=Strict&force=true',
+      body: '{"a":"ü"}',
+    });
     expect(seen[0]!.headers).to.include({ authorization: 'Bearer secret', 'content-type': 'application/merge-patch+json' });
   });
 
-  it('names its field manager in writes, and only there', async () => {
+  it('names its field manager in writes, and asks for strict validation, and only there', async () => {
     await connection.close();
     connection = await connect({}, '', { fieldManager: 'curbcut-operator' });
     answer = (_, response) => json(response, 200, {});
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const) await connection.request(method, '/x', { query: { a: 1 } });
     expect(seen.map(({ method, url }) => `${method} ${url}`)).to.deep.equal([
       'GET /x?a=1',
-      'POST /x?fieldManager=curbcut-operator&a=1',
-      'PUT /x?fieldManager=curbcut-operator&a=1',
-      'PATCH /x?fieldManager=curbcut-operator&a=1',
+      'POST /x?fieldManager=curbcut-operator&fieldValidation=Strict&a=1',
+      'PUT /x?fieldManager=curbcut-operator&fieldValidation=Strict&a=1',
+      'PATCH /x?fieldManager=curbcut-operator&fieldValidation=Strict&a=1',
       'DELETE /x?a=1',
     ]);
   });

@@ -41,7 +41,7 @@ export async function connectKubernetes(options: ConnectOptions = {}): Promise<K
   return {
     namespace: config.namespace,
     path: resourcePath,
-    request: (method, path, request = {}) => sendRequest(transport, method, path, withFieldManager(method, request, options.fieldManager)),
+    request: (method, path, request = {}) => sendRequest(transport, method, path, asWriter(method, request, options.fieldManager)),
     watch: (path, watch) => openWatch(transport, path, watch),
     close: () => pools.close(),
   };
@@ -51,9 +51,12 @@ type Method = Parameters<KubernetesConnection['request']>[0];
 
 const WRITES: ReadonlySet<Method> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Server-side apply compares field managers: an unnamed one would appear as the HTTP client to authors of manifests. */
-function withFieldManager(method: Method, request: RequestOptions, fieldManager: string | undefined): RequestOptions {
-  return fieldManager === undefined || !WRITES.has(method) ? request : { ...request, query: { fieldManager, ...request.query } };
+/**
+ * Server-side apply compares field managers: an unnamed one would appear as the HTTP client to authors of manifests. Fields that the
+ * server does not know are an error: it would drop them in silence.
+ */
+function asWriter(method: Method, request: RequestOptions, fieldManager: string | undefined): RequestOptions {
+  return WRITES.has(method) ? { ...request, query: { fieldManager, fieldValidation: 'Strict', ...request.query } } : request;
 }
 
 async function sendRequest<T>(transport: Transport, method: Method, path: string, request: RequestOptions): Promise<T> {

@@ -20,6 +20,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   operator: { files: ['test/operator/*.test.ts'], node: 0, images: false },
   // Adds a Node without a kubelet. A DaemonSet would be scheduled to it, so `sandbox` must not run at the same time.
   faults: { files: ['test/cluster/faults.test.ts'], node: 0.5, images: true },
+  versions: { files: ['test/cluster/versions.test.ts'], node: 0.5, images: true },
   // `people.test.ts` needs the mail catcher of `make run`; the part `people` is its counterpart.
   journey: { files: ['test/journey/{command-line,kubectl-plugin,traces,whole-scan}.test.ts'], node: 0.5, images: true },
   runtime: { files: ['test/runtime/*.test.ts'], node: 0, images: false },

@@ -36,6 +36,8 @@ export interface WholeProduct {
   /** The address of this machine as pods reach it. */
   host: string;
   processes: Product;
+  /** The environment of the processes. A change applies when a process starts again. */
+  environment: Record<string, string | undefined>;
   /** The address of the mail catcher's inbox. */
   inboxUrl: string | null;
   /** The password of the user DEMO_EMAIL. */
@@ -120,6 +122,7 @@ export async function startWholeProduct(extra: Record<string, string> = {}): Pro
       namespace,
       host,
       processes,
+      environment,
       inboxUrl: stack.inboxUrl,
       password: password!,
       request: (path, init = {}) =>
