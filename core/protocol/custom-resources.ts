@@ -136,6 +136,10 @@ export interface ScanQueueSpec {
   maxRunning?: number;
   maxRunningPerOrganisation?: number;
   maxStartingPerOrganisation?: number;
+  /** The namespaces whose scans may use the queue; absent: all. */
+  allowedNamespaces?: string[];
+  /** The IDs of the organisations whose scans may use the queue; absent: all, in the public queue only public scans. */
+  allowedOrganisations?: string[];
   /** The shares of organisations that differ from 1, by organisation: one of weight 3 gets three places for each place of another. */
   weights?: Record<string, number>;
 }

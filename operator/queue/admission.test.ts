@@ -72,6 +72,23 @@ describe('admission', () => {
     expect(look).to.include({ queued: 2, running: 2, oldestWaitSeconds: 20, paused: false });
   });
 
+  it('admits only scans of the organisations and namespaces that may use the queue, and counts the others as waiting', () => {
+    const scans = [waiting('a', 10, 'acme'), waiting('b', 20, 'bolt')];
+    const look = decide(scans, queue({ allowedOrganisations: ['bolt'] }), 4);
+    expect([names(look.admit), names(look.refused), look.queued]).to.deep.equal([['b'], ['a'], 1]);
+    const { namespace } = scans[0]!.metadata;
+    expect(names(decide(scans, queue({ allowedNamespaces: [namespace!] }), 4).admit)).to.deep.equal(['b', 'a']);
+    expect(names(decide(scans, queue({ allowedNamespaces: ['elsewhere'] }), 4).refused)).to.have.members(['a', 'b']);
+    expect(names(decide(scans, queue({ allowedNamespaces: [namespace!], allowedOrganisations: [] }), 4).admit)).to.deep.equal([]);
+  });
+
+  it('keeps the public queue for public scans, unless its ScanQueue names them', () => {
+    const scans = [waiting('a', 10, 'acme'), waiting('b', 20, 'anonymous')];
+    const publicQueue = { ...OPEN, metadata: { name: 'public' } };
+    expect(names(decide(scans, publicQueue, 4).admit)).to.deep.equal(['b']);
+    expect(names(decide(scans, { ...publicQueue, spec: { allowedOrganisations: ['acme'] } }, 4).admit)).to.deep.equal(['a']);
+  });
+
   it('gives all places of the public queue to the scans of one organisation, before their pods have started', () => {
     const scans = many(4, 'a', 'anonymous', 60);
     const publicQueue = { ...OPEN, metadata: { name: 'public' } };
@@ -132,6 +149,16 @@ describe('admission', () => {
     it('gives every place to one organisation if no other waits', () => {
       const spec = { maxStartingPerOrganisation: 9 };
       expect(decide(many(20, 'a', 'acme', 900), queue(spec), 9).admit).to.have.length(9);
+    });
+
+    it('leaves each tenth place to others', () => {
+      const spec = { maxStartingPerOrganisation: 99 };
+      expect(decide(many(30, 'a', 'acme', 900), queue(spec), 20).admit).to.have.length(18);
+      const look = decide([...many(30, 'a', 'acme', 900), ...many(30, 'b', 'bolt', 90)], queue(spec), 20);
+      expect(look.admit).to.have.length(20);
+      expect(decide(many(30, 'a', 'acme', 900), queue({ ...spec, maxRunningPerOrganisation: 20 }), 20).admit).to.have.length(20);
+      const publicQueue = { ...queue(spec), metadata: { name: 'public' } };
+      expect(decide(many(30, 'a', 'anonymous', 900), publicQueue, 20).admit).to.have.length(20);
     });
 
     it('never gives one organisation more than maxRunningPerOrganisation', () => {

@@ -2,6 +2,7 @@
 import type { AccessibilityScan, QueuePause, ScanQueue } from '../../core/protocol/custom-resources.ts';
 import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
+import { isAllowed } from './access.ts';
 import { admitNext, type Shares } from './fair-share.ts';
 import { byCreation, linesOf, type Line } from './line.ts';
 import { waitedMs } from './pauses.ts';
@@ -39,6 +40,8 @@ export interface QueueDecision extends QueueLoad {
   admit: AccessibilityScan[];
   /** The waiting scans that may not be admitted yet, because their Jobs could not be created. They are in no line. */
   backingOff: AccessibilityScan[];
+  /** The waiting scans that may not use the queue. They are in no line. */
+  refused: AccessibilityScan[];
   /** The scans that keep waiting, by organisation. */
   lines: ReadonlyMap<string, Line>;
   /** What is left after the admissions. */
@@ -53,19 +56,20 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
   const places = noPlaces(queue === null || paused ? { ...limits, maxRunning: 0 } : limits);
   const waiting: AccessibilityScan[] = [];
   const backingOff: AccessibilityScan[] = [];
+  const refused: AccessibilityScan[] = [];
   for (const scan of scans) {
     if (!isLive(scan)) continue;
     const takenBy = taken.get(scan.metadata.uid!);
     if (isAdmitted(scan)) takePlace(places, organisationOf(scan), scan.status?.startTime !== undefined);
     else if (takenBy !== undefined) takePlace(places, takenBy, false);
-    else if (isWaiting(scan)) (backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
+    else if (isWaiting(scan)) (!isAllowed(limits.access, scan) ? refused : backOffMs(scan, now) > 0 ? backingOff : waiting).push(scan);
   }
   const lines = linesOf(waiting, organisationOf);
   const last = newest(lastAdmissions, admissionsOf(scans));
   const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
   const admit = fill(lines, places, shares);
-  return { admit, backingOff, lines, places, shares, paused, ...loadOf(lines, backingOff, places, facts) };
+  return { admit, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, [...backingOff, ...refused], places, facts) };
 }
 
 /** The time of the last admission of each organisation, from its scans that still exist, ended ones included. */
@@ -98,7 +102,7 @@ function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares):
 
 function loadOf(
   lines: ReadonlyMap<string, Line>,
-  backingOff: readonly AccessibilityScan[],
+  inNoLine: readonly AccessibilityScan[],
   places: Places,
   { pauses, now }: AdmissionFacts,
 ): Omit<QueueLoad, 'paused'> {
@@ -113,7 +117,7 @@ function loadOf(
     for (const scan of waiting) if (oldest === null || byCreation(scan, oldest) < 0) oldest = scan;
   };
   for (const [name, line] of lines) count(name, line.rest());
-  for (const scan of backingOff) count(organisationOf(scan), [scan]);
+  for (const scan of inNoLine) count(organisationOf(scan), [scan]);
   return {
     queued,
     running: places.running,

@@ -3,53 +3,64 @@ import { createAdmissionGate } from './gate.ts';
 import { noPlaces, type Limits } from './places.ts';
 
 const limits = (more: Partial<Limits> = {}): Limits => ({
+  access: { namespaces: null, organisations: null },
   maxRunning: 2,
   maxRunningPerOrganisation: 2,
   maxStartingPerOrganisation: 2,
   ...more,
 });
 
+const scan = (uid: string, organisation: string, namespace = 'team') => ({ uid, organisation, namespace });
+
 describe('the admission gate', () => {
   const now = 1_000;
 
   it('is closed until the queue was planned', () => {
-    expect(createAdmissionGate({ now: () => now }).take('default', 'a', 'acme')).to.equal(false);
+    expect(createAdmissionGate({ now: () => now }).take('default', scan('a', 'acme'))).to.equal(false);
   });
 
   it('assigns the places that the plan has left, and no more', () => {
     const gate = createAdmissionGate({ now: () => now });
     gate.open('default', noPlaces(limits()));
-    expect(['a', 'b', 'c'].map((uid) => gate.take('default', uid, 'acme'))).to.deep.equal([true, true, false]);
+    expect(['a', 'b', 'c'].map((uid) => gate.take('default', scan(uid, 'acme')))).to.deep.equal([true, true, false]);
     // A failed write does not return the place; the next plan does.
     gate.settled('default', 'a');
-    expect(gate.take('default', 'd', 'acme')).to.equal(false);
+    expect(gate.take('default', scan('d', 'acme'))).to.equal(false);
   });
 
   it('respects the limits of each organisation', () => {
     const gate = createAdmissionGate({ now: () => now });
     gate.open('default', noPlaces(limits({ maxStartingPerOrganisation: 1 })));
-    expect(gate.take('default', 'a', 'acme')).to.equal(true);
-    expect(gate.take('default', 'b', 'acme')).to.equal(false);
-    expect(gate.take('default', 'c', 'bolt')).to.equal(true);
+    expect(gate.take('default', scan('a', 'acme'))).to.equal(true);
+    expect(gate.take('default', scan('b', 'acme'))).to.equal(false);
+    expect(gate.take('default', scan('c', 'bolt'))).to.equal(true);
+  });
+
+  it('assigns no place to scans that may not use the queue', () => {
+    const gate = createAdmissionGate({ now: () => now });
+    gate.open('default', noPlaces(limits({ access: { namespaces: ['team'], organisations: ['acme'] } })));
+    expect(gate.take('default', scan('a', 'bolt'))).to.equal(false);
+    expect(gate.take('default', scan('b', 'acme', 'other'))).to.equal(false);
+    expect(gate.take('default', scan('c', 'acme'))).to.equal(true);
   });
 
   it('assigns nothing while a plan is made, and names the admissions that are being written', () => {
     const gate = createAdmissionGate({ now: () => now });
     gate.open('default', noPlaces(limits()));
-    gate.take('default', 'a', 'acme');
-    gate.take('default', 'b', 'bolt');
+    gate.take('default', scan('a', 'acme'));
+    gate.take('default', scan('b', 'bolt'));
     gate.settled('default', 'a');
     expect([...gate.close('default').taken]).to.deep.equal([['b', 'bolt']]);
-    expect(gate.take('default', 'c', 'acme')).to.equal(false);
+    expect(gate.take('default', scan('c', 'acme'))).to.equal(false);
   });
 
   it('assigns the places of each queue apart', () => {
     const gate = createAdmissionGate({ now: () => now });
     gate.open('default', noPlaces(limits({ maxRunning: 1 })));
     gate.open('nightly', noPlaces(limits({ maxRunning: 1 })));
-    expect(gate.take('nightly', 'a', 'acme')).to.equal(true);
-    expect(gate.take('default', 'b', 'acme')).to.equal(true);
-    expect(gate.take('missing', 'c', 'acme')).to.equal(false);
+    expect(gate.take('nightly', scan('a', 'acme'))).to.equal(true);
+    expect(gate.take('default', scan('b', 'acme'))).to.equal(true);
+    expect(gate.take('missing', scan('c', 'acme'))).to.equal(false);
     gate.close('nightly');
     expect([...gate.close('default').taken]).to.deep.equal([['b', 'acme']]);
   });
@@ -57,7 +68,7 @@ describe('the admission gate', () => {
   it('remembers when each organisation was last admitted, in the order of the admissions, until the queue is forgotten', () => {
     const gate = createAdmissionGate({ now: () => now });
     gate.open('default', noPlaces(limits({ maxRunning: 9 })));
-    gate.take('default', 'a', 'acme');
+    gate.take('default', scan('a', 'acme'));
     gate.settled('default', 'a');
     gate.admitted('default', 'bolt');
     gate.admitted('default', 'acme');

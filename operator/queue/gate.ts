@@ -4,11 +4,12 @@
  * when each organisation was last admitted, because that is forgotten with scans that are deleted when they end.
  */
 import type { Clock } from '../runtime/clock.ts';
+import { mayUse } from './access.ts';
 import { hasPlace, takePlace, type Places } from './places.ts';
 
 export interface AdmissionGate {
-  /** Takes a place. @returns false if none is free; the queue then admits the scan later. Call `settled` after the write */
-  take(queue: string, uid: string, organisation: string): boolean;
+  /** Takes a place. @returns false if none is free for it; the queue then admits the scan later. Call `settled` after the write */
+  take(queue: string, scan: Applicant): boolean;
   /** The admission was written, or the write failed. */
   settled(queue: string, uid: string): void;
   /** Closes the gate of a queue until `open`. */
@@ -18,6 +19,13 @@ export interface AdmissionGate {
   admitted(queue: string, organisation: string): void;
   /** The queue does not exist any more, and no scan names it. */
   forget(queue: string): void;
+}
+
+/** A scan that asks for a place. */
+export interface Applicant {
+  uid: string;
+  namespace: string;
+  organisation: string;
 }
 
 export interface Admissions {
@@ -50,9 +58,10 @@ export function createAdmissionGate(clock: Pick<Clock, 'now'>): AdmissionGate {
   }
 
   return {
-    take(queue, uid, organisation) {
+    take(queue, { uid, namespace, organisation }) {
       const desk = desks.get(queue);
       if (desk?.places == null || !hasPlace(desk.places, organisation)) return false;
+      if (!mayUse(desk.places.limits.access, namespace, organisation)) return false;
       takePlace(desk.places, organisation, false);
       desk.taken.set(uid, organisation);
       remember(desk, organisation);

@@ -1,7 +1,9 @@
 /** The places of running scans: how many are taken, by whom, and whether an organisation may take another. */
+import { accessOf, type Access } from './access.ts';
 import { PUBLIC_QUEUE, type ScanQueue } from '../../core/protocol/custom-resources.ts';
 
 export interface Limits {
+  access: Access;
   maxRunning: number;
   maxRunningPerOrganisation: number;
   /** The maximum number of admitted scans of an organisation whose pod has not started, because they may never start. */
@@ -25,11 +27,15 @@ export function limitsOf({ metadata, spec }: Pick<ScanQueue, 'metadata' | 'spec'
   // All public scans are of one organisation, so none of its places must be left to others.
   const defaultMaxStarting = metadata.name === PUBLIC_QUEUE ? maxRunning : Math.ceil(maxRunning / 2);
   return {
+    access: accessOf({ metadata, spec }),
     maxRunning,
-    maxRunningPerOrganisation: maxRunningPerOrganisation ?? maxRunning,
+    maxRunningPerOrganisation: maxRunningPerOrganisation ?? (metadata.name === PUBLIC_QUEUE ? maxRunning : mostOfOne(maxRunning)),
     maxStartingPerOrganisation: maxStartingPerOrganisation ?? defaultMaxStarting,
   };
 }
+
+/** Each tenth place is left to others, so that one organisation with long scans does not hold a queue for hours. */
+const mostOfOne = (maxRunning: number): number => maxRunning - Math.floor(maxRunning / 10);
 
 export function noPlaces(limits: Limits): Places {
   return { limits, running: 0, starting: 0, organisations: new Map() };

@@ -12,12 +12,12 @@ import type { WaitingLine } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import { conditionOf, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
-import { queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
+import { QUEUE_NOT_ALLOWED, queueNotAllowed, queueNotFound, type WaitReason } from '../scan/policy/condition-reasons.ts';
 import { QUEUED, QUEUE_PAUSED } from '../scan/policy/status.ts';
 import { decideAdmission, type QueueDecision, type QueueLoad } from './admission.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { limitsOf, type Places } from './places.ts';
-import { backOffMs } from './standing.ts';
+import { backOffMs, organisationOf } from './standing.ts';
 import { statusChange, type QueueStatus } from './status.ts';
 import { waitingOrder } from './waiting-order.ts';
 
@@ -86,7 +86,7 @@ export function planQueue(facts: QueueFacts): Plan<QueueAction> {
   const wakes = [everyMs, ...decision.backingOff.map((scan) => backOffMs(scan, now))];
   if (queue === null && current !== null) actions.push({ do: 'create', queue: current });
   for (const scan of decision.admit) actions.push({ do: 'admit', scan });
-  const unexplained = unexplainedWaits(decision, whyWaiting(current, facts));
+  const unexplained = [...unexplainedWaits(decision, whyWaiting(current, facts)), ...unexplainedRefusals(decision, facts)];
   actions.push(...unexplained.slice(0, EXPLANATIONS_MAX));
   if (unexplained.length > EXPLANATIONS_MAX) wakes.push(MORE_AFTER_MS);
   const status = queue && statusChange(queue, decision, facts);
@@ -121,6 +121,12 @@ function unexplainedWaits({ lines }: QueueDecision, why: WaitReason): Extract<Qu
   return [...lines.values()]
     .flatMap((line) => line.rest().filter((scan) => stated(scan) !== why.reason))
     .map((scan) => ({ do: 'explainWait', scan, why }));
+}
+
+function unexplainedRefusals({ refused }: QueueDecision, { name }: QueueFacts): Extract<QueueAction, { do: 'explainWait' }>[] {
+  return refused
+    .filter((scan) => conditionOf(scan.status?.conditions, 'Admitted')?.reason !== QUEUE_NOT_ALLOWED)
+    .map((scan) => ({ do: 'explainWait', scan, why: queueNotAllowed(name, scan.metadata.namespace!, organisationOf(scan)) }));
 }
 
 /** Without a ScanQueue nothing is known about the order. Consumes the lines. */

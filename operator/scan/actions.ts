@@ -142,7 +142,7 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
       const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
       const uid = scan.metadata.uid!;
       const queue = queueOf(scan);
-      const admitted = gate.take(queue, uid, organisation);
+      const admitted = gate.take(queue, { uid, namespace: scan.metadata.namespace!, organisation });
       try {
         return await scanClient.patchStatus(
           scan,

@@ -65,6 +65,24 @@ describe('operator: several queues', function () {
     await scan.pod();
   });
 
+  it('hold no place for a scan that may not use them, and admit it when it may', async () => {
+    await context.createQueue('nightly', { maxRunning: 1, allowedNamespaces: [context.namespace] });
+    context.start();
+    const [denied, stranger] = [
+      await context.apply(context.team, { queue: 'nightly' }),
+      await context.apply(context.team, { queue: 'public' }),
+    ];
+    const waiting = await waits(denied, 'QueueNotAllowed');
+    expect(waiting.status?.message).to.equal(
+      `The ScanQueue nightly is not for scans of organisation ${ORGANISATION} in namespace ${context.team} (allowedOrganisations, allowedNamespaces); the scan waits until it may use it. To use another queue, apply another scan.`,
+    );
+    await waits(stranger, 'QueueNotAllowed');
+    await until('the scan counts as waiting', async () => (await context.queue('nightly'))?.status?.queued === 1);
+    await context.setQueue({ allowedNamespaces: [context.team] }, 'nightly');
+    await admitted(denied);
+    expect(await isAdmitted(stranger)).to.equal(false);
+  });
+
   it('let running scans of a deleted queue continue, and the others wait for its return', async () => {
     await context.createQueue('nightly', { maxRunning: 1 });
     context.start();

@@ -90,7 +90,7 @@ export function simulateQueue(): SimulatedQueue {
       const uid = `${organisation}-${(created += 1)}`;
       const metadata = { name: uid, uid, creationTimestamp: timestamp(new Date(now)) };
       const scan = scanWith({ phase: 'queued', organisation }, { metadata, spec: { priority } });
-      if (!gate.take(QUEUE, uid, organisation)) return void scans.set(uid, scan);
+      if (!gate.take(QUEUE, { uid, organisation, namespace: scan.metadata.namespace! })) return void scans.set(uid, scan);
       admissions.push({ organisation, scan: uid, by: 'gate' });
       // It is not vetted until the write lands.
       scans.set(uid, scanWith(undefined, { metadata, spec: { priority } }));

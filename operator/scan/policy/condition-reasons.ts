@@ -209,6 +209,16 @@ export function queueNotFound(queue: string, namespace: string): WaitReason {
   };
 }
 
+export const QUEUE_NOT_ALLOWED = 'QueueNotAllowed';
+
+/** The scan's queue is for other namespaces or organisations. */
+export function queueNotAllowed(queue: string, namespace: string, organisation: string): WaitReason {
+  return {
+    reason: QUEUE_NOT_ALLOWED,
+    message: `The ScanQueue ${queue} is not for scans of organisation ${organisation} in namespace ${namespace} (allowedOrganisations, allowedNamespaces); the scan waits until it may use it. To use another queue, apply another scan.`,
+  };
+}
+
 export function targetRefused(message: string): EndReason {
   return failed('TargetRefused', `${message} ${NOT_CHARGED}`);
 }

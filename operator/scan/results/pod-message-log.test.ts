@@ -8,12 +8,13 @@ const payload = (message: unknown) => Buffer.from(JSON.stringify(message));
 describe('pod message', () => {
   it('is read if it matches the schema, the scan and the size limit', () => {
     expect(readPodMessage(payload(storedBy(0)), SCAN_ID)).to.deep.equal(storedBy(0));
+    const newer = { ...storedBy(0), more: 1 };
+    expect(readPodMessage(payload(newer), SCAN_ID), 'of a newer version').to.deep.equal(newer);
     for (const bad of [
       '',
       '{',
       'null',
       '[]',
-      JSON.stringify({ ...storedBy(0), more: 1 }),
       JSON.stringify({ ...progress(0), phase: 'done' }),
       JSON.stringify(storedBy(-1)),
       JSON.stringify(storedBy(0.5)),
