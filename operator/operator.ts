@@ -118,6 +118,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     manager,
     stores,
     operatorClass,
+    watchNamespaces,
     everyMs: settings.organisationsEveryMs ?? ORGANISATIONS_EVERY_MS,
     metrics,
     logger,
@@ -150,6 +151,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     scanClient,
     reports: deps.reports,
     mirror,
+    watched: { namespaces: watchNamespaces, operatorClass },
     reconcileAgain(scan) {
       scans.forgetMirrored(scan);
       enqueueScan(keyOf(scan));

@@ -13,7 +13,8 @@ import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
 import { removeTokens } from './tokens.ts';
 import { removeUploads } from './uploads.ts';
-import { RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
+import { endUnwatched, watches, watchesNamespace, type Watched } from './unwatched.ts';
+import { notWatched, RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
@@ -26,7 +27,8 @@ export interface SweeperDeps {
   publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
   reports: Pick<Reports, 'remove' | 'removeAll' | 'uploads'>;
   comparisonCache: Pick<ComparisonCache, 'removeOf'>;
-  mirror: Pick<Mirror, 'change'>;
+  mirror: Pick<Mirror, 'change' | 'finish'>;
+  watched: Watched;
   /** Reconciles a scan again and rewrites its row. */
   reconcileAgain: (scan: AccessibilityScan) => void;
   apiNamespace: string;
@@ -44,7 +46,7 @@ export interface SweeperDeps {
 
 /** The number of repairs of one sweep. */
 export interface SweepResult extends Swept {
-  /** Live rows whose resource is gone. */
+  /** Live rows whose resource is gone, or is not watched any more. */
   orphaned: number;
   /** Ended scans whose reports were removed. */
   expired: number;
@@ -126,19 +128,36 @@ async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): P
   const { scans, credits, mirror, now } = deps;
   const stale = await scans.stale(new Date(now().getTime() - deps.staleForMs), STALE_MAX);
   await isolation.each(stale, fieldsOfRow, async (row) => {
-    const scan = await resourceOf(deps, row, signal);
+    const found = await resourceOf(deps, row, signal).then(
+      (scan) => scan ?? RESOURCE_GONE,
+      (error: unknown) => unreadable(deps, row, error),
+    );
     signal.throwIfAborted();
-    if (scan !== null) return deps.reconcileAgain(scan);
-    // Someone removed the finalizer by force, or the cluster was lost.
+    const isGone = typeof found === 'string';
+    if (!isGone && watches(deps.watched, found)) return deps.reconcileAgain(found);
+    result.orphaned += 1;
+    if (!isGone) return endUnwatched(deps, found, row.id, signal);
+    // Someone removed the finalizer by force, or the cluster was lost, or the namespace is not watched any more.
     await credits.settle(row.organisation, row.id, 0);
     await mirror.change(row.id, {
       phase: 'failed',
       passed: judgeWithoutResult(row.options.thresholds),
-      message: RESOURCE_GONE,
+      message: found,
       finishedAt: now(),
     });
-    result.orphaned += 1;
   });
+}
+
+/** The row of a namespace that is neither watched nor readable ends. @returns its message @throws the error if it is watched */
+function unreadable({ watched, logger }: SweeperDeps, row: ScanRow, error: unknown): string {
+  const { namespace, name } = row.resource;
+  if (watchesNamespace(watched, namespace) || !(error instanceof KubernetesError) || error.code !== 403) throw error;
+  const command = `kubectl -n ${namespace} patch accessibilityscan ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`;
+  logger.warn(
+    { ...fieldsOfRow(row), command },
+    'ended a scan of a namespace that is not watched; if it still exists, remove its finalizer',
+  );
+  return notWatched(namespace, watched.operatorClass).message;
 }
 
 /** Deletes the reports of scans whose retention has ended, later their rows, and old rows of scans that were never submitted. */

@@ -24,17 +24,32 @@ function conditions({ ready, reconciling = false, stalled = false, reason, messa
   return [{ type: 'Ready', status: ready, reason, message }, flag('Reconciling', reconciling), flag('Stalled', stalled)];
 }
 
-/** The spec is in effect, but for namespaces that other organisations have. */
-export function ready({ spec }: OrganisationResource, taken: readonly TakenNamespace[]): ConditionUpdate[] {
+/**
+ * The spec is in effect, but for namespaces that other organisations have.
+ * @param unwatched the namespaces whose scans the operator does not run
+ */
+export function ready(
+  { spec }: OrganisationResource,
+  taken: readonly TakenNamespace[],
+  unwatched: readonly string[] = [],
+): ConditionUpdate[] {
   if (taken.length > 0) {
-    const named = taken.slice(0, NAMED_MAX).map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`);
-    const more = taken.length > NAMED_MAX ? `, and ${taken.length - NAMED_MAX} more` : '';
-    const message = `Already charged: namespace ${named.join(', namespace ')}${more}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
+    const named = listed(taken.map(({ namespace, organisation }) => `${namespace} to organisation ${organisation}`));
+    const message = `Already charged: ${named}. Everything else is in effect; a namespace follows when the other organisation releases it.`;
     return conditions({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
+  }
+  if (unwatched.length > 0) {
+    const message = `The operator does not run the scans of ${listed(unwatched)}; add it to scans.extraNamespaces of the chart. Everything else is in effect.`;
+    return conditions({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
   }
   if (spec.blocked === true)
     return conditions({ ready: 'True', reason: 'Blocked', message: 'The spec is in effect: the organisation is blocked and cannot scan.' });
   return conditions({ ready: 'True', reason: 'Applied', message: 'The spec is in effect.' });
+}
+
+function listed(namespaces: readonly string[]): string {
+  const more = namespaces.length > NAMED_MAX ? `, and ${namespaces.length - NAMED_MAX} more` : '';
+  return `namespace ${namespaces.slice(0, NAMED_MAX).join(', namespace ')}${more}`;
 }
 
 /** `curbcut-admin` is the writer of the organisation. */

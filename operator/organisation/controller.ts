@@ -20,6 +20,8 @@ export interface OrganisationControllerDeps {
   manager: Pick<Manager, 'watchResource'>;
   stores: Pick<AllStores, 'organisations' | 'credits'>;
   operatorClass: string;
+  /** Empty: all namespaces. */
+  watchNamespaces: readonly string[];
   /** The interval at which the credits of all organisations are read, and at most written to each status, in milliseconds. */
   everyMs: number;
   metrics: Pick<OperatorMetrics, 'organisationsReadable'>;
@@ -85,7 +87,8 @@ export function createOrganisationController(deps: OrganisationControllerDeps): 
         // Its scans may have ended since the last read.
         if (resource.metadata.deletionTimestamp !== undefined) records.forget(key);
         const record = await records.get(key).catch(() => null);
-        return { resource, record, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
+        const { watchNamespaces } = deps;
+        return { resource, record, watchNamespaces, statusAt: shared.statusAt.get(key) ?? null, everyMs, now: new Date(clock.now()) };
       },
       plan: planOrganisation,
       execute: createExecute(createOrganisationActions({ client, stores, logger }), shared),

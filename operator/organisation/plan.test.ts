@@ -46,6 +46,7 @@ function recordWith({ organisation = {}, ...more }: Omit<Partial<OrganisationRec
 const factsWith = (more: Partial<OrganisationFacts> = {}): OrganisationFacts => ({
   resource: resourceWith(),
   record: recordWith(),
+  watchNamespaces: [],
   statusAt: null,
   everyMs: 10_000,
   now: NOW,
@@ -126,6 +127,15 @@ describe('the plan of an Organisation', () => {
     expect(conditionOf(conditions, 'Ready')!.message).to.match(/^Already charged: namespace web to organisation globex\. /);
     expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
     expect(conditionOf(conditions, 'Reconciling')).to.include({ status: 'False' });
+  });
+
+  it('names each namespace whose scans the operator does not run, and is stalled', () => {
+    const { conditions } = statusOf(plan({ watchNamespaces: ['curbcut', 'shop'] }));
+    expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'NamespaceNotWatched' });
+    expect(conditionOf(conditions, 'Ready')!.message).to.match(/^The operator does not run the scans of namespace web; add it/);
+    expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
+    const watched = statusOf(plan({ watchNamespaces: ['curbcut', 'shop', 'web'] }));
+    expect(conditionOf(watched.conditions, 'Ready')).to.include({ status: 'True' });
   });
 
   it('states that a blocked organisation is as its spec wants it', () => {

@@ -31,6 +31,8 @@ export interface OrganisationFacts {
   resource: OrganisationResource;
   /** Null if MongoDB did not answer. */
   record: OrganisationRecord | null;
+  /** The namespaces that the operator watches; empty: all. */
+  watchNamespaces: readonly string[];
   /** The time of this operator's last write of the status; null before the first. */
   statusAt: Date | null;
   /** The minimum time between two writes of a status in which only amounts have changed, in milliseconds. */
@@ -69,7 +71,7 @@ export function planOrganisation(facts: OrganisationFacts): Plan<OrganisationAct
   if (isOutdated(resource, record)) return writing(facts, outdated(resource.metadata.name), record);
   const changes = changesOf(resource, record);
   if (changes.length > 0) return at(changes);
-  return writing(facts, ready(resource, takenOf(resource, record)), record);
+  return writing(facts, ready(resource, takenOf(resource, record), unwatchedOf(facts)), record);
 }
 
 /** MongoDB does not answer. A resource for which there is nothing to do keeps its status, so that an outage causes few writes. */
@@ -132,6 +134,11 @@ export function takenOf(resource: OrganisationResource, { owners }: Organisation
     const organisation = owners.get(namespace);
     return organisation === undefined ? [] : [{ namespace, organisation }];
   });
+}
+
+/** The namespaces of the spec whose scans the operator does not run. */
+function unwatchedOf({ resource, watchNamespaces }: OrganisationFacts): string[] {
+  return watchNamespaces.length === 0 ? [] : wantedOf(resource).filter((namespace) => !watchNamespaces.includes(namespace));
 }
 
 /** The resource is being deleted: blocks the organisation, waits for its live scans, and gives its namespaces back. */

@@ -155,6 +155,7 @@ describe('operator: leftovers', function () {
       reports: context.reports,
       mirror: createMirror({ ...context.stores, bus: noMessageBus(), onUncharged: () => undefined }),
       reconcileAgain: () => undefined,
+      watched: { namespaces: [], operatorClass: 'curbcut' },
       apiNamespace: context.namespace,
       retentionDays: 90,
       verdictDays: 400,

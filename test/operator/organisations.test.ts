@@ -161,8 +161,13 @@ describe('operator: Organisation resources', function () {
     await patch(first, { spec: { namespaces: [] } });
     await reaches(second, 'has the first', ({ status }) => status?.namespaces?.includes(context.strangers) === true);
     await context.stores.organisations.setNamespaces(ORGANISATION, []);
-    const ready = await becomes(second, 'Applied');
-    expect(ready.status?.namespaces).to.have.members(['curbcut-free', context.strangers, context.team]);
+    const unwatched = await becomes(second, 'NamespaceNotWatched');
+    expect(unwatched.status?.namespaces).to.have.members(['curbcut-free', context.strangers, context.team]);
+    expect(isReady(unwatched)?.message).to.match(
+      /^The operator does not run the scans of namespace curbcut-free; add it to scans\.extraNamespaces/,
+    );
+    await patch(second, { spec: { namespaces: [context.strangers, context.team] } });
+    await becomes(second, 'Applied');
   });
 
   it('change nothing while curbcut-admin manages the organisation, and take over after the hand-over', async () => {

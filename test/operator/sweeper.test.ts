@@ -1,5 +1,8 @@
 import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
+import { createFakeLogger } from '../support/fake-logger.ts';
+import type { Logger } from '../../platform/logger.ts';
+import type { Watched } from '../../operator/maintenance/unwatched.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
 import { noMessageBus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
@@ -8,12 +11,14 @@ import type { AllStores } from '../../stores/stores.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
 import { incomingKeys, type Reports } from '../../stores/reports.ts';
-import { openContext, reportKeys, until, type OperatorContext, type Scan } from './context.ts';
+import { openContext, reasonOf, reportKeys, until, type OperatorContext, type Scan } from './context.ts';
 
 type SweepOverrides = Partial<Pick<AllStores, 'scans' | 'credits'>> & {
   connection?: KubernetesConnection;
   reports?: Reports;
   signal?: AbortSignal;
+  watched?: Watched;
+  logger?: Logger;
 };
 
 describe('operator: the sweeper', function () {
@@ -41,7 +46,14 @@ describe('operator: the sweeper', function () {
   /** Sweeps with a clock that is ahead by the given seconds. */
   function sweepIn(
     seconds: number,
-    { connection = context.connection, reports = context.reports, signal = new AbortController().signal, ...replaced }: SweepOverrides = {},
+    {
+      connection = context.connection,
+      reports = context.reports,
+      signal = new AbortController().signal,
+      watched = { namespaces: [], operatorClass: 'curbcut' },
+      logger = silentLogger,
+      ...replaced
+    }: SweepOverrides = {},
   ): Promise<SweepResult> {
     const stores = { ...context.stores, ...replaced };
     return createSweeper({
@@ -56,7 +68,8 @@ describe('operator: the sweeper', function () {
       verdictDays: 400,
       pendingForMs: 120_000,
       staleForMs: 300_000,
-      logger: silentLogger,
+      watched,
+      logger,
       now: () => new Date(Date.now() + seconds * 1000),
     })(signal);
   }
@@ -116,6 +129,62 @@ describe('operator: the sweeper', function () {
     expect((await there.row())?.phase).to.equal('queued');
     expect(reconciled).to.deep.equal([there.name]);
     expect(await context.held()).to.equal(5);
+  });
+
+  describe('of a scan that is not watched any more', () => {
+    /** A scan of the team with a Job, whose operator is gone. */
+    async function launched(): Promise<Scan> {
+      const operator = context.start();
+      const scan = await context.apply(context.team, { thresholds: { minScore: 1 } });
+      await scan.pod();
+      await scan.reaches('launched', ({ status }) => status?.jobName !== undefined);
+      await operator.stop();
+      return scan;
+    }
+    const elsewhere = (): Watched => ({ namespaces: [context.namespace], operatorClass: 'curbcut' });
+    const forbidden = (): Promise<never> => Promise.reject(new KubernetesError(403, 'Forbidden', 'accessibilityscans is forbidden'));
+
+    for (const [what, watched] of [
+      ['its namespace was taken out', elsewhere],
+      ["the operator's class has changed", (): Watched => ({ namespaces: [], operatorClass: 'other' })],
+    ] as const)
+      it(`ends the scan and leaves no credits, no finalizer and no Job: ${what}`, async () => {
+        const scan = await launched();
+        expect(await sweepIn(310, { watched: watched() })).to.include({ orphaned: 1, failed: 0, unreadable: 0 });
+        const ended = (await scan.read())!;
+        expect(ended.status).to.include({ phase: 'failed', passed: false });
+        expect(reasonOf(ended, 'Succeeded')).to.equal('NotWatched');
+        expect(ended.metadata.finalizers ?? []).to.deep.equal([]);
+        expect(await scan.row()).to.include({ phase: 'failed', passed: false, message: ended.status!.message });
+        expect([await context.held(), await context.spent()]).to.deep.equal([0, 0]);
+        await until('the Job is gone', async () => (await scan.job()) === null);
+        expect(reconciled).to.deep.equal([]);
+      });
+
+    it('releases the credits of one that it may not read, and names the command that removes its finalizer', async () => {
+      const scan = await launched();
+      const logger = createFakeLogger();
+      const connection = answering(`/${scan.name}`, forbidden);
+      expect(await sweepIn(310, { connection, logger }), 'while it is watched').to.include({ orphaned: 0, unreadable: 1 });
+      expect(await sweepIn(310, { connection, logger, watched: elsewhere() })).to.include({ orphaned: 1, unreadable: 0 });
+      expect(await scan.row()).to.include({ phase: 'failed' });
+      expect(await context.held()).to.equal(0);
+      expect(JSON.stringify(logger.lines)).to.contain(`kubectl -n ${context.team} patch accessibilityscan ${scan.name}`);
+    });
+
+    it('releases the credits of one that it may only read, and counts it as unreadable', async () => {
+      const scan = await launched();
+      const { connection } = context;
+      const readOnly: KubernetesConnection = {
+        ...connection,
+        path: connection.path.bind(connection),
+        request: ((method, path, options) =>
+          method === 'GET' ? connection.request(method, path, options) : forbidden()) as KubernetesConnection['request'],
+      };
+      expect(await sweepIn(310, { connection: readOnly, watched: elsewhere() })).to.include({ failed: 0, unreadable: 1 });
+      expect(await scan.row()).to.include({ phase: 'failed' });
+      expect(await context.held()).to.equal(0);
+    });
   });
 
   it('does not mistake another resource of the same name for the one of the row', async () => {

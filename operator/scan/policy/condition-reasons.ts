@@ -25,6 +25,7 @@ export const END_REASONS = {
     'NoOrganisation',
     'NoPageTested',
     'NoResults',
+    'NotWatched',
     'OrganisationBlocked',
     'PodForbidden',
     'PodNotCreated',
@@ -291,5 +292,13 @@ export function crashed(attempts: number, last: string): EndReason {
 }
 
 export const FAILED_WITHOUT_REASON = failed('GaveUp', `The scanner failed without giving a reason; submit the scan again. ${NOT_CHARGED}`);
+
+/** The operator does not act on the scan any more. */
+export function notWatched(namespace: string, operatorClass: string): EndReason {
+  return failed(
+    'NotWatched',
+    `No operator of this installation acts on scans of class ${operatorClass} in namespace ${namespace} any more (scans.extraNamespaces, scans.class). ${NOT_CHARGED}`,
+  );
+}
 
 export const RESOURCE_GONE = `The scan's Kubernetes resource was deleted before the scan ended. ${NOT_CHARGED}`;
