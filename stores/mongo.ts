@@ -109,7 +109,11 @@ function logConnection(client: MongoClient, logger: Logger): void {
   });
 }
 
-/** Every index except `_id`: collection, key, options. TTL indexes only remove old documents; results do not depend on them. */
+/**
+ * Every index except `_id`: collection, key, options. An index of a list ends with the fields by which the list is sorted,
+ * `_id` included; otherwise MongoDB sorts the whole list for each page. TTL indexes only remove old documents; results do
+ * not depend on them.
+ */
 const INDEXES: readonly [collection: string, key: IndexSpecification, options: CreateIndexesOptions][] = [
   ['scans', { submission: 1, createdAt: 1 }, {}],
   ['scans', { phase: 1, updatedAt: 1 }, {}],
@@ -132,19 +136,19 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['keys', { slot: 1 }, { unique: true, sparse: true }],
   // Sparse, because organisations without namespaces do not have the field.
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
-  ['audit', { organisation: 1, at: -1 }, {}],
-  ['audit', { organisation: 1, action: 1, at: -1 }, {}],
-  ['users', { organisation: 1 }, {}],
+  ['audit', { organisation: 1, at: -1, _id: -1 }, {}],
+  ['audit', { organisation: 1, action: 1, at: -1, _id: -1 }, {}],
+  ['users', { organisation: 1, _id: 1 }, {}],
   // Sparse, because users who never signed in at an identity provider do not have the field.
   ['users', { identity: 1 }, { unique: true, sparse: true }],
   ['invitations', { hash: 1 }, { unique: true }],
-  ['invitations', { organisation: 1, createdAt: -1 }, {}],
-  ['invitations', { email: 1 }, {}],
+  ['invitations', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  ['invitations', { email: 1, createdAt: -1, _id: -1 }, {}],
   ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['oidcFlows', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['passwordResets', { email: 1 }, {}],
   ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  ['sessions', { email: 1, lastSeenAt: -1 }, {}],
+  ['sessions', { email: 1, lastSeenAt: -1, _id: 1 }, {}],
   ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['limits', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['comparisons', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
