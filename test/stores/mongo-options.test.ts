@@ -21,11 +21,17 @@ async function commandsOfStores(): Promise<CommandStartedEvent[]> {
   const database = await openDatabase({ monitorCommands: 'true' });
   const commands: CommandStartedEvent[] = [];
   database.db.client.on('commandStarted', (event) => commands.push(event));
-  const { organisations, keys, credits, scans, rateLimits } = openStores(database.db);
+  const { organisations, users, sessions, keys, credits, scans, rateLimits } = openStores(database.db);
   const rule = { policy: 'key', subject: 'k', limit: 5, windowSeconds: 60 };
   await organisations.add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
   await credits.grant('acme', 'first', 10);
-  const { key } = await issueKey(keys, 'acme');
+  const { key, secret } = await issueKey(keys, 'acme');
+  await keys.recognise(secret);
+  await keys.usable([key.id]);
+  await users.add({ email: 'a@example.com', organisation: 'acme', password: null, role: 'owner' });
+  const started = (await sessions.start({ email: 'a@example.com', method: 'oidc', browser: 'test' }))!;
+  await sessions.recognise(started.secret);
+  await sessions.usable([started.session.id]);
   await keys.revoke('acme', key.id);
   const row = scanRow({ organisation: 'acme' });
   await scans.create(row);
@@ -39,7 +45,7 @@ async function commandsOfStores(): Promise<CommandStartedEvent[]> {
 }
 
 describe('client of MongoDB', () => {
-  it('sends every write with majority and journal, and every read to the primary', async () => {
+  it('sends every write with majority and journal, and every read to the primary, which answers with all that it knows', async () => {
     const commands = await commandsOfStores();
     const writes = commands.filter(({ commandName }) => WRITES.includes(commandName));
     const reads = commands.filter(({ commandName }) => READS.includes(commandName));
@@ -48,6 +54,9 @@ describe('client of MongoDB', () => {
     for (const { commandName, command } of writes) expect(command.writeConcern, commandName).to.include({ w: 'majority', j: true });
     for (const { commandName, command } of reads)
       expect(command.$readPreference?.mode ?? 'primary', commandName).to.be.oneOf(['primary', 'primaryPreferred']);
+    // `majority` would hide a revocation that a new primary does not know yet to be on a majority.
+    for (const { commandName, command } of reads) expect(command.readConcern?.level ?? 'local', commandName).to.equal('local');
+    for (const collection of ['keys', 'sessions']) expect(reads.map(({ command }) => command.aggregate as unknown)).to.include(collection);
     expect(
       [...new Set(commands.map(({ commandName }) => commandName))].filter((name) => ![...READS, ...WRITES, ...OTHERS].includes(name)),
     ).to.deep.equal([]);
