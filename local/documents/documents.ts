@@ -7,8 +7,12 @@ import { realpathSync, mkdirSync } from 'node:fs';
 import { lockDataFolder } from '../folder-lock.ts';
 import { answer } from './commands/commands.ts';
 import { openCursors } from './commands/cursors.ts';
+import { openFaults } from './commands/faults.ts';
+import { openRetries } from './commands/retries.ts';
+import type { Connection, ReplicaSet } from './commands/session.ts';
 import { openStore } from './storage/store.ts';
-import { requestReader, writeAnswer } from './wire.ts';
+import type { Doc } from './values.ts';
+import { requestReader, writeAnswer, type Request } from './wire.ts';
 
 export interface Documents {
   /** A connection string for the driver. */
@@ -16,22 +20,34 @@ export interface Documents {
   close(): Promise<void>;
 }
 
+interface DocumentsOptions {
+  host?: string;
+  port?: number;
+  /** Folder of the change log. Without it nothing is kept. */
+  dataDir?: string;
+  /** The name of a replica set whose only member this is, so that clients repeat writes. Default: a standalone server. */
+  replicaSet?: string;
+  /** Accepts `configureFailPoint`, as MongoDB does with `enableTestCommands`. */
+  testCommands?: boolean;
+}
+
 const SWEEP_MS = 2000;
 
 /**
  * Starts the store.
- * @param options.dataDir folder of the change log; without it nothing is kept
  * @throws Error if another process uses the folder, or its log is damaged
  */
-export async function startDocuments(options: { host?: string; port?: number; dataDir?: string } = {}): Promise<Documents> {
-  const { host = '127.0.0.1', port = 0, dataDir } = options;
+export async function startDocuments(options: DocumentsOptions = {}): Promise<Documents> {
+  const { host = '127.0.0.1', port = 0, dataDir, testCommands = false } = options;
   if (dataDir !== undefined) mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const hold = dataDir === undefined ? null : await lockDataFolder(realpathSync(dataDir), 'document store');
   const store = openStore(dataDir ?? null);
   const cursors = openCursors();
+  const replicaSet: ReplicaSet | null =
+    options.replicaSet === undefined ? null : { name: options.replicaSet, member: '', once: openRetries() };
+  const faults = testCommands ? openFaults() : null;
   const sockets = new Set<Socket>();
   let connections = 0;
-  let responses = 0;
 
   const sweeper = setInterval(() => {
     const now = new Date();
@@ -42,22 +58,12 @@ export async function startDocuments(options: { host?: string; port?: number; da
   sweeper.unref();
 
   const server = createServer((socket) => {
-    const connectionId = ++connections;
-    const read = requestReader();
+    const connection: Connection = { id: ++connections, appName: undefined };
     sockets.add(socket);
-    socket.setNoDelay(true);
     socket.on('close', () => sockets.delete(socket));
-    socket.on('error', () => socket.destroy());
-    socket.on('data', (bytes: Buffer) => {
-      try {
-        for (const request of read(bytes)) {
-          const given = answer(request.command, { store, cursors, now: new Date(), database: request.database, connectionId });
-          if (!request.silent) socket.write(writeAnswer(request, given, ++responses));
-        }
-      } catch {
-        socket.destroy(); // Not a message: the rest of the stream cannot be parsed.
-      }
-    });
+    serve(socket, ({ command, database }) =>
+      answer(command, { store, cursors, replicaSet, faults, now: new Date(), database, connection }),
+    );
   });
   try {
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve));
@@ -67,10 +73,11 @@ export async function startDocuments(options: { host?: string; port?: number; da
     await hold?.release();
     throw error;
   }
-  const address = server.address() as { port: number };
+  const member = `${host.includes(':') ? `[${host}]` : host}:${(server.address() as { port: number }).port}`;
+  if (replicaSet !== null) replicaSet.member = member;
 
   return {
-    url: `mongodb://${host.includes(':') ? `[${host}]` : host}:${address.port}/?directConnection=true`,
+    url: `mongodb://${member}/?${replicaSet === null ? 'directConnection=true' : `replicaSet=${replicaSet.name}`}`,
     async close() {
       clearInterval(sweeper);
       for (const socket of sockets) socket.destroy();
@@ -79,4 +86,23 @@ export async function startDocuments(options: { host?: string; port?: number; da
       await hold?.release();
     },
   };
+}
+
+/** Answers the requests of one connection. */
+function serve(socket: Socket, answerTo: (request: Request) => Doc | null): void {
+  const read = requestReader();
+  let responses = 0;
+  socket.setNoDelay(true);
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (bytes: Buffer) => {
+    try {
+      for (const request of read(bytes)) {
+        const given = answerTo(request);
+        if (given === null) return void socket.destroy();
+        if (!request.silent) socket.write(writeAnswer(request, given, ++responses));
+      }
+    } catch {
+      socket.destroy(); // Not a message: the rest of the stream cannot be parsed.
+    }
+  });
 }

@@ -20,6 +20,7 @@ const NAMES: Readonly<Record<number, string>> = {
   86: 'IndexKeySpecsConflict',
   115: 'CommandNotSupported',
   168: 'InvalidPipelineOperator',
+  10107: 'NotWritablePrimary',
   10334: 'BSONObjectTooLarge',
   11000: 'DuplicateKey',
 };
