@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
+import { MongoBulkWriteError, MongoNetworkError, MongoServerError, MongoServerSelectionError } from 'mongodb';
 import { dependencyIsDown } from './availability.ts';
 import { KubernetesError } from '../platform/kubernetes/kubernetes.ts';
 
@@ -11,6 +11,10 @@ const fromMongo = (code: number): Error => new MongoServerError({ message: 'refu
 describe('dependencyIsDown', () => {
   const down: [string, unknown][] = [
     ['a broken connection to MongoDB', new MongoNetworkError('closed')],
+    [
+      'a connection to MongoDB that broke during a bulk write',
+      new MongoBulkWriteError(new MongoNetworkError('closed') as never, {} as never),
+    ],
     ['a failed server selection', new MongoServerSelectionError('none', {} as never)],
     ['a MongoDB that is not primary', fromMongo(10107)],
     ['a MongoDB that is shutting down', fromMongo(91)],

@@ -58,6 +58,8 @@ interface ErrorFields {
   code?: unknown;
   cause?: unknown;
   errors?: unknown;
+  /** In an error of a bulk write: the driver's error if there was no answer, without `cause`. */
+  errorResponse?: unknown;
   $metadata?: { httpStatusCode?: unknown };
 }
 
@@ -72,12 +74,12 @@ export function dependencyIsDown(error: unknown): boolean {
 function isDown(error: unknown, depth: number): boolean {
   // The depth is limited because a chain of causes may be circular.
   if (!(error instanceof Error) || depth > 8) return false;
-  const { name, code, cause, errors, $metadata } = error as ErrorFields;
+  const { name, code, cause, errors, errorResponse, $metadata } = error as ErrorFields;
   if (typeof name === 'string' && NETWORK_NAMES.has(name)) return true;
   if (typeof code === 'string' && NETWORK_CODES.has(code)) return true;
   if (name === 'KubernetesError' && unavailableStatus(code)) return true;
   if (name !== 'KubernetesError' && typeof code === 'number' && UNAVAILABLE_MONGO_CODES.has(code)) return true;
   if (unavailableStatus($metadata?.httpStatusCode)) return true;
   if (Array.isArray(errors) && errors.some((one) => isDown(one, depth + 1))) return true;
-  return isDown(cause, depth + 1);
+  return isDown(cause, depth + 1) || isDown(errorResponse, depth + 1);
 }
