@@ -197,7 +197,9 @@ async function insertIntoSlot(
       .toArray();
     const choice = chooseSlot(organisation, holders, createdAt);
     if (choice === null) return 'too_many_keys';
-    if (choice.expired.length > 0) await keys.updateMany({ _id: { $in: choice.expired } }, { $unset: { slot: '' } });
+    // One update per key, because the driver repeats no update of several documents after a failover.
+    const freed = choice.expired.map((_id) => ({ updateOne: { filter: { _id }, update: { $unset: { slot: '' as const } } } }));
+    if (freed.length > 0) await keys.bulkWrite(freed, { ordered: false });
     try {
       await keys.insertOne({ ...document, slot: choice.slot });
       return null;
