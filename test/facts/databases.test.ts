@@ -6,12 +6,13 @@ import { filesOf } from '../runner/suites.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-/** May start the embedded store themselves, because they test it, offer it, or stop its process. */
+/** May start the embedded store themselves, because they test it, offer it, stop its process, or need faults that MongoDB has not. */
 const OWN_STORE = [
   /^local\//,
   /^test\/cluster\/documents-process\.ts$/,
   /^test\/support\/databases\.ts$/,
   /^test\/stores\/mongo-options\.test\.ts$/,
+  /^test\/stores\/failover\/faulty-server\.ts$/,
   /^test\/facts\//,
 ];
 
