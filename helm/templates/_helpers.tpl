@@ -240,3 +240,8 @@ priorityClassName: {{ . }}
 {{- if .name }}{{ .name }}{{ else if .create }}{{ $.Release.Namespace }}-{{ include "curbcut.name" $ }}-scans{{ end -}}
 {{- end -}}
 {{- end }}
+
+{{/* The operator's Lease: each class has its own leader. */}}
+{{- define "curbcut.lease" -}}
+{{- eq .Values.scans.class "curbcut" | ternary "curbcut-operator" (print "curbcut-operator-" .Values.scans.class) -}}
+{{- end }}

@@ -304,8 +304,14 @@ describe('chart', function () {
     expect(settingsOf(readOperatorConfiguration(operator)).operatorClass).to.equal('staging');
     const leases = (values: Record<string, unknown>) =>
       rulesOf(one(render(values), 'Role', 'curbcut-operator-queue')).flatMap(({ resourceNames = [] }) => resourceNames);
-    expect(leases({ ...PLAIN, 'scans.class': 'staging' })).to.deep.equal([leaseOf('staging')]);
-    expect(leases(PLAIN)).to.deep.equal([leaseOf('curbcut')]);
+    for (const [values, operatorClass] of [
+      [{ ...PLAIN, 'scans.class': 'staging' }, 'staging'],
+      [PLAIN, 'curbcut'],
+    ] as const) {
+      expect(leases(values)).to.deep.equal([leaseOf(operatorClass)]);
+      // An uninstall removes it. It has no spec: that is the operator's.
+      expect(one(render(values), 'Lease', leaseOf(operatorClass))).not.to.have.property('spec');
+    }
   });
 
   it('creates an Ingress if enabled', () => {

@@ -202,6 +202,8 @@ describe('chart on a cluster', function () {
     };
     // Pods are deleted shortly after their owners.
     await eventually(left, (lines) => lines.join() === `${product.scans} ScanQueue default`);
+    // A new installation would wait for the leader that it names.
+    expect(await kubectl(['get', 'leases', '-n', product.scans, '-o', 'name'])).to.equal('');
     await kubectl(['get', 'crd', 'accessibilityscans.curbcut.dev', 'scanqueues.curbcut.dev', 'scanschedules.curbcut.dev']);
     await product.install();
     expect((await fetch(`${product.url}/healthz`)).status).to.equal(200);
