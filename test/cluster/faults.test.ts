@@ -174,6 +174,37 @@ describe('running scan', function () {
     await isDone(name, 1);
   });
 
+  it('goes back into its queue while an admission webhook fails, says why, and then runs', async () => {
+    const webhook = `curbcut-test-${product.namespace}`;
+    // No one listens there, so the API server answers 500 to each creation of a Job in this namespace.
+    await product.kubectl(['create', '-f', '-'], JSON.stringify({
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: webhook },
+      webhooks: [{
+        name: 'jobs.curbcut.test',
+        clientConfig: { url: 'https://127.0.0.1:1/' },
+        rules: [{ apiGroups: ['batch'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['jobs'] }],
+        namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': product.namespace } },
+        failurePolicy: 'Fail',
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+      }],
+    })); // prettier-ignore
+    let name: string;
+    try {
+      name = await by.submit();
+      expect(await by.waitsFor(name, 'LaunchFailed')).to.match(/could not be created.*failed calling webhook "jobs\.curbcut\.test"/);
+      const { status } = await by.scan(name);
+      expect(status!.conditions!.find(({ type }) => type === 'Admitted')).to.include({ status: 'False', reason: 'LaunchFailed' });
+      const events = await product.kubectl(['get', 'events', '--field-selector', `involvedObject.name=${name},reason=LaunchFailed`, '-o', 'name']); // prettier-ignore
+      expect(events.trim().split('\n')).to.have.length(1);
+    } finally {
+      await product.kubectl(['delete', 'validatingwebhookconfiguration', webhook]);
+    }
+    await isDone(name, 1);
+  });
+
   it('restarts on another node if its node becomes not ready', async () => {
     const node = await addGhostNode(product.kubectl);
     try {
