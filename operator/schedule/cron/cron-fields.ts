@@ -3,6 +3,9 @@
  * from N to the end of the field, and a star is remembered, because it decides how the two day fields combine.
  * It is stricter where robfig/cron accepts what can only be a typing mistake: empty elements (`1,,2`), signs (`+5`), and
  * a range that starts with a star (`*-5`).
+ *
+ * The rules of `schedule` in crds/scanschedules.yaml refuse the same expressions when they are applied, apart from those that
+ * never fire. A test compares the two (test/facts/schedule-rules.test.ts).
  */
 
 /** The values that each field matches, ascending. */
@@ -38,15 +41,18 @@ const MONTH: FieldRule = { label: 'month', min: 1, max: 12, names: MONTH_NAMES }
 const DAY_OF_WEEK: FieldRule = { label: 'day of week', min: 0, max: 6, names: DAY_NAMES };
 
 /** The macros that stand for five fields. `@every` is no such macro: see `parseEvery`. */
-const MACROS: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
+const MACROS: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+]);
+
+/** Other white space, such as a no-break space, can only be a typing mistake. */
+const WHITE_SPACE = /[ \t\r\n]+/;
 
 /** Carries the sentence from a field's part to `parseFields`. */
 class FieldError extends Error {}
@@ -54,7 +60,7 @@ class FieldError extends Error {}
 function readValue(text: string, rule: FieldRule): number {
   const named = rule.names.indexOf(text.toLowerCase());
   if (named >= 0) return rule.min + named;
-  if (/^\d{1,9}$/.test(text)) {
+  if (/^0*\d{1,9}$/.test(text)) {
     const value = Number(text);
     if (value >= rule.min && value <= rule.max) return value;
     const sunday = rule === DAY_OF_WEEK && value === 7 ? '; Sunday is 0' : '';
@@ -66,8 +72,7 @@ function readValue(text: string, rule: FieldRule): number {
 }
 
 function readStep(text: string, rule: FieldRule): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) === 0)
-    throw new FieldError(`the step "${text}" in the ${rule.label} field is not a positive number`);
+  if (!/^0*[1-9]\d{0,8}$/.test(text)) throw new FieldError(`the step "${text}" in the ${rule.label} field is not a positive number`);
   return Number(text);
 }
 
@@ -104,7 +109,7 @@ function canFire(fields: CronFields): boolean {
 }
 
 function readFields(expression: string): CronFields {
-  const texts = (MACROS[expression] ?? expression).trim().split(/\s+/);
+  const texts = (MACROS.get(expression) ?? expression).split(WHITE_SPACE).filter((text) => text !== '');
   const [minute = '', hour = '', dayOfMonth = '', month = '', dayOfWeek = ''] = texts;
   if (texts.length !== 5) {
     const extra = texts.length > 5 ? '; CronJob knows no seconds and no years' : '';
@@ -129,8 +134,8 @@ export function parseFields(expression: string): ParsedFields {
   if (expression.trim() === '') return no('it is empty');
   if (/^\s*(CRON_)?TZ=/.test(expression)) return no('a TZ= or CRON_TZ= prefix is not supported; set timeZone instead');
   if (expression.startsWith('@reboot')) return no('@reboot is not supported');
-  if (expression.startsWith('@') && !Object.hasOwn(MACROS, expression))
-    return no(`the macro is unknown; the macros are ${Object.keys(MACROS).join(', ')} and @every with a duration such as 1h30m`);
+  if (expression.startsWith('@') && !MACROS.has(expression))
+    return no(`the macro is unknown; the macros are ${[...MACROS.keys()].join(', ')} and @every with a duration such as 1h30m`);
   try {
     const fields = readFields(expression);
     return canFire(fields) ? { ok: true, fields } : no('it never fires, because none of its months has such a day');

@@ -48,6 +48,8 @@ describe('parseSchedule', () => {
     '@reboot': '@reboot is not supported',
     '@DAILY': 'the macro is unknown; the macros are @yearly, @annually, @monthly',
     '@toString': 'the macro is unknown',
+    toString: 'it needs 5 fields (minute, hour, day of month, month, day of week), not 1',
+    '0\u00a00 * * *': 'it needs 5 fields (minute, hour, day of month, month, day of week), not 4',
     'TZ=UTC 0 * * * *': 'a TZ= or CRON_TZ= prefix is not supported; set timeZone instead',
     'CRON_TZ=Europe/Berlin 0 * * * *': 'a TZ= or CRON_TZ= prefix is not supported; set timeZone instead',
     '@every': '"" is not a duration such as 1h30m',
