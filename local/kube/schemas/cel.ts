@@ -1,20 +1,22 @@
 /** Evaluates a schema's CEL rules (`x-kubernetes-validations`), including transition rules (`oldSelf`). */
-import { Environment } from '@marcbachmann/cel-js';
+import { Environment, Optional } from '@marcbachmann/cel-js';
+import { isDeepStrictEqual } from 'node:util';
 import { errorMessage } from '../../../platform/errors.ts';
+import { addFunctions, messageOf, withOwnFunctions } from './cel-library.ts';
 import { fieldPath } from './prune.ts';
 import { shown, type Cause } from '../status.ts';
 import type { Json, JsonObject, Schema, ValidationRule } from '../types.ts';
 
 type Program = (context: Record<string, unknown>) => unknown;
 
-const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true });
+const environment = addFunctions(new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true }));
 const programs = new Map<string, Program>();
 
 /** Returns the expression as a function of its variables. Compiles each expression once. */
 export function compile(expression: string): Program {
   let program = programs.get(expression);
   if (program === undefined) {
-    const parsed = environment.parse(expression);
+    const parsed = environment.parse(withOwnFunctions(expression));
     program = (context) => parsed(context) as unknown;
     programs.set(expression, program);
   }
@@ -70,6 +72,8 @@ function celValue(value: Json | undefined, schema: Schema): unknown {
   return value;
 }
 
+const optional = (value: unknown): Optional => (value === undefined ? Optional.none() : Optional.of(value));
+
 /** The start of the message, by the reason of a failed rule. */
 const REASONS: Record<string, string> = {
   FieldValueInvalid: 'Invalid value: ',
@@ -98,8 +102,10 @@ export function brokenRules(value: Json | undefined, old: Json | undefined, sche
   if (typeof value !== 'object') return found;
   const was = typeof old === 'object' && old !== null && !Array.isArray(old) ? old : {};
   for (const [key, item] of Object.entries(value)) {
-    const below = schema.properties?.[key] ?? (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined);
-    if (below !== undefined) found.push(...brokenRules(item, was[key], below, fieldPath(path, key)));
+    const { properties, additionalProperties } = schema;
+    const below = properties?.[key] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined);
+    const inner = properties?.[key] === undefined ? `${path}[${key}]` : fieldPath(path, key);
+    if (below !== undefined) found.push(...brokenRules(item, was[key], below, inner));
   }
   return found;
 }
@@ -108,15 +114,19 @@ function evaluate(rule: ValidationRule, value: Json, old: Json | undefined, sche
   const isTransition = /\boldSelf\b/.test(rule.rule);
   if (isTransition && old === undefined && rule.optionalOldSelf !== true) return [];
   const context: Record<string, unknown> = { self: celValue(value, schema) };
-  if (isTransition && old !== undefined) context['oldSelf'] = celValue(old, schema);
+  const oldSelf = old === undefined ? undefined : celValue(old, schema);
+  if (isTransition) context['oldSelf'] = rule.optionalOldSelf === true ? optional(oldSelf) : oldSelf;
   const field = `${path}${rule.fieldPath ?? ''}`.replace(/^\./, '') || '<nil>';
   const reason = rule.reason ?? 'FieldValueInvalid';
   try {
     if (compile(rule.rule)(context) === true) return [];
   } catch (error) {
-    const why = errorMessage(error).split('\n')[0] ?? '';
-    return [{ reason: 'FieldValueInvalid', message: `Invalid value: rule evaluation error: ${rule.rule}: ${why}`, field }];
+    const why = messageOf(errorMessage(error).split('\n')[0] ?? '');
+    const message = `Invalid value: ${shown(schema.type ?? '')}: ${why} evaluating rule: ${rule.message ?? rule.rule}`;
+    return [{ reason: 'FieldValueInvalid', message, field }];
   }
+  // A rule that is newer than the object does not refuse what an update leaves as it is. Its errors do, on the real server too.
+  if (!isTransition && old !== undefined && isDeepStrictEqual(value, old)) return [];
   const message = expressed(rule, context) ?? rule.message ?? `failed rule: ${rule.rule}`;
   // Only scalar values are shown.
   const scalar = reason === 'FieldValueInvalid' && typeof value !== 'object' ? `${shown(value)}: ` : '';

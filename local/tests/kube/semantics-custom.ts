@@ -77,6 +77,29 @@ behaves('validates transition rules', async ({ call }) => {
   expect((await call('PATCH', path, { spec: {} }, STRATEGIC)).code).to.equal(415);
 });
 
+behaves('evaluates functions in rules', async ({ call }) => {
+  const TAKEN = {
+    zone: ['UTC', 'Europe/Berlin', 'US/Eastern', 'Etc/GMT+5', 'EST5EDT', 'GB', 'Factory', 'Local', '+01:00', ''],
+    every: ['60s', '1h30m', '1.h', '.5h', '+1m', '60000000µs', '60000000μs', '2562047h'],
+    numbers: ['1', 'ONE', 'x', '007,12'],
+  };
+  const REFUSED = {
+    zone: ['Europe/Atlantis', 'europe/berlin', 'EUROPE/BERLIN', 'BST', 'PST', 'SystemV/EST5', 'GMT+5', 'local'],
+    every: ['59s', '-2h', '0', '1d', '', '5', '1 h', '2562048h'],
+    numbers: ['0', '1,0', '99999999999999999999'],
+  };
+  const TAKEN_SIZES = ['1', '0', '500m', '2Gi', '1e3', '1E', '.5', '5.', '+5', '-0'];
+  const REFUSED_SIZES = ['lots', '', '-1', '1 Gi', '1gb', '1KI', '0x10'];
+  const made = async (functions: object) =>
+    (await call('POST', `${WIDGETS}?dryRun=All`, widget('called', { url: 'http://a', functions }))).code;
+  for (const [specs, code] of [
+    [{ ...TAKEN, sizes: TAKEN_SIZES.map((size) => ({ size })) }, 201],
+    [{ ...REFUSED, sizes: REFUSED_SIZES.map((size) => ({ size })) }, 422],
+  ] as const)
+    for (const [field, values] of Object.entries(specs))
+      for (const value of values) expect(await made({ [field]: value }), `${field} ${JSON.stringify(value)}`).to.equal(code);
+});
+
 behaves('separates the status and counts generations', async ({ call }) => {
   const path = `${WIDGETS}/apart`;
   const generation = (reply: Reply): number => (reply.body['metadata'] as { generation: number }).generation;

@@ -6,6 +6,27 @@ import { join } from 'node:path';
 export const GROUP = 'semantics.curbcut.test';
 const PLURAL = 'widgets';
 
+const ruled = (maxLength: number, rule: string, message?: string) => ({
+  type: 'string',
+  maxLength,
+  'x-kubernetes-validations': [{ rule, message }],
+});
+
+/** Fields whose rules call functions. */
+const FUNCTIONS = {
+  type: 'object',
+  properties: {
+    zone: ruled(40, "timestamp('2000-01-01T00:00:00Z').getHours(self) >= 0", 'zone must be known'),
+    every: ruled(40, "duration(self) >= duration('1m')", 'every must be at least 1m'),
+    numbers: ruled(40, "self.lowerAscii().replace('one', '1').findAll('[0-9]+').all(number, int(number) > 0)"),
+    sizes: {
+      type: 'object',
+      maxProperties: 4,
+      additionalProperties: ruled(40, "isQuantity(self) && quantity(self).compareTo(quantity('0')) >= 0", 'sizes must be quantities'),
+    },
+  },
+};
+
 export const DEFINITION = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -70,6 +91,7 @@ export const DEFINITION = {
                     properties: { a: { type: 'string', default: 'x' }, n: { type: 'integer', nullable: true } },
                   },
                   map: { type: 'object', additionalProperties: { type: 'string' } },
+                  functions: FUNCTIONS,
                   items: {
                     type: 'array',
                     'x-kubernetes-list-type': 'map',

@@ -3,6 +3,7 @@
  * to create pods, so it must not do for them what an administrator has not permitted. Pure.
  */
 import type { AccessibilityScanSpec } from '../../../core/protocol/custom-resources.ts';
+import { amountOf } from '../../../platform/kubernetes/quantity.ts';
 
 export const POD_TEMPLATE_FIELDS = [
   'resources',
@@ -57,34 +58,8 @@ export function judgePodTemplate(template: AccessibilityScanSpec['podTemplate'],
 function judgeQuantity(path: string, resource: string, quantity: string, max: PodTemplateRules['maxResources']): PodTemplateJudgement {
   if (resource !== 'cpu' && resource !== 'memory') return refused(`${path} is not permitted; only cpu and memory are.`);
   const amount = amountOf(quantity);
-  if (amount === null) return refused(`${path} is ${quantity}, which is not a quantity.`);
+  if (amount === null || amount < 0) return refused(`${path} is ${quantity}, which is not a quantity that is 0 or more.`);
   if (amount > amountOf(max[resource])!)
     return refused(`${path} is ${quantity}, more than the ${max[resource]} that ${SETTING_OF[resource]} allows.`);
   return { ok: true };
-}
-
-const FACTORS: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-/** Reads a non-negative Kubernetes quantity, such as 500m, 2Gi or 1e9. Returns null if it is malformed. */
-export function amountOf(quantity: string): number | null {
-  const [, digits, suffix = '', exponent] = /^\+?(\d+\.?\d*|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?$/.exec(quantity) ?? [];
-  if (digits === undefined) return null;
-  return Number(digits) * FACTORS[suffix]! * 10 ** Number(exponent ?? 0);
 }
