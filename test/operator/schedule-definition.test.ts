@@ -1,8 +1,11 @@
 /** What the API server itself accepts and rejects in a ScanSchedule. */
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { API_VERSION, GROUP, SCHEDULES_PLURAL, VERSION } from '../../core/protocol/custom-resources.ts';
 import { SCHEDULE_NAME_MAX, type ScanSchedule, type ScanScheduleSpec } from '../../core/protocol/scan-schedules.ts';
+import { parseSchedule } from '../../operator/schedule/policy/times.ts';
+import { scheduleText } from '../support/schedule-expressions.ts';
 import { openContext, TARGET, type OperatorContext } from './context.ts';
 
 const SCHEDULES = { group: GROUP, version: VERSION, plural: SCHEDULES_PLURAL };
@@ -49,6 +52,17 @@ describe('a ScanSchedule at the API server', function () {
   const WRONG: Record<string, { spec: object; says: RegExp }> = {
     'TZ= in the schedule': { spec: { schedule: 'TZ=Europe/Berlin 0 3 * * *' }, says: /set timeZone/ },
     'CRON_TZ= in the schedule': { spec: { schedule: 'CRON_TZ=UTC 0 3 * * *' }, says: /set timeZone/ },
+    'a minute that no hour has': { spec: { schedule: '61 * * * *' }, says: /the minute in schedule must be 0 to 59/ },
+    'four fields': { spec: { schedule: '0 3 * *' }, says: /must have five fields/ },
+    'an unknown time zone': {
+      spec: { timeZone: 'Europe/Atlantis' },
+      says: /unknown time zone Europe\/Atlantis evaluating rule: timeZone must be/,
+    },
+    'an offset as time zone': { spec: { timeZone: '+01:00' }, says: /IANA/ },
+    'a quantity that is none': {
+      spec: { scanTemplate: { spec: { url: TARGET, podTemplate: { resources: { limits: { memory: 'lots' } } } } } },
+      says: /resources\.limits\[memory\].* a limit must be a quantity above 0/,
+    },
     'an empty schedule': { spec: { schedule: '' }, says: /schedule/ },
     'the time zone Local': { spec: { timeZone: 'local' }, says: /IANA/ },
     'an unknown concurrency policy': { spec: { concurrencyPolicy: 'Queue' }, says: /concurrencyPolicy/ },
@@ -68,6 +82,21 @@ describe('a ScanSchedule at the API server', function () {
       expect(await rejection(apply(spec))).to.match(says);
     });
   }
+
+  it('is accepted with quantities in any notation', async () => {
+    const resources = { requests: { cpu: '500m', memory: '512Mi' }, limits: { cpu: '.5', memory: '1e9' } };
+    await apply({ scanTemplate: { spec: { url: TARGET, podTemplate: { resources } } } });
+  });
+
+  it('is rejected with the same expressions that the operator refuses', async () => {
+    const texts = fc.sample(scheduleText, 150);
+    const rejected = await Promise.all(texts.map(async (schedule) => (await rejection(apply({ schedule }))) !== 'was accepted'));
+    for (const [index, schedule] of texts.entries()) {
+      const parsed = parseSchedule(schedule);
+      const refused = !parsed.ok && !parsed.message.includes('it never fires');
+      expect(rejected[index], JSON.stringify(schedule)).to.equal(refused);
+    }
+  });
 
   it('is rejected if its name is too long for the names of its scans', async () => {
     expect(await rejection(apply({}, 'n'.repeat(SCHEDULE_NAME_MAX + 1)))).to.match(/at most 52 characters/);

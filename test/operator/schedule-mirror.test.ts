@@ -38,7 +38,7 @@ describe('operator: schedules in MongoDB', function () {
     expect(row).to.include({ url: TARGET, schedule: NOT_DUE, timeZone: 'Europe/Berlin', suspended: false, organisation: ORGANISATION });
     await schedule.patch({ spec: { suspend: true } });
     await shows(schedule, 'suspended', ({ suspended, nextAt }) => suspended && nextAt === null);
-    await schedule.patch({ spec: { suspend: false, schedule: '61 * * * *' } });
+    await schedule.patch({ spec: { suspend: false, schedule: '0 0 30 2 *' } });
     const { stalled } = await shows(schedule, 'stalled', (read) => read.stalled !== null);
     expect(stalled).to.include({ reason: 'InvalidSchedule' });
     await schedule.remove();

@@ -8,6 +8,7 @@ import { THRESHOLD_NAMES } from '../../core/scan/thresholds.ts';
 import { CRDS } from '../../local/stack.ts';
 import { SCANS } from '../../operator/scan/kube-types.ts';
 import { openCluster, type TestCluster } from '../runtime/cluster.ts';
+import { REFUSED_RESOURCES } from '../support/refused-resources.ts';
 
 const URL_SCHEME = 'url must begin with http:// or https://';
 const URL_HOST = 'url must name a host and must not contain white space';
@@ -84,7 +85,7 @@ const REFUSED: readonly [string, object, string | RegExp][] = [
     { auth: { ...SIGN_IN, headers: [{ name: 'X-Token', secretKey: 'token', origin: 'https://example.com/api' }] } },
     /spec\.auth\.headers\[0\]\.origin/,
   ],
-  ['resources that are not quantities', { podTemplate: { resources: { limits: { memory: 1 } } } }, /must be of type string/],
+  ...REFUSED_RESOURCES,
 ];
 
 const FULL = {
