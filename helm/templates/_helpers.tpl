@@ -21,6 +21,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ .Values.scans.namespace | default (printf "%s-scans" .Release.Namespace) }}
 {{- end }}
 
+{{/* The label of namespaces in which a release reads ScanQueues. */}}
+{{- define "curbcut.queuesLabel" -}}
+curbcut.dev/scan-queues
+{{- end }}
+
 {{/* The named namespaces whose scans are run, as a JSON list. */}}
 {{- define "curbcut.scanNamespaces" -}}
 {{ concat (list (include "curbcut.scansNamespace" .)) .Values.scans.extraNamespaces | uniq | toJson }}

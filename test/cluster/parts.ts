@@ -28,6 +28,7 @@ export const PARTS: Readonly<Record<string, Part>> = {
   semantics: { files: ['local/**/kube/{semantics,jobs,watch}.test.ts'], node: 0, images: false },
   network: { files: ['test/cluster/network.test.ts'], node: 0, images: true },
   apply: { files: ['test/cluster/apply.test.ts'], node: 0, images: false },
+  admission: { files: ['test/cluster/admission.test.ts'], node: 0, images: false },
   rbac: { files: ['test/cluster/rbac.test.ts'], node: 0, images: false },
   gitops: { files: ['test/gitops/manifests.test.ts'], node: 0, images: false },
   chart: { files: ['test/cluster/chart.test.ts'], node: 1, images: true },

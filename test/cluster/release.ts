@@ -133,6 +133,8 @@ export async function startEvaluation(values: Readonly<Record<string, unknown>> 
   const url = `http://${node}:${apiPort}`;
   const all = {
     ...IMAGES,
+    // It applies to the whole cluster, where other tests use ScanQueues in namespaces of theirs.
+    'admission.queueNamespace': false,
     'evaluation.enabled': true,
     'evaluation.objectsNodePort': objectsPort,
     'evaluation.inboxNodePort': inboxPort,
