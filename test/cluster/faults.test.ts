@@ -32,10 +32,11 @@ function user(product: WholeProduct) {
   return {
     scan,
     balance: async (): Promise<number> => ((await (await product.request('/v1/billing/credits')).json()) as { balance: number }).balance,
-    async submit(pages = PAGES): Promise<string> {
+    /** @param settleMs how long each page is waited for, so that a test can act in the middle of the scan */
+    async submit(settleMs = 0): Promise<string> {
       const answer = await product.request('/v1/ci/scans', {
         method: 'POST',
-        body: JSON.stringify({ url: product.demoUrl, max_pages: pages }),
+        body: JSON.stringify({ url: product.demoUrl, max_pages: PAGES, crawl: { settle_ms: settleMs } }),
       });
       const text = await answer.text();
       expect(answer.status, text).to.equal(202);
@@ -74,6 +75,9 @@ function user(product: WholeProduct) {
       product.kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'tight' }, spec: { hard } })), // prettier-ignore
   };
 }
+
+/** Longer than kubectl takes on a loaded machine, with all pages. */
+const SLOWLY_MS = 2000;
 
 /** An image that does not exist. The registry's address refuses connections at once, without a DNS lookup. */
 const absentImage = (): string => `127.0.0.1:1/scanner:absent-${randomUUID().slice(0, 8)}`;
@@ -122,7 +126,7 @@ describe('running scan', function () {
   };
 
   it('restarts if its pod is deleted, and counts a crash', async () => {
-    const name = await by.submit();
+    const name = await by.submit(SLOWLY_MS);
     const { status } = await by.inTheMiddle(name);
     await product.kubectl(['delete', 'pod', status!.podName!, '--wait=false']);
     const scan = await isDone(name, 2);
@@ -135,7 +139,7 @@ describe('running scan', function () {
   });
 
   it('restarts if its pod is evicted, without counting a crash', async () => {
-    const name = await by.submit();
+    const name = await by.submit(SLOWLY_MS);
     const { status } = await by.inTheMiddle(name);
     const pod = status!.podName!;
     await product.kubectl(
@@ -233,7 +237,7 @@ describe('running scan', function () {
   });
 
   it('continues in the same pod if the API server is unavailable until the operator loses its lease', async () => {
-    const name = await by.submit();
+    const name = await by.submit(SLOWLY_MS);
     const { status } = await by.inTheMiddle(name);
     await proxy!.refuse();
     await eventually(leads, (leader) => !leader);
