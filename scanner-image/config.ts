@@ -55,7 +55,7 @@ export async function readPodInput(file: string): Promise<PodInput> {
     const mistakes = [...Value.Errors(PodInput, input)].map(({ instancePath, message }) => `${instancePath || '/'} ${message}`);
     const { version } = Object(input) as { version?: unknown };
     const other =
-      version === CURBCUT_VERSION ? '' : ` It is of version ${JSON.stringify(version)}, and this scanner of ${CURBCUT_VERSION}.`;
+      version === CURBCUT_VERSION ? '' : ` It is of version ${String(version ?? 'unknown')}, and this scanner of ${CURBCUT_VERSION}.`;
     throw new Error(`${file} is not a valid scan input: ${mistakes.slice(0, 10).join('; ')}.${other}`);
   }
   if (!URL.canParse(input.options.url)) throw new Error(`${file} is not a valid scan input: /options/url is not a URL.`);

@@ -13,7 +13,7 @@ import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
 import { removeTokens } from './tokens.ts';
 import { removeUploads } from './uploads.ts';
-import { endUnwatched, watches, watchesNamespace, type Watched } from './unwatched.ts';
+import { FINALIZER_STAYS, endUnwatched, releaseCommand, watches, watchesNamespace, type Watched } from './unwatched.ts';
 import { notWatched, RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
@@ -152,11 +152,7 @@ async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): P
 function unreadable({ watched, logger }: SweeperDeps, row: ScanRow, error: unknown): string {
   const { namespace, name } = row.resource;
   if (watchesNamespace(watched, namespace) || !(error instanceof KubernetesError) || error.code !== 403) throw error;
-  const command = `kubectl -n ${namespace} patch accessibilityscan ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`;
-  logger.warn(
-    { ...fieldsOfRow(row), command },
-    'ended a scan of a namespace that is not watched; if it still exists, remove its finalizer',
-  );
+  logger.warn({ ...fieldsOfRow(row), command: releaseCommand(namespace, name) }, FINALIZER_STAYS);
   return notWatched(namespace, watched.operatorClass).message;
 }
 
@@ -192,9 +188,11 @@ async function uploads(deps: SweeperDeps, { result, isolation, signal }: Run): P
 
 /** @throws if it is unknown whether the row's resource exists */
 async function resourceOf(deps: SweeperDeps, row: ScanRow, signal: AbortSignal): Promise<AccessibilityScan | null> {
-  const { scanClient, connection, apiNamespace } = deps;
+  const { scanClient, connection, apiNamespace, watched } = deps;
   const { namespace, name } = row.resource;
-  const isOfRow = (scan: AccessibilityScan | undefined) => scan !== undefined && scanIdOf(scan, apiNamespace) === row.id;
+  // The namespace of the API's scans may have been another one.
+  const idOf = (scan: AccessibilityScan) => scanIdOf(scan, watchesNamespace(watched, namespace) ? apiNamespace : namespace);
+  const isOfRow = (scan: AccessibilityScan | undefined) => scan !== undefined && idOf(scan) === row.id;
   const known = scanClient.get(namespace, name);
   if (known !== undefined && isOfRow(known)) return known;
   try {

@@ -3,6 +3,7 @@
  * or the operator's class has changed. Without that their credits would stay held, and their finalizers would keep the resources.
  */
 import { classOf, SETTLE_FINALIZER, jobNameOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
+import type { Logger } from '../../platform/logger.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { JOBS, SCANS } from '../scan/kube-types.ts';
 import type { Mirror } from '../scan/mirror.ts';
@@ -26,15 +27,17 @@ export const watches = (watched: Watched, scan: AccessibilityScan): boolean =>
 export interface UnwatchedDeps {
   connection: Pick<KubernetesConnection, 'path' | 'request'>;
   mirror: Pick<Mirror, 'finish'>;
+  logger: Logger;
   now: () => Date;
 }
 
 /**
- * Ends a scan that is not watched, settles its credits, and removes its finalizer.
- * @throws KubernetesError if the operator may not write to it. Its credits are settled then
+ * Ends a scan that is not watched, removes its Job and its finalizer, and settles its credits. If the operator may not write to it,
+ * it logs the command that does.
+ * @throws if a retry may succeed
  */
 export async function endUnwatched(
-  { connection, mirror, now }: UnwatchedDeps,
+  { connection, mirror, logger, now }: UnwatchedDeps,
   scan: AccessibilityScan,
   scanId: string,
   signal: AbortSignal,
@@ -54,15 +57,27 @@ export async function endUnwatched(
       withStatus(scan, status),
     );
   }
-  await mirror.finish(ended, scanId);
   // Its pod would run until its deadline.
   const job = connection.path(JOBS, namespace, jobNameOf(scanId));
   await connection.request('DELETE', job, { body: { propagationPolicy: 'Background' }, signal }).catch(ignoreRefusal);
-  if (finalizers.includes(SETTLE_FINALIZER))
-    await merge(undefined, {
-      metadata: { resourceVersion: ended.metadata.resourceVersion, finalizers: finalizers.filter((one) => one !== SETTLE_FINALIZER) },
-    });
+  if (finalizers.includes(SETTLE_FINALIZER)) {
+    const metadata = {
+      resourceVersion: ended.metadata.resourceVersion,
+      finalizers: finalizers.filter((one) => one !== SETTLE_FINALIZER),
+    };
+    const left = await unlessForbidden(merge(undefined, { metadata }), null);
+    if (left === null) logger.warn({ scan: scanId, namespace, command: releaseCommand(namespace!, name) }, FINALIZER_STAYS);
+  }
+  // Last, because the next sweep looks only at scans that have not ended. If the resource is gone by then, it settles too.
+  await mirror.finish(ended, scanId);
 }
+
+/** The message about a scan that the operator may not write to. */
+export const FINALIZER_STAYS = 'ended a scan of a namespace that is not watched; if it still exists, remove its finalizer';
+
+/** The command that removes the finalizer of a scan. */
+export const releaseCommand = (namespace: string, name: string): string =>
+  `kubectl -n ${namespace} patch accessibilityscan ${name} --type=merge -p '{"metadata":{"finalizers":null}}'`;
 
 const ignoreRefusal = (error: unknown): void => {
   if (!(error instanceof KubernetesError) || error.code >= 500) throw error;

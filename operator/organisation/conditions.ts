@@ -39,7 +39,7 @@ export function ready(
     return conditions({ ready: 'False', stalled: true, reason: 'NamespaceTaken', message });
   }
   if (unwatched.length > 0) {
-    const message = `The operator does not run the scans of ${listed(unwatched)}; add it to scans.extraNamespaces of the chart. Everything else is in effect.`;
+    const message = `The operator does not run the scans of ${listed(unwatched)}; scans.extraNamespaces of the chart says which. Everything else is in effect.`;
     return conditions({ ready: 'False', stalled: true, reason: 'NamespaceNotWatched', message });
   }
   if (spec.blocked === true)

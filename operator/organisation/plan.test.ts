@@ -132,7 +132,9 @@ describe('the plan of an Organisation', () => {
   it('names each namespace whose scans the operator does not run, and is stalled', () => {
     const { conditions } = statusOf(plan({ watchNamespaces: ['curbcut', 'shop'] }));
     expect(conditionOf(conditions, 'Ready')).to.include({ status: 'False', reason: 'NamespaceNotWatched' });
-    expect(conditionOf(conditions, 'Ready')!.message).to.match(/^The operator does not run the scans of namespace web; add it/);
+    expect(conditionOf(conditions, 'Ready')!.message).to.match(
+      /^The operator does not run the scans of namespace web; scans\.extraNamespaces/,
+    );
     expect(conditionOf(conditions, 'Stalled')).to.include({ status: 'True' });
     const watched = statusOf(plan({ watchNamespaces: ['curbcut', 'shop', 'web'] }));
     expect(conditionOf(watched.conditions, 'Ready')).to.include({ status: 'True' });

@@ -75,7 +75,7 @@ describe('admission', () => {
   it('admits only scans of the organisations and namespaces that may use the queue, and counts the others as waiting', () => {
     const scans = [waiting('a', 10, 'acme'), waiting('b', 20, 'bolt')];
     const look = decide(scans, queue({ allowedOrganisations: ['bolt'] }), 4);
-    expect([names(look.admit), names(look.refused), look.queued]).to.deep.equal([['b'], ['a'], 1]);
+    expect([names(look.admit), names(look.refused), look.queued, look.oldestWaitSeconds]).to.deep.equal([['b'], ['a'], 1, 0]);
     const { namespace } = scans[0]!.metadata;
     expect(names(decide(scans, queue({ allowedNamespaces: [namespace!] }), 4).admit)).to.deep.equal(['b', 'a']);
     expect(names(decide(scans, queue({ allowedNamespaces: ['elsewhere'] }), 4).refused)).to.have.members(['a', 'b']);

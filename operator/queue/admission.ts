@@ -69,7 +69,7 @@ export function decideAdmission(facts: AdmissionFacts): QueueDecision {
   const latest = last.values().reduce((one, other) => Math.max(one, other), now.getTime());
   const shares: Shares = { weights: queue?.spec.weights ?? {}, lastAdmissions: last, latest };
   const admit = fill(lines, places, shares);
-  return { admit, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, [...backingOff, ...refused], places, facts) };
+  return { admit, backingOff, refused, lines, places, shares, paused, ...loadOf(lines, { backingOff, refused }, places, facts) };
 }
 
 /** The time of the last admission of each organisation, from its scans that still exist, ended ones included. */
@@ -102,7 +102,7 @@ function fill(lines: ReadonlyMap<string, Line>, places: Places, shares: Shares):
 
 function loadOf(
   lines: ReadonlyMap<string, Line>,
-  inNoLine: readonly AccessibilityScan[],
+  { backingOff, refused }: Pick<QueueDecision, 'backingOff' | 'refused'>,
   places: Places,
   { pauses, now }: AdmissionFacts,
 ): Omit<QueueLoad, 'paused'> {
@@ -114,10 +114,12 @@ function loadOf(
     const counts = organisations.get(name) ?? { running: 0, starting: 0, queued: 0 };
     organisations.set(name, { ...counts, queued: counts.queued + waiting.length });
     queued += waiting.length;
-    for (const scan of waiting) if (oldest === null || byCreation(scan, oldest) < 0) oldest = scan;
   };
   for (const [name, line] of lines) count(name, line.rest());
-  for (const scan of inNoLine) count(organisationOf(scan), [scan]);
+  for (const scan of [...backingOff, ...refused]) count(organisationOf(scan), [scan]);
+  // Without those that may not use the queue: more places would not help them.
+  for (const scan of [...lines.values().flatMap((line) => line.rest()), ...backingOff])
+    if (oldest === null || byCreation(scan, oldest) < 0) oldest = scan;
   return {
     queued,
     running: places.running,

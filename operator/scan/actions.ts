@@ -221,7 +221,7 @@ function runHandlers(
     complete: (action, step) => complete(deps, action.result, step),
     async replaceJob({ why }, { facts, state, scan, signal }) {
       // The next Job has the same upload slots, and a search would find these results again.
-      await deps.reports.removeAll(incomingPrefix(facts.scanId));
+      if (state.refused.size > 0) await deps.reports.removeAll(incomingPrefix(facts.scanId));
       const replaced = facts.job?.metadata.uid ?? GONE;
       const written = await scanClient.patchStatus(scan, replacedStatus(scan, replaced, why, facts.now), signal);
       Object.assign(state, { launched: false, search: null, noPodSince: null, refused: new Map() });

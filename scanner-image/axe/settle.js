@@ -50,7 +50,7 @@
 
   const later = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  /** Resolves when the browser has drawn a frame, and has told the page's observers what is in view: they hear it with this one. */
+  /** Resolves after the browser has rendered the page once and has told its observers what is in view: this one is among them. */
   const frame = () =>
     new Promise((resolve) => {
       const drawn = new IntersectionObserver(() => {

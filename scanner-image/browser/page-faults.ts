@@ -107,7 +107,7 @@ export async function watchPageFaults(
     clear,
     lacksStyles(url) {
       const address = withoutQuery(url);
-      return state.failed.styles.has(address) || state.refused.has(address) || state.ended.has(address);
+      return state.failed.styles.get(address)?.url === url || state.refused.has(address) || state.ended.has(address);
     },
     read(page, { failedParts }) {
       const { failed, refused, ended, errors } = state;

@@ -312,6 +312,7 @@ describe('chart', function () {
       expect(leases(values)).to.deep.equal([leaseOf(operatorClass)]);
       // An uninstall removes it. It has no spec: that is the operator's.
       expect(one(render(values), 'Lease', leaseOf(operatorClass))).not.to.have.property('spec');
+      expect(render({ ...values, 'scans.lease.create': false }).filter(({ kind }) => kind === 'Lease')).to.deep.equal([]);
     }
   });
 

@@ -161,6 +161,26 @@ describe('operator: the sweeper', function () {
         expect(reconciled).to.deep.equal([]);
       });
 
+    it('repeats what failed with the next sweep', async () => {
+      const scan = await launched();
+      const { connection } = context;
+      let conflicts = 1;
+      const conflicting: KubernetesConnection = {
+        ...connection,
+        path: connection.path.bind(connection),
+        request: ((method, path, options) =>
+          method === 'PATCH' && path.endsWith(`/${scan.name}`) && conflicts-- > 0
+            ? Promise.reject(new KubernetesError(409, 'Conflict', 'the object has been modified'))
+            : connection.request(method, path, options)) as KubernetesConnection['request'],
+      };
+      expect(await sweepIn(310, { connection: conflicting, watched: elsewhere() })).to.include({ failed: 1 });
+      expect((await scan.row())?.phase).to.equal('queued');
+      expect(await sweepIn(310, { connection: conflicting, watched: elsewhere() })).to.include({ failed: 0, orphaned: 1 });
+      expect((await scan.read())?.metadata.finalizers ?? []).to.deep.equal([]);
+      expect(await scan.row()).to.include({ phase: 'failed' });
+      expect(await context.held()).to.equal(0);
+    });
+
     it('releases the credits of one that it may not read, and names the command that removes its finalizer', async () => {
       const scan = await launched();
       const logger = createFakeLogger();
@@ -172,7 +192,7 @@ describe('operator: the sweeper', function () {
       expect(JSON.stringify(logger.lines)).to.contain(`kubectl -n ${context.team} patch accessibilityscan ${scan.name}`);
     });
 
-    it('releases the credits of one that it may only read, and counts it as unreadable', async () => {
+    it('releases the credits of one that it may only read, and names the command that removes its finalizer', async () => {
       const scan = await launched();
       const { connection } = context;
       const readOnly: KubernetesConnection = {
@@ -181,7 +201,9 @@ describe('operator: the sweeper', function () {
         request: ((method, path, options) =>
           method === 'GET' ? connection.request(method, path, options) : forbidden()) as KubernetesConnection['request'],
       };
-      expect(await sweepIn(310, { connection: readOnly, watched: elsewhere() })).to.include({ failed: 0, unreadable: 1 });
+      const logger = createFakeLogger();
+      expect(await sweepIn(310, { connection: readOnly, logger, watched: elsewhere() })).to.include({ failed: 0, unreadable: 0 });
+      expect(JSON.stringify(logger.lines)).to.contain(`kubectl -n ${context.team} patch accessibilityscan ${scan.name}`);
       expect(await scan.row()).to.include({ phase: 'failed' });
       expect(await context.held()).to.equal(0);
     });

@@ -1,5 +1,6 @@
 /** Pods of another version of Curbcut: scans that are in progress during an upgrade or a rollback. */
 import { expect } from 'chai';
+import type { PodStored } from '../../core/protocol/pod-messages.ts';
 import { incomingKeys } from '../../stores/reports.ts';
 import type { Pod } from '../../operator/scan/kube-types.ts';
 import { bytesOf, reportOf } from '../support/scan-results.ts';
@@ -20,14 +21,18 @@ describe('operator: a pod of another version', function () {
   async function report(scan: Scan, pod: Pod, isCurrent = false): Promise<void> {
     const made = reportOf(await scan.input());
     if (!isCurrent) made.score.score_version -= 1;
-    await scan.publish(await scan.upload(pod, bytesOf(made), undefined, undefined, OTHER));
+    const stored = await scan.upload(pod, bytesOf(made), undefined, undefined, OTHER);
+    // Another version may say more.
+    await scan.publish({ ...stored, export: { ...stored.export, newer: 1 } } as PodStored);
   }
 
   it('stores results that are verified as any others', async () => {
     const operator = context.start();
     const scan = await context.submit();
     await report(scan, await scan.pod(), true);
-    expect((await scan.settles()).status?.phase).to.equal('done');
+    const done = await scan.settles();
+    expect(done.status?.phase).to.equal('done');
+    expect(done.status?.reports?.stored?.export).to.have.keys('bytes', 'sha256');
     expect(await scan.events()).not.to.include('Retrying');
     await operator.stop();
   });

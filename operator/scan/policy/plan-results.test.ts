@@ -121,6 +121,17 @@ describe('plan for results and failures', () => {
       ['observe', 'mirror'],
     ],
     [
+      'results of another version refused, a later attempt is lost, after the deadline of the Job',
+      runningFacts({
+        job: { ...jobWith(), spec: { activeDeadlineSeconds: 1 } },
+        now: secondsAgo(-86_400),
+        pods: [endedPod(0, 1), runningPod(1)],
+        podMessages: messagesOf({ final: [OTHER_VERSION] }),
+        state: { refused: refusedAttempts(0), search: { ...searched(), at: secondsAgo(-86_400) } },
+      }),
+      ['DeadlineExceeded'],
+    ],
+    [
       'results of another version refused again',
       runningFacts({
         scan: scanWith(launched({ replacedJob: 'first-job-uid' })),

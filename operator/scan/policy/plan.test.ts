@@ -191,6 +191,14 @@ describe('plan', () => {
       factsOf({ scan: scanWith(launched({ jobName: undefined })), state: { launchFailure: { count: 2, message: 'down' } } }),
       ['requeue'],
     ],
+    [
+      'Job replaced long after the admission, one attempt failed',
+      factsOf({
+        scan: scanWith(launched({ jobName: undefined, replacedJob: 'job-uid' })),
+        state: { launchFailure: { count: 1, message: 'down' } },
+      }),
+      ['launch'],
+    ],
     ['Job deleted', factsOf({ scan: scanWith(launched()) }), ['search']],
     ['Job deleted, nothing found', factsOf({ scan: scanWith(launched()), state: { search: searched() } }), ['JobLost']],
     ['Job deleted, results found', factsOf({ scan: scanWith(launched()), state: { search: searched(0) } }), ['ingest']],

@@ -123,7 +123,9 @@ const createdAt = ({ metadata }: Job): number => Date.parse(metadata.creationTim
 function timedOut(facts: Facts): Plan | null {
   if (facts.now.getTime() < giveUpAt(facts)) return null;
   // Accept results that were stored in time, even if the operator sees them late. Refused ones do not prolong the scan.
-  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored)) || runAgain(facts) !== null) return null;
+  // So does the scan that runs again for results of another version.
+  if (announcedResults(facts).some(({ stored }) => !isRefused(facts, stored)) || (runAgain(facts) !== null && stored(facts) !== null))
+    return null;
   return endAfterSearch(facts, reasons.timedOut(secondsGiven(facts.job!.spec!.activeDeadlineSeconds)));
 }
 

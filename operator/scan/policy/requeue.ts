@@ -13,7 +13,9 @@ const FAILURES_MAX = 5;
 
 /** Creates the Job of an admitted scan, or gives its place back after too many failures or too much time. */
 export function launchOrRequeue({ scan, state: { launchFailure: failure }, now }: Facts, admitted: Date, timeouts: Timeouts): Plan {
-  const isOver = failure !== null && (failure.count >= FAILURES_MAX || now.getTime() - admitted.getTime() >= timeouts.launchMs);
+  // A second Job is created long after the admission.
+  const isLate = scan.status?.replacedJob === undefined && now.getTime() - admitted.getTime() >= timeouts.launchMs;
+  const isOver = failure !== null && (failure.count >= FAILURES_MAX || isLate);
   if (!isOver) return act({ do: 'launch' });
   const why = launchFailed(failure.message);
   return act({ do: 'requeue', why, status: { ...waitingStatus(scan, why, now), requeueState: nextTry(scan, timeouts, now) } });

@@ -60,6 +60,9 @@ type Fetched = { ok: true; bytes: Uint8Array; etag: string } | { ok: false; reas
 
 const refuse = (reason: string): { ok: false; reason: string } => ({ ok: false, reason });
 
+/** Without the fields that a pod of another version, or a hostile one, adds: the status has no place for them. */
+const objectOf = ({ bytes, sha256 }: PodStored['pdf']): PodStored['pdf'] => ({ bytes, sha256 });
+
 export function createIngestion({ reports, bounds, verifier, onPages }: IngestionDeps): Ingestion {
   /** Reads an object and compares it with its announcement. */
   async function fetch(
@@ -114,7 +117,7 @@ export function createIngestion({ reports, bounds, verifier, onPages }: Ingestio
     if (view !== null) await reports.writeView(stored.scanId, view, signal);
     onPages?.(visits);
     const { outcome, verdict } = judgement;
-    return { ok: true, result: { outcome, verdict, export: stored.export, pdf: stored.pdf } };
+    return { ok: true, result: { outcome, verdict, export: objectOf(stored.export), pdf: objectOf(stored.pdf) } };
   }
 
   return { ingest };
