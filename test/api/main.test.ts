@@ -75,7 +75,7 @@ describe('API process', () => {
     });
     const { address, probes } = await addressesOf(output);
     await eventually('readiness', async () => (await fetch(`${probes}/readyz`)).ok, 20_000);
-    expect(await missingOf(probes)).to.have.members(['kubernetes', 'objects']);
+    expect(await missingOf(probes)).to.have.members(['kubernetes', 'definitions', 'objects']);
     expect(await (await fetch(`${probes}/metrics`)).text()).to.match(/dependency_up\{dependency="(objects|kubernetes)"\} 0/);
 
     const mongo = connectMongo({ url: environment.MONGODB_URL!, logger: silentLogger });

@@ -138,7 +138,7 @@ describe('operator: kstatus', function () {
       context.start();
       expect(await schedule('yearly', context.team)).to.equal('Current');
       expect(await schedule('suspended', context.team, { suspend: true })).to.equal('Current');
-      expect(await schedule('mistaken', context.team, { timeZone: 'Europe/Nowhere' })).to.equal('Failed');
+      expect(await schedule('mistaken', context.team, { schedule: '0 3 30 2 *' })).to.equal('Failed');
       expect(await schedule('unowned', context.strangers)).to.equal('InProgress');
       await context.rest();
     });

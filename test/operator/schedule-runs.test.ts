@@ -157,10 +157,19 @@ describe('operator: runs of schedules', function () {
   it('does not start a run twice with two operators that do not know of each other', async () => {
     const { schedule: expression, first } = twoMinutes();
     const schedules = await Promise.all(Array.from({ length: 8 }, () => applySchedule(context, { schedule: expression })));
+    const creating = new Set<unknown>();
     const start = () => {
       const logged = logWrites(context.connection);
-      // Each has a lease of its own, as if the lease were worthless.
-      const connection = { ...logged.connection, request: withoutLease(logged.connection.request) };
+      // Each has a lease of its own, as if the lease were worthless. None creates a scan before both are about to.
+      const request = withoutLease(logged.connection.request);
+      const together: typeof request = async (method, path, options) => {
+        if (method === 'POST' && path.endsWith('/accessibilityscans')) {
+          creating.add(logged);
+          await until('both operators create scans', () => creating.size === 2);
+        }
+        return request(method, path, options);
+      };
+      const connection = { ...logged.connection, request: together };
       context.start(PATIENT, { connection, clock: clockAt(new Date(first.getTime() - 4_000)) });
       return logged.writes;
     };
