@@ -70,7 +70,8 @@ async function load(
   if (failed === null) return void (await changes.waitFor(isShown, clock.left()));
   // Without the wait, the error page of the browser would interrupt the next navigation.
   if (failed !== 'net::ERR_ABORTED') await changes.waitFor(isShown, Math.min(ERROR_PAGE_MS, clock.left()));
-  const failure = deps.egressFailureOf(request.url);
+  // A loop of redirects is the browser's own finding. What else failed on the host meanwhile did not cause it.
+  const failure = failed.includes('REDIRECT') ? undefined : deps.egressFailureOf(request.url);
   if (failure === undefined) throw new VisitEnded('navigation_failed', networkFailureMessage(request.url.host, failed));
   const { reason, message } = pageFailureOf(failure);
   throw new VisitEnded(reason, message);

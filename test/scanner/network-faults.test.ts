@@ -3,6 +3,7 @@ import { createServer as createHttpsServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { makeCertificate } from '../../local/kube/credentials/certificate.ts';
 import { ScanFailed } from '../../scanner-image/failure.ts';
@@ -111,6 +112,23 @@ describe('network faults', () => {
     for (const page of pages.slice(1)) expect(found(page), page.url).to.include('image-alt #fault');
     expect(pages).to.have.length(7);
   }).timeout(180_000);
+
+  it('have their own reason, whatever fails on the same host meanwhile', async () => {
+    const pending: IncomingMessage[] = [];
+    let hops = 0;
+    await open({
+      '/garbage': (request) => void pending.push(request),
+      '/loop': (_request, response) => {
+        hops += 1;
+        response.writeHead(302, { location: '/loop' }).end();
+        // The browser gives up after 20 redirects. Then the other page fails.
+        if (hops >= 20) setImmediate(() => pending.splice(0).forEach(({ socket }) => socket.end('this is not HTTP\r\n\r\n')));
+      },
+    });
+    const { pages } = await scan(`${site.origin}/`, {}, { workers: 2 });
+    expect(untested(pages, '/garbage').message).to.include('not valid HTTP');
+    expect(untested(pages, '/loop').message).to.include('keeps redirecting');
+  });
 
   it('have reasons: redirect loops, closed connections, empty and invalid answers, wrong content types', async () => {
     const raw =
