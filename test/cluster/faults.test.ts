@@ -36,7 +36,7 @@ function user(product: WholeProduct) {
     async submit(settleMs = 0): Promise<string> {
       const answer = await product.request('/v1/ci/scans', {
         method: 'POST',
-        body: JSON.stringify({ url: product.demoUrl, max_pages: PAGES, crawl: { settle_ms: settleMs } }),
+        body: JSON.stringify({ url: product.demoUrl, max_pages: PAGES, settle_ms: settleMs }),
       });
       const text = await answer.text();
       expect(answer.status, text).to.equal(202);
