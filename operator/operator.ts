@@ -24,6 +24,7 @@ import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
 import { createScanController } from './scan/controller.ts';
 import { createPlace } from '../platform/place.ts';
+import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../stores/comparisons/compare.ts';
 import { watchScans } from './scan/scan-client.ts';
@@ -152,6 +153,8 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
     reports: deps.reports,
     mirror,
     watched: { namespaces: watchNamespaces, operatorClass },
+    children: createChildren(connection),
+    onEnd: metrics.ended,
     reconcileAgain(scan) {
       scans.forgetMirrored(scan);
       enqueueScan(keyOf(scan));

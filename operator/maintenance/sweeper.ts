@@ -1,10 +1,9 @@
 /** Repairs the leftovers of crashes and deletes expired reports. Every step is idempotent. */
 import { scanIdOf, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { judgeWithoutResult } from '../../core/scan/thresholds.ts';
-import type { Logger } from '../../platform/logger.ts';
 import type { ComparisonCache } from '../../stores/comparisons/cache.ts';
 import type { Credits } from '../../stores/credits/credits.ts';
-import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
+import { isForbidden, KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
 import { incomingPrefix, reportKeys, type Reports } from '../../stores/reports.ts';
 import type { PublicScans } from '../../stores/public-scans/public-scans.ts';
 import type { ScanRow, Scans } from '../../stores/scans/scans.ts';
@@ -13,15 +12,16 @@ import { createIsolation, type Isolation } from './isolation.ts';
 import { fieldsOfRow, sweep, type Swept } from './sweep.ts';
 import { removeTokens } from './tokens.ts';
 import { removeUploads } from './uploads.ts';
-import { FINALIZER_STAYS, endUnwatched, releaseCommand, watches, watchesNamespace, type Watched } from './unwatched.ts';
+import { FINALIZER_STAYS, endUnwatched, releaseCommand, type UnwatchedDeps } from './unwatched.ts';
+import { watches, watchesNamespace, type Watched } from '../watched.ts';
 import { notWatched, RESOURCE_GONE } from '../scan/policy/condition-reasons.ts';
 import type { Mirror } from '../scan/mirror.ts';
 import { SCANS } from '../scan/kube-types.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 
-export interface SweeperDeps {
+export interface SweeperDeps extends UnwatchedDeps {
   connection: KubernetesConnection;
-  scanClient: Pick<ScanClient, 'get'>;
+  scanClient: Pick<ScanClient, 'get' | 'patchStatus' | 'patchMetadata'>;
   scans: Scans;
   credits: Credits;
   publicScans: Pick<PublicScans, 'unmailed' | 'remove' | 'removeExpired'>;
@@ -40,8 +40,6 @@ export interface SweeperDeps {
   pendingForMs: number;
   /** The time without a change after which a live row is compared with its resource, in milliseconds. */
   staleForMs: number;
-  logger: Logger;
-  now: () => Date;
 }
 
 /** The number of repairs of one sweep. */
@@ -151,7 +149,7 @@ async function orphans(deps: SweeperDeps, { result, isolation, signal }: Run): P
 /** The row of a namespace that is neither watched nor readable ends. @returns its message @throws the error if it is watched */
 function unreadable({ watched, logger }: SweeperDeps, row: ScanRow, error: unknown): string {
   const { namespace, name } = row.resource;
-  if (watchesNamespace(watched, namespace) || !(error instanceof KubernetesError) || error.code !== 403) throw error;
+  if (watchesNamespace(watched, namespace) || !isForbidden(error)) throw error;
   logger.warn({ ...fieldsOfRow(row), command: releaseCommand(namespace, name) }, FINALIZER_STAYS);
   return notWatched(namespace, watched.operatorClass).message;
 }

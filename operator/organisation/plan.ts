@@ -11,6 +11,7 @@ import {
 import type { ManifestVersion } from '../../stores/accounts/organisation-document.ts';
 import type { AppliedOrganisation } from '../../stores/accounts/organisation-manifests.ts';
 import type { AccountSummary } from '../../stores/credits/credits.ts';
+import { watchesNamespace } from '../watched.ts';
 import { withConditions, type ConditionUpdate } from '../runtime/conditions.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
 import { deleting, managedByAdmin, outdated, ready, storeUnavailable, type TakenNamespace } from './conditions.ts';
@@ -138,7 +139,7 @@ export function takenOf(resource: OrganisationResource, { owners }: Organisation
 
 /** The namespaces of the spec whose scans the operator does not run. */
 function unwatchedOf({ resource, watchNamespaces }: OrganisationFacts): string[] {
-  return watchNamespaces.length === 0 ? [] : wantedOf(resource).filter((namespace) => !watchNamespaces.includes(namespace));
+  return wantedOf(resource).filter((namespace) => !watchesNamespace({ namespaces: watchNamespaces }, namespace));
 }
 
 /** The resource is being deleted: blocks the organisation, waits for its live scans, and gives its namespaces back. */

@@ -4,7 +4,7 @@
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { parseAllDocuments } from 'yaml';
-import { KubernetesError, type KubernetesConnection } from './kubernetes.ts';
+import { isForbidden, KubernetesError, type KubernetesConnection } from './kubernetes.ts';
 
 /** The parts of an OpenAPI schema that are compared. */
 export interface Schema {
@@ -111,7 +111,7 @@ export function createDefinitionCheck(connection: Pick<KubernetesConnection, 're
       if (!(error instanceof KubernetesError)) throw error;
       // No group with this name, or a cluster whose discovery is restricted: its definitions cannot be compared.
       if (error.code === 404) return {};
-      if (error.code === 403) return null;
+      if (isForbidden(error)) return null;
       throw error;
     });
 

@@ -26,6 +26,9 @@ export class KubernetesError extends Error {
   }
 }
 
+/** Whether the API server does not permit a request. */
+export const isForbidden = (error: unknown): boolean => error instanceof KubernetesError && error.code === 403;
+
 /** No byte arrived on a watch for longer than allowed: its connection counts as dead. */
 export class WatchIdleError extends Error {
   constructor(path: string, idleMs: number) {

@@ -3,6 +3,7 @@ import { SCAN_ID_LABEL, type AccessibilityScanSpec, type KubernetesObject } from
 import { EXIT_PERMANENT } from '../../core/protocol/pod-messages.ts';
 import { JOBS, PODS, SCANS, SECRETS, type Pod } from '../../operator/scan/kube-types.ts';
 import { createSweeper } from '../../operator/maintenance/sweeper.ts';
+import { createChildren } from '../../operator/scan/launch/children.ts';
 import { createMirror } from '../../operator/scan/mirror.ts';
 import { noMessageBus } from '../../stores/nats.ts';
 import { createRandom } from '../support/random.ts';
@@ -31,6 +32,11 @@ const FATES = [
   'unowned',
 ] as const;
 type Fate = (typeof FATES)[number];
+
+/** No scan is out of the operator's sight here. */
+const unexpected = (): never => {
+  throw new Error('a scan counts as not watched');
+};
 
 describe('operator: leftovers', function () {
   this.timeout(900_000);
@@ -151,7 +157,9 @@ describe('operator: leftovers', function () {
     await createSweeper({
       ...context.stores,
       connection: context.connection,
-      scanClient: { get: () => undefined },
+      scanClient: { get: () => undefined, patchStatus: unexpected, patchMetadata: unexpected },
+      children: createChildren(context.connection),
+      onEnd: unexpected,
       reports: context.reports,
       mirror: createMirror({ ...context.stores, bus: noMessageBus(), onUncharged: () => undefined }),
       reconcileAgain: () => undefined,

@@ -59,7 +59,7 @@ describe('a ScanSchedule at the API server', function () {
       says: /unknown time zone Europe\/Atlantis evaluating rule: timeZone must be/,
     },
     'an offset as time zone': { spec: { timeZone: '+01:00' }, says: /IANA/ },
-    'a quantity that is none': {
+    'a text that is not a quantity': {
       spec: { scanTemplate: { spec: { url: TARGET, podTemplate: { resources: { limits: { memory: 'lots' } } } } } },
       says: /resources\.limits\[memory\].* a limit must be a quantity above 0/,
     },

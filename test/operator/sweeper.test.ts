@@ -2,7 +2,11 @@ import { expect } from 'chai';
 import { createMirror } from '../../operator/scan/mirror.ts';
 import { createFakeLogger } from '../support/fake-logger.ts';
 import type { Logger } from '../../platform/logger.ts';
-import type { Watched } from '../../operator/maintenance/unwatched.ts';
+import { createResourceClient } from '../../operator/runtime/resource-client.ts';
+import { SCANS } from '../../operator/scan/kube-types.ts';
+import { createChildren } from '../../operator/scan/launch/children.ts';
+import type { Watched } from '../../operator/watched.ts';
+import type { AccessibilityScan } from '../../core/protocol/custom-resources.ts';
 import { createSweeper, type SweepResult } from '../../operator/maintenance/sweeper.ts';
 import { noMessageBus } from '../../stores/nats.ts';
 import { KubernetesError, type KubernetesConnection } from '../../platform/kubernetes/kubernetes.ts';
@@ -21,14 +25,24 @@ type SweepOverrides = Partial<Pick<AllStores, 'scans' | 'credits'>> & {
   logger?: Logger;
 };
 
+/** Writes scans of which the cache holds none. */
+const uncached = (connection: KubernetesConnection) =>
+  createResourceClient<AccessibilityScan>({
+    connection,
+    resource: SCANS,
+    cache: { get: () => undefined, list: () => [], byIndex: () => [], onChange: () => () => undefined },
+  });
+
 describe('operator: the sweeper', function () {
   this.timeout(240_000);
   let context: OperatorContext;
   let reconciled: string[];
+  let ends: string[];
   beforeEach(async () => {
     context = await openContext();
     await context.grant(100);
     reconciled = [];
+    ends = [];
   });
   afterEach(() => context.close());
 
@@ -58,7 +72,9 @@ describe('operator: the sweeper', function () {
     const stores = { ...context.stores, ...replaced };
     return createSweeper({
       connection,
-      scanClient: { get: () => undefined },
+      scanClient: uncached(connection),
+      children: createChildren(connection),
+      onEnd: (_phase, reason) => void ends.push(reason),
       ...stores,
       reports,
       mirror: createMirror({ ...stores, bus: noMessageBus(), onUncharged: () => undefined }),
@@ -154,6 +170,7 @@ describe('operator: the sweeper', function () {
         const ended = (await scan.read())!;
         expect(ended.status).to.include({ phase: 'failed', passed: false });
         expect(reasonOf(ended, 'Succeeded')).to.equal('NotWatched');
+        expect(ends).to.deep.equal(['NotWatched']);
         expect(ended.metadata.finalizers ?? []).to.deep.equal([]);
         expect(await scan.row()).to.include({ phase: 'failed', passed: false, message: ended.status!.message });
         expect([await context.held(), await context.spent()]).to.deep.equal([0, 0]);

@@ -72,7 +72,7 @@ export function stored(facts: Facts): Plan | null {
 
 /**
  * Runs a scan once more whose refused results are of another version, as during an upgrade or a rollback: its rules may have
- * changed. Null if there are none, or if the Job was replaced already.
+ * changed. Null if no refused results are of another version, or if the Job has been replaced before.
  */
 export function runAgain(facts: Facts): Plan | null {
   const other = announcedResults(facts).findLast(({ stored }) => isRefused(facts, stored) && stored.version !== CURBCUT_VERSION);
