@@ -17,7 +17,7 @@ import {
   TracingSettings,
 } from '../platform/settings.ts';
 import { identityProblems, IdentitySettings } from './identity-settings.ts';
-import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
+import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { ProxySettings, publicScanOptionsOf, publicScanProblems, PublicScanSettings, type PublicScanOptions } from './public/settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 
@@ -34,6 +34,18 @@ export const Environment = Type.Object({
   S3_PUBLIC_ENDPOINT: Type.Optional(httpUrl('the address of the object store that callers use, for download links')),
   ...TargetSettings,
   ...ScanLimitSettings,
+  MAX_LIVE_SCANS: Type.Integer({
+    minimum: 1,
+    default: 2000,
+    description: 'the maximum number of live scans, from 1: those that the API submitted, and manifests from their admission',
+  }),
+  MAX_LIVE_SCANS_PER_ORGANISATION: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'the maximum number of scans of one organisation that hold credits, from 1, above which the API refuses its submissions; if not set, a quarter of MAX_LIVE_SCANS',
+    }),
+  ),
   ALLOW_PREPARE_STEPS: Type.Boolean({
     default: true,
     description: 'true, or false to refuse scans with steps (`prepare`) over HTTP and in the dashboard; manifests may still have them',
@@ -79,7 +91,7 @@ export function readApiConfiguration(environment: Record<string, string | undefi
     ...rest,
     publicBaseUrl: (PUBLIC_BASE_URL ?? `http://${read.HOST === '0.0.0.0' ? 'localhost' : read.HOST}:${read.PORT}`).replace(/\/+$/, ''),
     targets,
-    maxLiveScansPerOrganisation: liveScansPerOrganisation(read),
+    maxLiveScansPerOrganisation: read.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(read.MAX_LIVE_SCANS / 4),
     publicScans: publicScanOptionsOf(read),
     trustedProxies: listOf(read.TRUSTED_PROXIES),
   });

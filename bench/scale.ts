@@ -54,7 +54,7 @@ export async function measureScale(kubeconfig: string, scans: number, schedules:
       asInImage: true,
       kubeconfig,
       namespace: NAMESPACE,
-      environment: { POD_TEMPLATE_ALLOW: 'resources,nodeSelector', MAX_LIVE_SCANS_PER_ORGANISATION: '10000' },
+      environment: { POD_TEMPLATE_ALLOW: 'resources,nodeSelector' },
     });
     const { operatorUrl } = installation.product;
     await sleep(SETTLE_MS);

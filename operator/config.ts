@@ -22,7 +22,7 @@ import {
   TracingSettings,
 } from '../platform/settings.ts';
 import { exportMemoryMib } from '../core/report/large-exports.ts';
-import { liveScansPerOrganisation, ScanLimitSettings } from '../platform/scan-limit-settings.ts';
+import { ScanLimitSettings } from '../platform/scan-limit-settings.ts';
 import { PublicQueueSettings } from '../platform/scan-limit-settings.ts';
 import { readTargetRules } from '../platform/target-rules.ts';
 import type { TargetRules } from '../core/scan/targets.ts';
@@ -152,7 +152,6 @@ export function settingsOf(config: Configuration): OperatorSettings {
     maxRunningPublic: config.MAX_RUNNING_PUBLIC_SCANS,
     maxPagesLimit: config.MAX_PAGES_LIMIT,
     maxEndedPerOrganisation: config.MAX_ENDED_SCANS_PER_ORGANISATION,
-    maxLiveScansPerOrganisation: liveScansPerOrganisation(config),
     targets: config.targets,
     scanner: {
       image: config.SCANNER_IMAGE,

@@ -45,7 +45,7 @@ export interface OperatorMetrics {
   phaseChanged(change: PhaseChange): void;
   /** `passed` is the verdict; null if no thresholds were set. */
   ended(phase: string, reason: string, seconds: number, passed: boolean | null): void;
-  /** A scan went back into its queue, because its Job could not be created. */
+  /** A scan went back into its queue, because it could not be launched. */
   requeued(): void;
   /** A completed scan was not charged, because its credits were not held. */
   uncharged(): void;
@@ -92,7 +92,7 @@ export function createOperatorMetrics(): OperatorMetrics {
   );
   const requeued = counter(
     'scans_requeued_total',
-    'How often an admitted scan went back into its queue, because its Job could not be created.',
+    'How often an admitted scan went back into its queue, because it could not be launched.',
   );
   const stages = gauge('scans', 'Number of scans that have not ended, by phase; `starting` scans are admitted and wait for their pod.', [
     'phase',
@@ -113,7 +113,10 @@ export function createOperatorMetrics(): OperatorMetrics {
     ['outcome'],
   );
   const podMessages = counter('pod_messages_total', 'Messages from scanner pods on the message bus, by result.', ['result']);
-  const live = gauge('scans_live', 'Number of scans that have not ended, without public scans, as MAX_LIVE_SCANS limits them.');
+  const live = gauge(
+    'scans_live',
+    'Number of scans that have not ended, without public scans and waiting manifests, as MAX_LIVE_SCANS limits them.',
+  );
   const ofQueue = (name: string, help: string) =>
     gauge(name, `${help} \`(other)\`: the queues beyond the first 50, and missing ones.`, ['queue']);
   const queues = createQueueGauges({

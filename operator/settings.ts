@@ -24,8 +24,6 @@ export interface OperatorSettings {
   maxPagesLimit: number;
   /** The maximum number of ended resources of one organisation that the API created. */
   maxEndedPerOrganisation: number;
-  /** A manifest waits while this many scans of its organisation hold credits. */
-  maxLiveScansPerOrganisation: number;
   targets: TargetRules;
   scanner: ScannerSettings;
   podTemplate: PodTemplateRules;

@@ -9,13 +9,6 @@ export const ScanLimitSettings = {
     default: 500,
     description: `the maximum number of pages of one scan, from 1 to ${MAX_PAGES_CEILING}`,
   }),
-  MAX_LIVE_SCANS: Type.Integer({ minimum: 1, default: 2000, description: 'the maximum number of live scans, from 1' }),
-  MAX_LIVE_SCANS_PER_ORGANISATION: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description: 'the maximum number of live scans of one organisation, from 1; if not set, a quarter of MAX_LIVE_SCANS',
-    }),
-  ),
 };
 
 /** The places of public scans, which API and operator read. */
@@ -27,8 +20,3 @@ export const PublicQueueSettings = {
     description: 'the maximum number of running public scans if the ScanQueue public does not set it, from 1 to 10000',
   }),
 };
-
-/** The share of one organisation in the live scans. */
-export function liveScansPerOrganisation(config: { MAX_LIVE_SCANS: number; MAX_LIVE_SCANS_PER_ORGANISATION?: number }): number {
-  return config.MAX_LIVE_SCANS_PER_ORGANISATION ?? Math.ceil(config.MAX_LIVE_SCANS / 4);
-}

@@ -116,7 +116,7 @@ export interface AccessibilityScanStatus extends OutcomeStatus {
   podName?: string;
   /** The uid of a Job that succeeded without results and was replaced. A scan's Job is replaced at most once. */
   replacedJob?: string;
-  /** How often the scan went back into its queue because its Job could not be created, and when it may be admitted again. */
+  /** How often the scan went back into its queue because it could not be launched, and when it may be admitted again. */
   requeueState?: { count: number; requeueAt: string };
   /** The API paths that return the report links, relative to its base address, and the stored objects that were verified. */
   reports?: {
@@ -172,10 +172,14 @@ export interface ScanQueue extends KubernetesObject {
  * namespaces users can write any annotation, but they cannot choose a uid.
  */
 export function scanIdOf(scan: AccessibilityScan, apiNamespace: string): string {
-  const given = scan.metadata.annotations?.[SCAN_ID_ANNOTATION];
-  if (given !== undefined && scan.metadata.namespace === apiNamespace) return given;
+  if (cameByApi(scan, apiNamespace)) return scan.metadata.annotations![SCAN_ID_ANNOTATION]!;
   if (scan.metadata.uid === undefined) throw new TypeError('a scan that was read from the API server has a uid');
   return scan.metadata.uid;
+}
+
+/** Whether the API submitted the scan. Every other one is a manifest. */
+export function cameByApi({ metadata }: AccessibilityScan, apiNamespace: string): boolean {
+  return metadata.namespace === apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
 }
 
 /** Returns the scan's operator class. The custom resource definition sets the default, except on objects older than the field. */

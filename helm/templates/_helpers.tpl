@@ -138,10 +138,6 @@ curbcut.dev/scan-queues
 - { name: ALLOW_TARGETS, value: {{ include "curbcut.allowTargets" . | quote }} }
 - { name: DENY_TARGETS, value: {{ concat .Values.clusterRanges .Values.targets.deny | join "," | quote }} }
 - { name: MAX_PAGES_LIMIT, value: {{ .Values.scans.maxPages | quote }} }
-- { name: MAX_LIVE_SCANS, value: {{ .Values.scans.maxLive | int64 | quote }} }
-{{- with .Values.scans.maxLivePerOrganisation }}
-- { name: MAX_LIVE_SCANS_PER_ORGANISATION, value: {{ . | int64 | quote }} }
-{{- end }}
 {{- with .Values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 {{- with $.Values.tracing.headersSecret }}

@@ -115,13 +115,6 @@ describe('admission', () => {
     expect(look).to.deep.include({ admit: [], waiting: [], queued: 0 });
   });
 
-  it('does not count scans that wait without credits, so that one organisation cannot fill the installation with manifests', () => {
-    const heldBack = scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, { metadata: { name: 'h', uid: 'h' } });
-    const look = decide([heldBack, waiting('a', 9), fresh('c')], OPEN, 5);
-    expect(names(look.admit)).to.deep.equal(['a']);
-    expect(look).to.include({ queued: 0 });
-  });
-
   it('counts a deleted scan until it is settled, not until foreign finalizers release it', () => {
     const settled = running('b');
     settled.metadata.deletionTimestamp = ago(1);

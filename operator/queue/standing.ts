@@ -1,8 +1,6 @@
 /** Where a scan stands in its queue. Pure. */
 import { SETTLE_FINALIZER, type AccessibilityScan } from '../../core/protocol/custom-resources.ts';
-import { conditionOf } from '../runtime/conditions.ts';
 import { isAdmitted } from '../scan/kube-types.ts';
-import { TOO_MANY_LIVE_SCANS } from '../scan/policy/condition-reasons.ts';
 import { hasEnded } from '../scan/policy/status.ts';
 
 /** Returns the organisation that the operator has determined. Labels do not count, because authors can write them. */
@@ -16,24 +14,18 @@ export function isWaiting(scan: AccessibilityScan): boolean {
   return scan.status?.phase !== undefined && !hasEnded(scan) && !isAdmitted(scan) && !ending;
 }
 
-/** The time until a scan whose Job could not be created may be admitted again, in milliseconds; 0 if it may be. */
+/** The time until a scan that could not be launched may be admitted again, in milliseconds; 0 if it may be. */
 export function backOffMs({ status }: AccessibilityScan, now: Date): number {
   return Math.max(0, Date.parse(status?.requeueState?.requeueAt ?? '') - now.getTime() || 0);
 }
 
-/** A scan that waits without credits takes no one's place: one organisation with many manifests must not fill the installation. */
-function isHeldBack(scan: AccessibilityScan): boolean {
-  return scan.status?.phase === undefined && conditionOf(scan.status?.conditions, 'Admitted')?.reason === TOO_MANY_LIVE_SCANS;
-}
-
 /**
- * Returns whether a scan counts against the installation's limit of live scans: it has not ended, whether it was vetted or
- * not, and does not wait for its organisation's share. A deleted scan is settled without a last status; afterwards only
- * foreign finalizers keep it.
+ * Returns whether a scan has not ended, whether it was vetted or not. A deleted scan is settled without a last status; afterwards
+ * only foreign finalizers keep it.
  */
 export function isLive(scan: AccessibilityScan): boolean {
   const settled = scan.metadata.deletionTimestamp !== undefined && !scan.metadata.finalizers?.includes(SETTLE_FINALIZER);
-  return !hasEnded(scan) && !settled && !isHeldBack(scan);
+  return !hasEnded(scan) && !settled;
 }
 
 export type Standing = 'none' | 'live' | 'waiting' | 'starting' | 'running';

@@ -7,8 +7,7 @@ import { fromKey, toKey } from '../runtime/key.ts';
 import { watch, type ControllerDefinition, type Manager } from '../runtime/manager.ts';
 import type { ScanClient } from '../scan/scan-client.ts';
 import type { QueueClient } from './queue-client.ts';
-import { isLive } from './standing.ts';
-import { COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';
+import { countsAsLive, COUNT_EVERY_MS, planState, stateOf, type StateAction, type StateFacts } from './state-plan.ts';
 
 export interface StateControllerDeps {
   manager: Pick<Manager, 'lanes'>;
@@ -23,12 +22,13 @@ const EVERY_MS = 10_000;
 
 export function createStateController(deps: StateControllerDeps): ControllerDefinition<StateFacts, StateAction> {
   const { manager, scanClient, queueClient, queueStates, metrics, clock } = deps;
-  const keyOf = (name: BuiltInQueue) => toKey(queueClient.namespace, name);
+  const { namespace } = queueClient;
+  const keyOf = (name: BuiltInQueue) => toKey(namespace, name);
   const keys = BUILT_IN_QUEUES.map(keyOf);
   const mirrored = new Map<BuiltInQueue, NonNullable<StateFacts['mirrored']>>();
 
   async function isPaused(name: BuiltInQueue): Promise<boolean> {
-    const queue = queueClient.get(queueClient.namespace, name);
+    const queue = queueClient.get(namespace, name);
     return queue === undefined ? queueClient.pausedBefore(name) : (queue.spec.paused ?? false);
   }
 
@@ -43,7 +43,9 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
       },
       // Most changes of a scan do not change whether it is live.
       watch(scanClient, ({ type, object, previous }) =>
-        type !== 'modified' || previous === undefined || isLive(object) !== isLive(previous) ? [keyOf(stateOf(object))] : [],
+        type !== 'modified' || previous === undefined || countsAsLive(object, namespace) !== countsAsLive(previous, namespace)
+          ? [keyOf(stateOf(object))]
+          : [],
       ),
       watch(queueClient, ({ object: { metadata } }) => (isBuiltInQueue(metadata.name) ? [keyOf(metadata.name)] : [])),
       (enqueue) => manager.lanes.onChange(() => keys.forEach((key) => enqueue(key))),
@@ -57,6 +59,7 @@ export function createStateController(deps: StateControllerDeps): ControllerDefi
       const isRecent = last?.state.paused === paused && dueIn(last.at, COUNT_EVERY_MS, now) > 0;
       return {
         name,
+        namespace,
         paused,
         scans: isRecent ? null : scanClient.list(),
         unreadable: manager.lanes.unreadable(),

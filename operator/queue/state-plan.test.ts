@@ -1,9 +1,11 @@
 import { expect } from 'chai';
+import { SCAN_ID_ANNOTATION } from '../../core/protocol/custom-resources.ts';
 import { ago, condition, NOW, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import { planState, type StateFacts } from './state-plan.ts';
 
 const facts = (more: Partial<StateFacts> = {}): StateFacts => ({
   name: 'default',
+  namespace: 'curbcut',
   paused: false,
   scans: [],
   unreadable: new Map(),
@@ -12,22 +14,39 @@ const facts = (more: Partial<StateFacts> = {}): StateFacts => ({
   now: NOW,
   ...more,
 });
-const named = (name: string, more: object = {}) => ({ metadata: { name, uid: name, ...more } });
+/** A scan that the API submitted. */
+const named = (name: string, more: object = {}) => ({
+  metadata: { name, uid: name, annotations: { [SCAN_ID_ANNOTATION]: name }, ...more },
+});
+const manifest = (name: string, more: object = {}) => ({ metadata: { name, uid: name, ...more } });
+const ADMITTED = [condition('Admitted', 'True', 'Admitted')];
+const WAITS = [condition('Admitted', 'False', 'Queued')];
 const SCANS = [
-  scanWith({ phase: 'crawling', conditions: [condition('Admitted', 'True', 'Admitted')] }, named('runs')),
-  scanWith({ phase: 'queued', conditions: [condition('Admitted', 'False', 'Queued')] }, { ...named('waits'), spec: { queue: 'nightly' } }),
+  scanWith({ phase: 'crawling', conditions: ADMITTED }, named('runs')),
+  scanWith({ phase: 'queued', conditions: WAITS }, { ...named('waits'), spec: { queue: 'nightly' } }),
   scanWith(undefined, named('fresh')),
   scanWith({ phase: 'done' }, named('ended')),
-  scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, named('held back')),
   scanWith({ phase: 'crawling' }, named('settled', { deletionTimestamp: ago(1), finalizers: ['example.com/keep'] })),
 ];
 
 describe('the state for submissions', () => {
-  it('counts the live scans of all queues, without those that ended, were settled, or wait without credits', () => {
+  it('counts the live scans of all queues, without those that ended or were settled', () => {
     expect(planState(facts({ scans: SCANS })).actions).to.deep.equal([
       { do: 'mirror', state: { paused: false, live: 3 } },
       { do: 'measure', live: 3 },
     ]);
+  });
+
+  it('counts manifests from their admission, so that one organisation cannot fill the installation with them', () => {
+    const waiting = { phase: 'queued', conditions: WAITS } as const;
+    const scans = [
+      scanWith({ phase: 'queued', conditions: ADMITTED }, manifest('admitted')),
+      scanWith(waiting, manifest('waits')),
+      scanWith({ ...waiting, pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 } }, manifest('back in its queue')),
+      scanWith(undefined, manifest('fresh')),
+      scanWith(waiting, named('with an annotation of its author', { namespace: 'team', annotations: { [SCAN_ID_ANNOTATION]: 'a' } })),
+    ];
+    expect(planState(facts({ scans })).actions[0]).to.deep.equal({ do: 'mirror', state: { paused: false, live: 1 } });
   });
 
   it('counts public scans apart, and by their organisation once it is known', () => {

@@ -1,10 +1,18 @@
 /** Plans what the API must know before it accepts a submission: whether a built-in queue is paused, and how many scans are live. */
 import { isDeepStrictEqual } from 'node:util';
 import { ANONYMOUS } from '../../core/organisation.ts';
-import { DEFAULT_QUEUE, PUBLIC_QUEUE, queueOf, type AccessibilityScan, type BuiltInQueue } from '../../core/protocol/custom-resources.ts';
+import {
+  cameByApi,
+  DEFAULT_QUEUE,
+  PUBLIC_QUEUE,
+  queueOf,
+  type AccessibilityScan,
+  type BuiltInQueue,
+} from '../../core/protocol/custom-resources.ts';
 import type { QueueState } from '../../stores/submissions/queue-state.ts';
 import { dueIn } from '../runtime/clock.ts';
 import type { Plan } from '../runtime/planned-reconcile.ts';
+import { isAdmitted } from '../scan/kube-types.ts';
 import { scansInReach, type UnreadableNamespaces } from './out-of-reach.ts';
 import { isLive, organisationOf } from './standing.ts';
 
@@ -12,6 +20,8 @@ type State = Omit<QueueState, 'updatedAt'>;
 
 export interface StateFacts {
   name: BuiltInQueue;
+  /** The namespace of the scans that the API submits. */
+  namespace: string;
   /** Whether the queue is paused. */
   paused: boolean;
   /** The scans of all queues. Null if the last state is so recent that only a pause is news. */
@@ -39,10 +49,18 @@ export function stateOf(scan: AccessibilityScan): BuiltInQueue {
   return isPublic ? PUBLIC_QUEUE : DEFAULT_QUEUE;
 }
 
-export function planState({ name, paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
+/**
+ * Whether a scan counts against the installation's limit of live scans, above which the API refuses submissions. A manifest that
+ * waits takes no one's place, so that one organisation with many manifests cannot fill the installation.
+ */
+export function countsAsLive(scan: AccessibilityScan, namespace: string): boolean {
+  return isLive(scan) && (isAdmitted(scan) || cameByApi(scan, namespace));
+}
+
+export function planState({ name, namespace, paused, scans, unreadable, mirrored, everyMs, now }: StateFacts): Plan<StateAction> {
   const last = mirrored?.at ?? null;
   if (scans === null) return { actions: [], wakeAfterMs: Math.max(0, dueIn(last, COUNT_EVERY_MS, now)) };
-  const live = scansInReach(scans, unreadable, now).filter((scan) => isLive(scan) && stateOf(scan) === name).length;
+  const live = scansInReach(scans, unreadable, now).filter((scan) => countsAsLive(scan, namespace) && stateOf(scan) === name).length;
   const state = { paused, live };
   const same = isDeepStrictEqual(state, mirrored?.state) && dueIn(last, everyMs, now) > 0;
   const actions: StateAction[] = name === DEFAULT_QUEUE ? [{ do: 'measure', live }] : [];

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { NO_TRACER } from '../../platform/tracing.ts';
 import { NOW, ago, condition, factsOf, jobWith, launched, scanWith, secondsAgo } from '../../test/support/scan-samples.ts';
 import { createActions, type ActionDeps } from './actions.ts';
+import { ReservationLate } from './launch/preflight.ts';
 import type { Action, Facts } from './policy/facts.ts';
 import { RUN_AGAIN, targetRefused } from './policy/condition-reasons.ts';
 import type { StatusPatch } from './policy/status.ts';
@@ -32,7 +33,7 @@ describe('the actions of a scan', () => {
       preflight: {
         async vet() {
           await write();
-          return { ok: false, wait: { reason: 'TooManyLiveScans', message: 'It waits.' } };
+          return { ok: false, unresolved: targetRefused('It waits.') };
         },
       },
       startTask: () => undefined,
@@ -58,31 +59,44 @@ describe('the actions of a scan', () => {
       expect(await runWhileDeleted(action)).to.equal(undefined);
     });
 
-  it('know that a scan holds no credits only if its last vetting said so', async () => {
-    const waits: boolean[] = [];
-    const answers = [{ ok: false, wait: { reason: 'TooManyLiveScans', message: 'It waits.' } }, null, null];
-    const facts: Facts = { ...factsOf({ scan }), state: createReconcileStates().of(uid) };
+  it('count failed reservations as failed launches, and state the pages of a reservation that succeeds', async () => {
+    const written: StatusPatch[] = [];
+    const state = createReconcileStates().of(uid);
+    const answers: (object | Error)[] = [
+      new ReservationLate('The reservation was too late.'),
+      new Error('connection to 10.0.0.7 closed'),
+      { ok: true, row: { pagesRequested: 5, pagesReserved: 5 } },
+    ];
     const runActions = createActions({
-      scanClient: { get: () => scan, patchStatus: async () => scan },
+      scanClient: {
+        get: () => scan,
+        async patchStatus(_: unknown, status: StatusPatch) {
+          written.push(status);
+          return scan;
+        },
+      },
       preflight: {
-        async vet(_scan: unknown, _scanId: string, known: boolean) {
-          waits.push(known);
-          const answer = answers.shift();
-          if (!answer) throw new Error('the reservation timed out');
+        async reserve() {
+          const answer = answers.shift()!;
+          if (answer instanceof Error) throw answer;
           return answer;
         },
       },
     } as unknown as ActionDeps);
-    const { signal } = new AbortController();
-    for (let round = 0; round < 3; round += 1) await runActions([{ do: 'vet', resolveMs: 120_000 }], facts, signal).catch(() => undefined);
-    expect(waits).to.deep.equal([false, true, false]);
+    const reserve = () => runActions([{ do: 'reserve' }], { ...factsOf({ scan }), state }, new AbortController().signal);
+    await reserve().catch(() => undefined);
+    expect(state.launchFailure).to.deep.equal({ count: 1, message: 'The reservation was too late.' });
+    await reserve().catch(() => undefined);
+    expect(state.launchFailure).to.deep.include({ count: 2 });
+    expect(state.launchFailure!.message, 'no internals').to.match(/^a service that the operator needs does not answer/);
+    await reserve();
+    expect(written).to.deep.equal([{ pages: { requested: 5, reserved: 5, scanned: 0, failed: 0 } }]);
   });
 
   it('end a scan for its name servers only if none has answered for two minutes since the first failure', async () => {
     const old = scanWith(undefined, { metadata: { creationTimestamp: ago(86_400) } });
     const written: StatusPatch[] = [];
     const refused = targetRefused('example.com cannot be resolved.');
-    const answers: object[] = [{ unresolved: refused }, { wait: { reason: 'TooManyLiveScans', message: 'It waits.' } }];
     const state = createReconcileStates().of(uid);
     const runActions = createActions({
       scanClient: {
@@ -92,7 +106,7 @@ describe('the actions of a scan', () => {
           return old;
         },
       },
-      preflight: { vet: async () => ({ ok: false, ...(answers.shift() ?? { unresolved: refused }) }) },
+      preflight: { vet: async () => ({ ok: false, unresolved: refused }) },
       recorder: { event: () => undefined },
       traces: createScanTraces({ tracer: NO_TRACER }),
       onEnd: () => undefined,
@@ -104,10 +118,8 @@ describe('the actions of a scan', () => {
       return `${phase}: ${conditions?.find(({ type }) => type === 'Admitted')?.reason}`;
     };
     expect(await vetAt(0)).to.equal('waits: NameServersUnavailable');
-    expect(await vetAt(100), 'an answer').to.equal('waits: TooManyLiveScans');
-    expect(await vetAt(200)).to.equal('waits: NameServersUnavailable');
-    expect(await vetAt(319)).to.equal('waits: NameServersUnavailable');
-    expect(await vetAt(320)).to.equal('failed: TargetRefused');
+    expect(await vetAt(119)).to.equal('waits: NameServersUnavailable');
+    expect(await vetAt(120)).to.equal('failed: TargetRefused');
   });
 
   it('write their state where the next plan reads it', async () => {

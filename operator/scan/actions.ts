@@ -9,9 +9,9 @@ import type { AdmissionGate } from '../queue/gate.ts';
 import type { Job } from './kube-types.ts';
 import { ChildRefused, type Children } from './launch/children.ts';
 import type { Launcher } from './launch/launch.ts';
-import type { Preflight } from './launch/preflight.ts';
+import { ReservationLate, type Preflight } from './launch/preflight.ts';
 import type { Mirror } from './mirror.ts';
-import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason, type WaitReason } from './policy/condition-reasons.ts';
+import { NAME_SERVERS_UNAVAILABLE, STORE_UNAVAILABLE, type EndReason } from './policy/condition-reasons.ts';
 import type { Action, Facts } from './policy/facts.ts';
 import { RETRIES_MAX, uploadSlots } from './policy/pod-identity.ts';
 import { attemptsSoFar } from './policy/progress.ts';
@@ -111,10 +111,10 @@ function reportEnd(deps: ActionDeps, scan: AccessibilityScan, scanId: string, re
 }
 
 /** Handlers for a scan before its Job runs. */
-function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'launch' | 'requeue'> {
+function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | 'reserve' | 'launch' | 'requeue'> {
   const { scanClient, preflight, gate, recorder } = deps;
-  const holdBack = async (why: WaitReason, { facts, scan, signal }: Step): Promise<AccessibilityScan> => {
-    const status = heldBackStatus(scan, why, facts.now);
+  const holdBack = async ({ facts, scan, signal }: Step): Promise<AccessibilityScan> => {
+    const status = heldBackStatus(scan, NAME_SERVERS_UNAVAILABLE, facts.now);
     return status === null ? scan : scanClient.patchStatus(scan, status, signal);
   };
   return {
@@ -123,21 +123,12 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
     },
     async vet({ resolveMs }, step) {
       const { facts, state, scan, signal } = step;
-      const waits = state.vettedAt !== null;
-      // If the vetting fails, it may have reserved credits.
-      state.vettedAt = null;
-      const vetted = await preflight.vet(scan, facts.scanId, waits);
+      const vetted = await preflight.vet(scan, facts.scanId);
       const since = state.unresolved?.since ?? facts.now;
       state.unresolved = 'unresolved' in vetted ? { since, at: facts.now } : null;
       if ('end' in vetted) return writeEnd(deps, vetted.end, step);
       if ('unresolved' in vetted)
-        return facts.now.getTime() - since.getTime() < resolveMs
-          ? holdBack(NAME_SERVERS_UNAVAILABLE, step)
-          : writeEnd(deps, vetted.unresolved, step);
-      if ('wait' in vetted) {
-        state.vettedAt = facts.now;
-        return holdBack(vetted.wait, step);
-      }
+        return facts.now.getTime() - since.getTime() < resolveMs ? holdBack(step) : writeEnd(deps, vetted.unresolved, step);
       if (isLeaving(scanClient, scan)) return scan;
       const { organisation, pagesRequested: requested, pagesReserved: reserved } = vetted.row;
       const uid = scan.metadata.uid!;
@@ -153,13 +144,16 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
         gate.settled(queue, uid);
       }
     },
+    async reserve(_, step) {
+      const { facts, state, scan, signal } = step;
+      const reserved = await countingFailures(state, preflight.reserve(facts.scanId));
+      if (!reserved.ok) return writeEnd(deps, reserved.end, step);
+      const { pagesRequested: requested, pagesReserved } = reserved.row;
+      return scanClient.patchStatus(scan, { pages: { requested, reserved: pagesReserved, scanned: 0, failed: 0 } }, signal);
+    },
     async launch(_, step) {
       const { facts, state, scan, signal } = step;
-      const launched = await deps.launch(scan, facts.scanId, facts.now, signal).catch((error: unknown) => {
-        const count = (state.launchFailure?.count ?? 0) + 1;
-        state.launchFailure = { count, message: launchProblem(error) };
-        throw error;
-      });
+      const launched = await countingFailures(state, deps.launch(scan, facts.scanId, facts.now, signal));
       if (!launched.ok) return writeEnd(deps, launched.end, step);
       const { name } = launched.job.metadata;
       Object.assign(state, { job: launched.job, launched: true, statusAt: facts.now });
@@ -176,9 +170,19 @@ function lifecycleHandlers(deps: ActionDeps): Pick<Handlers, 'claim' | 'vet' | '
   };
 }
 
+/** Counts the failures of a launch, after some of which the scan goes back into its queue. */
+async function countingFailures<T>(state: ReconcileState, step: Promise<T>): Promise<T> {
+  try {
+    return await step;
+  } catch (error) {
+    state.launchFailure = { count: (state.launchFailure?.count ?? 0) + 1, message: launchProblem(error) };
+    throw error;
+  }
+}
+
 /** The part of an error that the authors of the scan may see: what the API server answered. */
 function launchProblem(error: unknown): string {
-  const isAnswer = error instanceof KubernetesError || error instanceof ChildRefused;
+  const isAnswer = error instanceof KubernetesError || error instanceof ChildRefused || error instanceof ReservationLate;
   return isAnswer ? error.message : 'a service that the operator needs does not answer; its log has the error.';
 }
 

@@ -76,7 +76,6 @@ const TIMEOUTS: Omit<Timeouts, 'queueMs' | 'pendingMs' | 'stuckMs' | 'jobTtlMs'>
   podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
-  vetAgainMs: 15_000,
   resolveMs: 120_000,
   resolveAgainMs: 2_000,
 };
@@ -229,7 +228,7 @@ function addResultsController(deps: ScanControllerDeps, shared: Shared): ActionD
 function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions {
   const { children, traces, now } = shared;
   const { scanClient, stores, reports, bus, settings, metrics, mirror, recorder } = deps;
-  const { maxPagesLimit, maxLiveScansPerOrganisation, targets, podTemplate, scanner, pod, runTime, namespace: apiNamespace } = settings;
+  const { maxPagesLimit, targets, podTemplate, scanner, pod, runTime, namespace: apiNamespace } = settings;
   return createActions({
     scanClient,
     children,
@@ -239,7 +238,6 @@ function createScanActions(deps: ScanControllerDeps, shared: Shared): RunActions
       resolver: deps.resolver,
       apiNamespace,
       maxPagesLimit,
-      maxLiveScansPerOrganisation,
       targets,
       podTemplate,
       now,

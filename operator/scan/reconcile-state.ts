@@ -7,13 +7,11 @@ import type { VerifiedResult } from './policy/status.ts';
 import type { FoundResult } from './results/find-results.ts';
 
 export interface ReconcileState {
-  /** When the scan was vetted last, if it had to wait and holds no credits for certain; else null. */
-  vettedAt: Date | null;
   /** Since when, and when last, no name server answered for the scan's URL; null if its last vetting resolved it. */
   unresolved: { since: Date; at: Date } | null;
   /** The Job from the create response, until the cache holds it. */
   job: Job | null;
-  /** The attempts to create the Job that failed since the admission, and the last problem; null if none has. */
+  /** The attempts to reserve credits or to create the Job that failed since the admission, and the last problem; null if none has. */
   launchFailure: { count: number; message: string } | null;
   /** Whether this process created the Job. The status names the Job only with the next change. */
   launched: boolean;
@@ -69,7 +67,6 @@ export interface ReconcileStates {
 
 export function newReconcileState(): ReconcileState {
   return {
-    vettedAt: null,
     unresolved: null,
     job: null,
     launchFailure: null,

@@ -80,7 +80,7 @@ describe('submissions that API, operator and sweeper decide at once', function (
       const stores = either();
       const settings = { ...settingsFor(NAMESPACE, []), targets: TARGETS };
       const preflight = createPreflight({ ...stores, ...settings, resolver, apiNamespace: NAMESPACE, now: () => new Date() });
-      const vetted = await preflight.vet(resourceOf(row), row.id, false);
+      const vetted = await preflight.vet(resourceOf(row), row.id);
       if (!vetted.ok) return;
       ran.add(row.id);
       await later();

@@ -198,7 +198,7 @@ describe('running scan', function () {
     let name: string;
     try {
       name = await by.submit();
-      expect(await by.waitsFor(name, 'LaunchFailed')).to.match(/could not be created.*failed calling webhook "jobs\.curbcut\.test"/);
+      expect(await by.waitsFor(name, 'LaunchFailed')).to.match(/could not be started.*failed calling webhook "jobs\.curbcut\.test"/);
       const { status } = await by.scan(name);
       expect(status!.conditions!.find(({ type }) => type === 'Admitted')).to.include({ status: 'False', reason: 'LaunchFailed' });
       const events = await product.kubectl(['get', 'events', '--field-selector', `involvedObject.name=${name},reason=LaunchFailed`, '-o', 'name']); // prettier-ignore

@@ -180,13 +180,12 @@ describe('operator: a scan in kubectl', function () {
     expect((await canceled.settles()).status?.message).to.equal('The scan was canceled. Nothing was charged.');
   });
 
-  it('can be canceled and deleted while it is held back without credits', async () => {
-    context.start({ maxLiveScansPerOrganisation: 1 });
+  it('can be canceled and deleted while it waits without credits', async () => {
+    context.start({ maxRunning: 1 });
     const first = await context.apply(context.team);
     await first.pod();
-    const held = (scan: Scan) => scan.reaches('held back', (read) => reasonOf(read, 'Reconciling') === 'TooManyLiveScans');
     const [deleted, canceled] = [await context.apply(context.team), await context.apply(context.team)];
-    for (const scan of [deleted, canceled]) await held(scan);
+    for (const scan of [deleted, canceled]) await scan.reaches('waiting', (read) => reasonOf(read, 'Reconciling') === 'Queued');
     await kubectl(['delete', 'a11y', deleted.name, '--timeout=60s']);
     expect(await deleted.row()).to.include({ phase: 'canceled', pagesReserved: 0 });
     await patch(canceled, { cancel: true });

@@ -194,21 +194,81 @@ describe('operator: scans from manifests', function () {
     expect(await context.held()).to.equal(0);
   });
 
-  it('wait without credits while their organisation has its share of live scans', async () => {
-    await context.rest();
-    context.start({ maxLiveScansPerOrganisation: 1 });
-    const first = await context.apply(context.team, { maxPages: 3 });
-    await first.pod();
-    const second = await context.apply(context.team, { maxPages: 4 });
-    const waiting = await second.reaches('held back', (scan) => reasonOf(scan, 'Admitted') === 'TooManyLiveScans');
-    expect(waiting.status?.phase).to.equal(undefined);
-    expect(waiting.status?.message).to.include(`1 scan of organisation ${ORGANISATION} is in progress`);
-    expect(await context.held()).to.equal(3);
-    await first.patch({ spec: { cancel: true } });
-    await first.settles();
-    await second.pod();
-    expect(await context.held()).to.equal(4);
-    await second.patch({ spec: { cancel: true } });
-    await second.settles();
+  describe('that wait in their queue', () => {
+    const waits = (scan: Scan) => scan.reaches('waiting', (read) => reasonOf(read, 'Admitted') === 'Queued');
+    const ends = async (scan: Scan) => {
+      await scan.patch({ spec: { cancel: true } });
+      await scan.settles();
+    };
+
+    beforeEach(() => context.rest());
+
+    it('hold no credits before their admission, and are admitted by priority, however many wait', async () => {
+      context.start({ maxRunning: 1 });
+      const first = await context.apply(context.team, { maxPages: 3 });
+      await first.pod();
+      const low = await context.apply(context.team, { maxPages: 4 });
+      const waiting = await waits(low);
+      expect(waiting.status).to.deep.include({ phase: 'queued', pages: { requested: 4, reserved: 0, scanned: 0, failed: 0 } });
+      expect(await low.row()).to.include({ phase: 'queued', pagesReserved: 0 });
+      const high = await context.apply(context.team, { maxPages: 5, priority: 10 });
+      await waits(high);
+      expect(await context.held()).to.equal(3);
+      await ends(first);
+      await high.pod();
+      expect(await context.held()).to.equal(5);
+      expect((await high.read())?.status?.pages).to.include({ requested: 5, reserved: 5 });
+      expect(await high.row()).to.include({ pagesReserved: 5 });
+      expect(reasonOf((await low.read())!, 'Admitted')).to.equal('Queued');
+      await ends(high);
+      await low.pod();
+      await ends(low);
+      expect(await context.held()).to.equal(0);
+    });
+
+    it('end if the credits are gone when their turn comes, and leave the place to the next', async () => {
+      context.start({ maxRunning: 1 });
+      const first = await context.apply(context.team, { maxPages: 1 });
+      await first.pod();
+      const large = await context.apply(context.team, { maxPages: 5, priority: 10 });
+      const small = await context.apply(context.team, { maxPages: 2 });
+      for (const scan of [large, small]) await waits(scan);
+      const { balance } = await context.stores.credits.balance(ORGANISATION);
+      const deadline = new Date(Date.now() + 30_000);
+      await context.stores.credits.reserve({
+        organisation: ORGANISATION,
+        scanId: 'spender',
+        pages: balance - 2,
+        partial: false,
+        deadline,
+      });
+      try {
+        await ends(first);
+        const ended = await large.settles();
+        expect(reasonOf(ended, 'Succeeded')).to.equal('InsufficientCredits');
+        expect(ended.status?.message).to.match(/needs 5 credits, but 3 are left/);
+        expect(await large.events()).to.include('InsufficientCredits');
+        await small.pod();
+        await ends(small);
+      } finally {
+        await context.stores.credits.settle(ORGANISATION, 'spender', 0);
+      }
+    });
+
+    it('end if their organisation was blocked meanwhile', async () => {
+      context.start({ maxRunning: 1 });
+      const first = await context.apply(context.team, { maxPages: 1 });
+      await first.pod();
+      const second = await context.apply(context.team, { maxPages: 2 });
+      await waits(second);
+      await context.stores.organisations.setBlocked(ORGANISATION, true);
+      try {
+        await ends(first);
+        expect(reasonOf(await second.settles(), 'Succeeded')).to.equal('OrganisationBlocked');
+        expect(await context.held()).to.equal(0);
+      } finally {
+        await context.stores.organisations.setBlocked(ORGANISATION, false);
+      }
+    });
   });
 });

@@ -88,7 +88,7 @@ describe('operator: the queue', function () {
     const healthy = await context.submit();
     const requeued = await failing.reaches('back in its queue', (read) => reasonOf(read, 'Admitted') === 'LaunchFailed');
     expect(requeued.status).to.deep.include({ phase: 'queued' });
-    expect(requeued.status?.message).to.match(/could not be created.*failed calling webhook "policy.example.com"/);
+    expect(requeued.status?.message).to.match(/could not be started.*failed calling webhook "policy.example.com"/);
     expect(requeued.status?.requeueState?.count).to.equal(1);
     await healthy.pod();
     await until('an Event says so', async () => (await failing.events()).includes('LaunchFailed'));

@@ -29,10 +29,13 @@ describe('operator: several queues', function () {
     await admitted(first);
     const waiting = await waits(second, 'QueuePaused');
     expect(waiting.status?.message).to.match(/queue is paused/);
-    await until('both scans are counted, and submissions are not paused', async () => {
-      const { paused, live } = await context.stores.queueStates.read();
-      return !paused && live === 2;
-    });
+    const counts = (wanted: number, isPaused: boolean) =>
+      until(`${wanted} scans are counted`, async () => {
+        const { paused, live } = await context.stores.queueStates.read();
+        return paused === isPaused && live === wanted;
+      });
+    // A manifest that waits takes no place of submissions.
+    await counts(1, false);
     await until('the status of both queues is written', async () => {
       const [one, other] = [(await context.queue())?.status, (await context.queue('nightly'))?.status];
       return one?.queued === 0 && one.running === 1 && other?.queued === 1 && other.running === 0 ? true : null;
@@ -44,6 +47,7 @@ describe('operator: several queues', function () {
     await context.setQueue({ paused: false }, 'nightly');
     // Its own place: the only one of the default queue is taken.
     await admitted(second);
+    await counts(2, true);
     expect(statusOf((await first.read())!, 'Admitted')).to.equal('True');
   });
 

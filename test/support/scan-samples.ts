@@ -34,7 +34,6 @@ export const TIMEOUTS: Timeouts = {
   podStateMs: 2_000,
   statusEveryMs: 5_000,
   mirrorEveryMs: 500,
-  vetAgainMs: 15_000,
   resolveMs: 120_000,
   resolveAgainMs: 2_000,
 };

@@ -4,81 +4,99 @@ import { scanRow } from '../../../test/support/scan-rows.ts';
 import type { Organisation } from '../../../core/organisation.ts';
 import type { Resolution } from '../../../core/scan/targets.ts';
 import type { Reservation } from '../../../stores/credits/credits.ts';
-import { createPreflight } from './preflight.ts';
+import { createPreflight, ReservationLate } from './preflight.ts';
 
-describe('the preflight of manifests whose organisation has its share of live scans', () => {
-  /** Scans of two organisations, named `<organisation>-…`. */
-  function preflightOf(resolution: Resolution = { ok: true, addresses: ['203.0.113.7'] }) {
-    const reserved: string[] = [];
-    let now = NOW;
-    let answer: Reservation = { ok: false, reason: 'too_many_live' };
-    const rowOf = (id: string) => scanRow({ id, organisation: id.split('-')[0], resource: { namespace: 'team', name: id } });
+describe('the preflight of manifests', () => {
+  const RESOLVED: Resolution = { ok: true, addresses: ['203.0.113.7'] };
+  const HELD: Reservation = { ok: true, reserved: 5, balance: 0 };
+
+  interface World {
+    resolution?: Resolution;
+    balance?: number;
+    answer?: Reservation;
+    blocked?: boolean;
+    /** The pages that the scan holds already. */
+    pagesReserved?: number;
+  }
+
+  /** A preflight of a scan of five pages, and the store calls that move or read credits. */
+  function preflightOf({ resolution = RESOLVED, balance = 5, answer = HELD, blocked = false, pagesReserved = 0 }: World = {}) {
+    const calls: string[] = [];
+    const row = scanRow({ id: 'a', organisation: 'acme', resource: { namespace: 'team', name: 'a' }, pagesReserved });
+    row.options.maxPages = 5;
     const preflight = createPreflight({
       scans: {
-        find: async (id) => rowOf(id),
-        mirror: async (id) => ({ row: rowOf(id), changed: true }),
+        find: async () => row,
+        mirror: async (_, change) => ({ row: { ...row, ...change }, changed: true }),
         create: async () => expect.fail(),
         accept: async () => expect.fail(),
         abandon: async () => expect.fail(),
       },
-      organisations: { find: async (id) => ({ id, blocked: false }) as Organisation, findByNamespace: async () => null },
+      organisations: { find: async (id) => ({ id, blocked, deletedAt: null }) as Organisation, findByNamespace: async () => null },
       credits: {
-        async reserve({ scanId }) {
-          reserved.push(scanId);
+        async balance() {
+          calls.push('balance');
+          return { balance, granted: 9, held: 0, spent: 0 };
+        },
+        async reserve({ pages, partial, maxLive }) {
+          calls.push(`reserve ${pages}`);
+          expect([partial, maxLive], 'a share limits submissions, and places limit manifests').to.deep.equal([false, undefined]);
           return answer;
         },
       },
       resolver: { resolve: async () => resolution },
       apiNamespace: 'curbcut',
       maxPagesLimit: 500,
-      maxLiveScansPerOrganisation: 1,
       targets: { allow: ['203.0.113.0/24'], deny: [] },
       podTemplate: { allow: [], maxResources: { cpu: '1', memory: '1Gi' } },
-      now: () => now,
+      now: () => NOW,
     });
-    return {
-      reserved,
-      async vet(name: string, waits = true) {
-        const vetted = await preflight.vet(scanWith(undefined, { metadata: { name, uid: name, namespace: 'team' } }), name, waits);
-        return vetted.ok ? 'ok' : Object.keys(vetted)[1];
-      },
-      later: (seconds: number) => void (now = new Date(NOW.getTime() + seconds * 1000)),
-      answerWith: (next: Reservation) => void (answer = next),
-      free: () => void (answer = { ok: true, reserved: 5, balance: 5 }),
-    };
+    return { calls, preflight, vet: () => preflight.vet(scanWith(undefined, { metadata: { name: 'a', namespace: 'team' } }), 'a') };
   }
 
-  it('asks for credits once a second, whatever the number of waiting scans', async () => {
-    const { vet, reserved, later } = preflightOf();
-    for (let index = 0; index < 100; index += 1) expect(await vet(`a-${index}`)).to.equal('wait');
-    expect(reserved).to.deep.equal(['a-0']);
-    expect(await vet('b-0'), 'another organisation').to.equal('wait');
-    later(1);
-    for (let index = 0; index < 100; index += 1) await vet(`a-${index}`);
-    expect(reserved).to.deep.equal(['a-0', 'b-0', 'a-0']);
+  it('reserves nothing before the admission', async () => {
+    const { vet, calls } = preflightOf();
+    expect(await vet()).to.have.nested.property('row.pagesReserved', 0);
+    expect(calls).to.deep.equal(['balance']);
   });
 
-  it('waits for name servers that do not answer, whatever the age of the scan, and reserves nothing', async () => {
-    const { vet, reserved } = preflightOf({ ok: false, reason: 'unavailable' });
-    expect(await vet('a-0')).to.equal('unresolved');
-    expect(reserved).to.deep.equal([]);
+  it('refuses a scan that its organisation cannot pay now, before it waits', async () => {
+    expect(await preflightOf({ balance: 4 }).vet()).to.have.nested.property('end.reason', 'InsufficientCredits');
   });
 
-  it('waits with a reason if a reservation is too late for the clock of MongoDB', async () => {
-    const { vet, answerWith } = preflightOf();
-    answerWith({ ok: false, reason: 'deadline_passed' });
-    expect(await vet('a-0')).to.equal('wait');
+  it('does not refuse a scan that holds its credits already', async () => {
+    const { vet, calls } = preflightOf({ balance: 0, pagesReserved: 5 });
+    expect(await vet()).to.have.property('ok', true);
+    expect(calls).to.deep.equal([]);
   });
 
-  it('asks for each scan again while the share has room', async () => {
-    const { vet, reserved, later, free } = preflightOf();
-    await vet('a-0');
-    free();
-    expect(await vet('a-1'), 'within the second').to.equal('wait');
-    expect(await vet('a-2', false), 'may hold credits already').to.equal('ok');
-    later(1);
-    expect(await vet('a-0')).to.equal('ok');
-    expect(await vet('a-1')).to.equal('ok');
-    expect(reserved).to.deep.equal(['a-0', 'a-2', 'a-0', 'a-1']);
+  it('waits for name servers that do not answer, and reads no credits', async () => {
+    const { vet, calls } = preflightOf({ resolution: { ok: false, reason: 'unavailable' } });
+    expect(await vet()).to.have.nested.property('unresolved.reason', 'TargetRefused');
+    expect(calls).to.deep.equal([]);
+  });
+
+  it('reserves all pages or none after the admission', async () => {
+    const { preflight, calls } = preflightOf();
+    expect(await preflight.reserve('a')).to.have.nested.property('row.pagesReserved', 5);
+    const poor = preflightOf({ answer: { ok: false, reason: 'insufficient_credits', balance: 3 } });
+    const refused = await poor.preflight.reserve('a');
+    expect(refused.ok ? '' : refused.end.message).to.match(/needs 5 credits, but 3 are left/);
+    expect([...calls, ...poor.calls]).to.deep.equal(['reserve 5', 'reserve 5']);
+  });
+
+  it('reserves nothing for an organisation that was blocked while its scan waited', async () => {
+    const { preflight, calls } = preflightOf({ blocked: true });
+    expect(await preflight.reserve('a')).to.have.nested.property('end.reason', 'OrganisationBlocked');
+    expect(calls).to.deep.equal([]);
+  });
+
+  it('fails if a reservation is too late for the clock of MongoDB, and says so', async () => {
+    const { preflight } = preflightOf({ answer: { ok: false, reason: 'deadline_passed' } });
+    const error = await preflight.reserve('a').then(() => null, (thrown: unknown) => thrown); // prettier-ignore
+    expect(error)
+      .to.be.instanceOf(ReservationLate)
+      .with.property('message')
+      .that.matches(/clocks of the operator and MongoDB differ/);
   });
 });

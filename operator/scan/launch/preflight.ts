@@ -1,8 +1,12 @@
-/** Checks a new scan: the organisation to charge, permission to run, and credits. Every step is idempotent. */
+/**
+ * Checks a new scan: the organisation to charge, permission to run, and credits. The API reserves the credits of a submission
+ * before it writes the scan. A manifest holds none until its queue has admitted it, so that any number of them can wait in the
+ * order of their queue. Every step is idempotent.
+ */
 import {
+  cameByApi,
   queueOf,
   ORGANISATION_LABEL,
-  SCAN_ID_ANNOTATION,
   SETTLE_FINALIZER,
   type AccessibilityScan,
 } from '../../../core/protocol/custom-resources.ts';
@@ -12,51 +16,47 @@ import type { Organisations } from '../../../stores/accounts/organisations.ts';
 import type { ScanRow, Scans } from '../../../stores/scans/scans.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import * as reasons from '../policy/condition-reasons.ts';
-import type { EndReason, WaitReason } from '../policy/condition-reasons.ts';
+import type { EndReason } from '../policy/condition-reasons.ts';
 import { judgePodTemplate, type PodTemplateRules } from '../policy/pod-template.ts';
 
 /** A reservation of credits must complete within this time. */
 const RESERVE_WITHIN_MS = 30_000;
 
-/** The time for which an organisation counts as full after a refusal, so that thousands of its scans do not each ask MongoDB. */
-const FULL_FOR_MS = 1_000;
-
 export interface PreflightDeps {
   scans: Pick<Scans, 'create' | 'find' | 'accept' | 'abandon' | 'mirror'>;
-  credits: Pick<Credits, 'reserve'>;
+  credits: Pick<Credits, 'balance' | 'reserve'>;
   organisations: Pick<Organisations, 'find' | 'findByNamespace'>;
   resolver: Resolver;
   apiNamespace: string;
   maxPagesLimit: number;
-  maxLiveScansPerOrganisation: number;
   targets: TargetRules;
   podTemplate: PodTemplateRules;
   now: () => Date;
 }
 
-/**
- * The row with the reserved pages, or the reason why the scan ends or has to wait without credits. `unresolved`: no name server
- * answered, which ends the scan only if it lasts.
- */
-export type Vetted =
-  { ok: true; row: ScanRow } | { ok: false; end: EndReason } | { ok: false; wait: WaitReason } | { ok: false; unresolved: EndReason };
+/** The row with the reserved pages, or the reason why the scan ends. */
+export type Reserved = { ok: true; row: ScanRow } | { ok: false; end: EndReason };
+
+/** The row, or the reason why the scan ends. `unresolved`: no name server answered, which ends the scan only if it lasts. */
+export type Vetted = Reserved | { ok: false; unresolved: EndReason };
+
+/** MongoDB received a reservation after its deadline. A repeated one may come in time. */
+export class ReservationLate extends Error {
+  override name = 'ReservationLate';
+}
 
 export interface Preflight {
   /** Returns the finalizers, and the label of the organisation that is charged, if there is one. */
   claim(scan: AccessibilityScan, scanId: string): Promise<{ finalizers: string[]; labels?: Record<string, string> }>;
-  /**
-   * Checks a scan and reserves its credits.
-   * @param waits whether its last reservation was refused, because its organisation had its share of live scans. It then holds none
-   */
-  vet(scan: AccessibilityScan, scanId: string, waits: boolean): Promise<Vetted>;
+  /** Checks whether a scan may wait in its queue. */
+  vet(scan: AccessibilityScan, scanId: string): Promise<Vetted>;
+  /** Reserves the credits of an admitted manifest, all or nothing. @throws if a retry may succeed */
+  reserve(scanId: string): Promise<Reserved>;
 }
 
 export function createPreflight(deps: PreflightDeps): Preflight {
   const { scans, organisations } = deps;
-  const shares = createShares(deps.now);
-
-  const cameByApi = ({ metadata }: AccessibilityScan): boolean =>
-    metadata.namespace === deps.apiNamespace && metadata.annotations?.[SCAN_ID_ANNOTATION] !== undefined;
+  const isSubmission = (scan: AccessibilityScan): boolean => cameByApi(scan, deps.apiNamespace);
 
   /** Vets a scan that the API submitted and whose row already exists. */
   async function vetSubmission(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
@@ -70,11 +70,9 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     return row.submission === 'accepted' ? { ok: true, row } : acceptSubmission(row, deps);
   }
 
-  async function vetManifest(scan: AccessibilityScan, scanId: string, waits: boolean): Promise<Vetted> {
+  async function vetManifest(scan: AccessibilityScan, scanId: string): Promise<Vetted> {
     const namespace = scan.metadata.namespace!;
     const known = await scans.find(scanId);
-    const full = known && waits ? shares.refusal(known.organisation) : null;
-    if (full !== null) return full;
     const organisation = known ? await organisations.find(known.organisation) : await organisations.findByNamespace(namespace);
     if (organisation === null) return { ok: false, end: reasons.noOrganisation(namespace) };
     const row = known ?? (await scans.create(newRow(scan, scanId, organisation.id)));
@@ -82,7 +80,7 @@ export function createPreflight(deps: PreflightDeps): Preflight {
     if (row.options.maxPages > deps.maxPagesLimit)
       return { ok: false, end: reasons.tooManyPages(row.options.maxPages, deps.maxPagesLimit) };
     const judged = await judgeScanUrl(row.options.url, deps.targets, deps.resolver);
-    if (judged.ok) return shares.note(row.organisation, await reserve(row, deps));
+    if (judged.ok) return canPay(row, deps);
     const refused = reasons.targetRefused(judged.message);
     return judged.reason === 'dns_unavailable' ? { ok: false, unresolved: refused } : { ok: false, end: refused };
   }
@@ -90,36 +88,34 @@ export function createPreflight(deps: PreflightDeps): Preflight {
   return {
     async claim(scan, scanId) {
       const finalizers = [...(scan.metadata.finalizers ?? []), SETTLE_FINALIZER];
-      const row = cameByApi(scan) ? await scans.find(scanId) : null;
+      const row = isSubmission(scan) ? await scans.find(scanId) : null;
       const organisation = row?.organisation ?? (await organisations.findByNamespace(scan.metadata.namespace!))?.id;
       return organisation === undefined ? { finalizers } : { finalizers, labels: { [ORGANISATION_LABEL]: organisation } };
     },
-    async vet(scan, scanId, waits) {
-      const vetted = await (cameByApi(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId, waits));
+    async vet(scan, scanId) {
+      const vetted = await (isSubmission(scan) ? vetSubmission(scan, scanId) : vetManifest(scan, scanId));
       if (!vetted.ok) return vetted;
       // The API sets no podTemplate, but others may create scans in its namespace.
       const judged = judgePodTemplate(scan.spec.podTemplate, deps.podTemplate);
       return judged.ok ? vetted : { ok: false, end: reasons.podTemplateRefused(judged.message) };
     },
+    async reserve(scanId) {
+      const row = await scans.find(scanId);
+      const organisation = row && (await organisations.find(row.organisation));
+      if (row === null || organisation === null) return { ok: false, end: reasons.SUBMISSION_ABANDONED };
+      // It may have been blocked while the scan waited.
+      if (organisation.blocked) return { ok: false, end: reasons.organisationBlocked(organisation) };
+      return reserve(row, deps);
+    },
   };
 }
 
-/** Remembers for a moment which organisations have their share of live scans. */
-function createShares(now: () => Date) {
-  const refused = new Map<string, { vetted: Vetted; until: number }>();
-  return {
-    /** The last refusal of an organisation that still counts as full. */
-    refusal(organisation: string): Vetted | null {
-      const last = refused.get(organisation);
-      if (last === undefined || now().getTime() < last.until) return last?.vetted ?? null;
-      refused.delete(organisation);
-      return null;
-    },
-    note(organisation: string, vetted: Vetted): Vetted {
-      if ('wait' in vetted) refused.set(organisation, { vetted, until: now().getTime() + FULL_FOR_MS });
-      return vetted;
-    },
-  };
+/** Refuses a manifest early whose organisation lacks the credits now. Whether it has them, only `reserve` decides. */
+async function canPay(row: ScanRow, { credits }: PreflightDeps): Promise<Reserved> {
+  if (row.pagesReserved > 0) return { ok: true, row };
+  const { balance } = await credits.balance(row.organisation);
+  const { maxPages } = row.options;
+  return balance >= maxPages ? { ok: true, row } : { ok: false, end: reasons.insufficientCredits(maxPages, balance) };
 }
 
 /** Accepts a submission with the credits that the API reserved, unless the API or the sweeper abandons it first. */
@@ -131,13 +127,15 @@ async function acceptSubmission(row: ScanRow, { credits, scans, now }: Preflight
   return { ok: false, end: reasons.SUBMISSION_ABANDONED };
 }
 
-/** Reserves the credits of a manifest, all or nothing. */
-async function reserve(row: ScanRow, { credits, scans, now, maxLiveScansPerOrganisation: maxLive }: PreflightDeps): Promise<Vetted> {
+async function reserve(row: ScanRow, { credits, scans, now }: PreflightDeps): Promise<Reserved> {
   const reservation = reservationOf(row, now());
-  const held = await credits.reserve({ ...reservation, maxLive });
-  if (!held.ok && held.reason === 'too_many_live') return { ok: false, wait: reasons.tooManyLiveScans(row.organisation, maxLive) };
-  if (!held.ok && held.reason === 'deadline_passed') return { ok: false, wait: reasons.RESERVATION_LATE };
-  if (!held.ok) return { ok: false, end: reasons.insufficientCredits(reservation.pages, held.balance) };
+  const held = await credits.reserve(reservation);
+  if (!held.ok && held.reason === 'insufficient_credits')
+    return { ok: false, end: reasons.insufficientCredits(reservation.pages, held.balance) };
+  if (!held.ok)
+    throw new ReservationLate(
+      'The reservation of credits was too late for MongoDB. If this lasts, the clocks of the operator and MongoDB differ.',
+    );
   const mirrored = await scans.mirror(row.id, { pagesReserved: held.reserved });
   return mirrored === null ? { ok: false, end: reasons.SUBMISSION_ABANDONED } : { ok: true, row: mirrored.row };
 }

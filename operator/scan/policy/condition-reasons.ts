@@ -171,34 +171,17 @@ export function insufficientCredits(needed: number, balance: number): EndReason 
   );
 }
 
-export const TOO_MANY_LIVE_SCANS = 'TooManyLiveScans';
-
-/** MongoDB received the reservation after its deadline. */
-export const RESERVATION_LATE: WaitReason = {
-  reason: 'ReservationLate',
-  message:
-    'The reservation of credits was too late for MongoDB and is repeated. If this lasts, the clocks of the operator and MongoDB differ.',
-};
-
 /** No name server answers for the URL of the scan. */
 export const NAME_SERVERS_UNAVAILABLE: WaitReason = {
   reason: 'NameServersUnavailable',
   message: 'The name servers do not answer for the host of the URL; the scan asks them again.',
 };
 
-/** The organisation has used up its share of the live scans. */
-export function tooManyLiveScans(organisation: string, allowed: number): WaitReason {
-  return {
-    reason: TOO_MANY_LIVE_SCANS,
-    message: `${allowed} ${allowed === 1 ? 'scan' : 'scans'} of organisation ${organisation} ${allowed === 1 ? 'is' : 'are'} in progress, which is the limit (MAX_LIVE_SCANS_PER_ORGANISATION); the scan waits until one of them ends.`,
-  };
-}
-
-/** The scan's Job could not be created, and the scan is back in its queue. */
+/** The scan's credits could not be reserved or its Job could not be created, and the scan is back in its queue. */
 export function launchFailed(problem: string): WaitReason {
   return {
     reason: 'LaunchFailed',
-    message: sanitize(`The scanner's Job could not be created; the scan waits in its queue and is tried again: ${problem}`),
+    message: sanitize(`The scan could not be started; it waits in its queue and is tried again: ${problem}`),
   };
 }
 

@@ -13,7 +13,7 @@ const live = (reason: string) => `Complete=False InProgress, Reconciling=True ${
 /** The conditions in each state, sorted by type. */
 const EXPECTED: Readonly<Record<string, string>> = {
   'just created': '',
-  'held back without credits': `Admitted=False TooManyLiveScans, ${live('TooManyLiveScans')}`,
+  'held back, because no name server answers': `Admitted=False NameServersUnavailable, ${live('NameServersUnavailable')}`,
   'waiting in its queue': `Admitted=False Queued, Complete=False InProgress, Passed=Unknown Pending, Reconciling=True Queued, Succeeded=Unknown Queued`,
   'waiting in a paused queue': `Admitted=False QueuePaused, ${live('QueuePaused')}`,
   'waiting for a queue that does not exist': `Admitted=False QueueNotFound, ${live('QueueNotFound')}`,
@@ -65,7 +65,7 @@ describe('conditions of a scan', () => {
   it('give tools the reason for which a scan waits, failed or did not pass', () => {
     const message = (state: string, type: string) => conditionOf(SCAN_STATES[state]!.scan.status!.conditions, type)!.message;
     expect(message('waiting in a paused queue', 'Reconciling')).to.match(/^The queue is paused/);
-    expect(message('held back without credits', 'Reconciling')).to.match(/MAX_LIVE_SCANS_PER_ORGANISATION/);
+    expect(message('held back, because no name server answers', 'Reconciling')).to.match(/^The name servers do not answer/);
     expect(message('failed before it was charged', 'Stalled')).to.match(/^No organisation is charged for namespace team/);
     expect(message('done, below a threshold', 'Stalled')).to.equal('The score is 80, below the minimum of 90.');
   });

@@ -35,8 +35,6 @@ export interface Timeouts {
   statusEveryMs: number;
   /** Between two writes of page counts to the read model. */
   mirrorEveryMs: number;
-  /** Between two checks whether a scan that waits without credits may hold them. */
-  vetAgainMs: number;
   /** From the first query that no name server answered to the end of the scan, and between two of them. */
   resolveMs: number;
   resolveAgainMs: number;
@@ -64,11 +62,13 @@ export interface Facts {
 export type Action =
   /** Add the finalizer, and the label of the organisation that is charged. */
   | { do: 'claim' }
-  /** Run the preflight checks, reserve credits, and queue the scan. End it if no name server has answered for `resolveMs`. */
+  /** Run the preflight checks and queue the scan. End it if no name server has answered for `resolveMs`. */
   | { do: 'vet'; resolveMs: number }
+  /** Reserve the credits of an admitted manifest. */
+  | { do: 'reserve' }
   /** Create the Job and its Secret. */
   | { do: 'launch' }
-  /** Give the scan's place back, because its Job cannot be created. */
+  /** Give the scan's place back, because its credits cannot be reserved or its Job cannot be created. */
   | { do: 'requeue'; why: WaitReason; status: StatusPatch }
   | { do: 'observe'; status: StatusPatch }
   /** State in the status that a change of the spec was seen, such as another TTL. */

@@ -20,7 +20,6 @@ import {
   secondsAgo,
   storedBy,
 } from '../../../test/support/scan-samples.ts';
-import { newReconcileState } from '../reconcile-state.ts';
 import type { VerifiedResult } from './status.ts';
 import { plan, type Facts } from './plan.ts';
 
@@ -29,6 +28,7 @@ const ended = (phase: Phase, seconds: number, rest: Parameters<typeof scanWith>[
 const free = { metadata: { finalizers: [] } };
 const leaving = (other: string) => ({ deletionTimestamp: ago(1), finalizers: [SETTLE_FINALIZER, other] });
 
+const withoutCredits = scanWith(launched({ jobName: undefined, pages: { requested: 5, reserved: 0, scanned: 0, failed: 0 } }));
 const justAdmitted = scanWith(launched({ jobName: undefined, conditions: [condition('Admitted', 'True', 'Admitted', 2)] }));
 
 describe('plan', () => {
@@ -105,14 +105,12 @@ describe('plan', () => {
     ['new', factsOf({ scan: scanWith(undefined, free) }), ['claim']],
     ['new, spec.cancel set', factsOf({ scan: scanWith(undefined, { ...free, spec: { cancel: true } }) }), ['claim']],
     ['claimed', factsOf(), ['vet']],
-    ['waiting without credits, vetted just now', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(14) } }), []],
+    ['waiting for name servers, asked just now', factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }), []],
     [
-      'waiting without credits, vetted before the clock was set back',
-      factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(-3600) } }),
+      'waiting for name servers, asked before the clock was set back',
+      factsOf({ state: { unresolved: { since: secondsAgo(9), at: secondsAgo(-3600) } } }),
       ['vet'],
     ],
-    ['waiting without credits, vetted some time ago', factsOf({ state: { ...newReconcileState(), vettedAt: secondsAgo(15) } }), ['vet']],
-    ['waiting for name servers, asked just now', factsOf({ state: { unresolved: { since: secondsAgo(99), at: secondsAgo(1) } } }), []],
     [
       'waiting for name servers, asked some time ago',
       factsOf({ state: { unresolved: { since: secondsAgo(9), at: secondsAgo(2) } } }),
@@ -135,8 +133,10 @@ describe('plan', () => {
     // other changes of the spec
     ['TTL changed while it runs', runningFacts({ scan: scanWith(launched(), { metadata: { generation: 2 } }) }), ['observeGeneration']],
     [
-      'TTL changed while it waits without credits',
-      factsOf({ scan: scanWith({ conditions: [condition('Admitted', 'False', 'TooManyLiveScans')] }, { metadata: { generation: 2 } }) }),
+      'TTL changed while no name server answers',
+      factsOf({
+        scan: scanWith({ conditions: [condition('Admitted', 'False', 'NameServersUnavailable')] }, { metadata: { generation: 2 } }),
+      }),
       ['observeGeneration'],
     ],
     [
@@ -171,6 +171,12 @@ describe('plan', () => {
     ],
     // launch
     ['admitted', factsOf({ scan: scanWith(launched({ jobName: undefined })) }), ['launch']],
+    ['admitted without credits', factsOf({ scan: withoutCredits }), ['reserve']],
+    [
+      'admitted without credits, five reservations failed',
+      factsOf({ scan: withoutCredits, state: { launchFailure: { count: 5, message: 'down' } } }),
+      ['requeue'],
+    ],
     [
       'admitted, the launch was interrupted',
       factsOf({ scan: justAdmitted, job: { ...jobWith(), spec: { ...jobWith().spec, suspend: true } } }),
@@ -285,7 +291,7 @@ describe('plan', () => {
       if (action?.do !== 'requeue') return expect.fail();
       expect(action.why).to.deep.equal({
         reason: 'LaunchFailed',
-        message: "The scanner's Job could not be created; the scan waits in its queue and is tried again: no .",
+        message: 'The scan could not be started; it waits in its queue and is tried again: no .',
       });
       expect(action.status.conditions?.find(({ type }) => type === 'Admitted')).to.include({ status: 'False', reason: 'LaunchFailed' });
       return { count: action.status.requeueState!.count, requeueAt: action.status.requeueState!.requeueAt };

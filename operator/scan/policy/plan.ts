@@ -96,11 +96,9 @@ function settled({ scan, job, now, state }: Facts, claimed: boolean, timeouts: T
   return { actions, wakeAfterMs: soonest(wakes) };
 }
 
-/** A scan that holds no credits yet. It waits while its organisation has too many live scans, or no name server answers. */
+/** A scan that is not in its queue yet. It waits while no name server answers. */
 function unvetted(facts: Facts, timeouts: Timeouts): Plan {
-  const { state, now } = facts;
-  const { unresolved, vettedAt } = state;
-  const left = unresolved === null ? dueIn(vettedAt, timeouts.vetAgainMs, now) : dueIn(unresolved.at, timeouts.resolveAgainMs, now);
+  const left = dueIn(facts.state.unresolved?.at ?? null, timeouts.resolveAgainMs, facts.now);
   if (left <= 0) return act({ do: 'vet', resolveMs: timeouts.resolveMs });
   const waiting = queued(facts, timeouts);
   return waiting.wakeAfterMs === null ? waiting : { actions: [], wakeAfterMs: Math.min(left, waiting.wakeAfterMs) };
