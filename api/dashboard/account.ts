@@ -29,7 +29,8 @@ import { NEW_PASSWORD, newPasswordErrors, newPasswordField } from './passwords.t
 import type { Recorder } from './record.ts';
 import { ROLE_TEXTS } from './roles.ts';
 import { passwordField } from './sign-in/page.ts';
-import { startSession, waitText } from './sign-in/routes.ts';
+import { waitText } from './sign-in/routes.ts';
+import { startSession } from './sign-in/start-session.ts';
 
 export interface AccountDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits'>;

@@ -12,7 +12,7 @@ import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
 import { invitationPage, linkEnded } from './link-pages.ts';
-import { startSession } from './routes.ts';
+import { startSession } from './start-session.ts';
 
 export interface InvitationDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'invitations'>;

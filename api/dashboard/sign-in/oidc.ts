@@ -11,7 +11,7 @@ import { SIGN_IN_LIMITS } from '../../sessions/sign-in-limits.ts';
 import { recordEntry } from '../record.ts';
 import { join, recordJoin } from './invitation.ts';
 import type { SignInProblem } from './problems.ts';
-import { startSession } from './routes.ts';
+import { startSession } from './start-session.ts';
 
 export interface OidcDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits'>;

@@ -12,7 +12,8 @@ import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
-import { startSession, waitText } from './routes.ts';
+import { waitText } from './routes.ts';
+import { startSession } from './start-session.ts';
 
 export interface ResetDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;

@@ -1,18 +1,16 @@
 /** Sign-in with a password, and sign-out. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
-import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../key-check.ts';
-import { annotate } from '../../plugins/request-log.ts';
 import { ownPath } from '../../sessions/own-path.ts';
-import { checkCsrf, clearSession, csrfToken, setSession } from '../../sessions/plugin.ts';
+import { checkCsrf, clearSession, csrfToken } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';
 import { notice, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { signInPage } from './page.ts';
 import { problemText } from './problems.ts';
+import { startSession } from './start-session.ts';
 
 export interface SignInDeps {
   stores: Pick<ApiStores, 'users' | 'sessions' | 'rateLimits' | 'organisations'>;
@@ -105,25 +103,4 @@ function messageOf({ signedOut, problem, unsaved }: { signedOut?: string; proble
 export function waitText(seconds: number): string {
   const [count, unit] = seconds > 90 ? [Math.ceil(seconds / 60), 'minute'] : [seconds, 'second'];
   return `There were too many attempts. Try again in ${count} ${unit}${count === 1 ? '' : 's'}.`;
-}
-
-interface StartOptions {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  stores: Pick<ApiStores, 'users' | 'sessions'>;
-}
-
-/**
- * Starts a session of a user, with a new secret, and ends the one that the browser had.
- * @returns false if the user was removed meanwhile
- */
-export async function startSession({ request, reply, stores }: StartOptions, user: User, method: SignInMethod): Promise<boolean> {
-  const before = await request.server.readSession(request);
-  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '' });
-  if (started === null) return false;
-  if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
-  await stores.users.recordSignIn(user.email, networkOf(request.ip));
-  setSession(reply, started.secret);
-  annotate(request, { organisation: user.organisation, user: user.email });
-  return true;
 }
