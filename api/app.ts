@@ -39,6 +39,7 @@ import { PublicIssue, PublicScanStatus } from './public/status.ts';
 import { unsubscribeRoutes } from './public/unsubscribe.ts';
 import { createQueuePositions } from './queue-positions.ts';
 import { LIMITS } from './rate-limits.ts';
+import { referenceRoutes } from './reference/routes.ts';
 import { ErrorBody, InsufficientCredits, ValidationError } from './responses.ts';
 import { IssuedKey, keyRoutes, ListedKey } from './routes/api-keys.ts';
 import { billingRoutes, CreditBalance } from './routes/billing.ts';
@@ -134,6 +135,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
     logger,
   });
   await app.register(unsubscribeRoutes, stores);
+  await app.register(referenceRoutes);
   await app.register(designPage);
   app.refuseOtherMethods();
   return app;

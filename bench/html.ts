@@ -104,7 +104,7 @@ async function pageRoutes(db: Parameters<typeof openStores>[0]): Promise<string[
     },
   );
   try {
-    return app.web.routes().filter((route) => !route.startsWith('/docs'));
+    return app.web.routes();
   } finally {
     await app.close();
   }

@@ -1,25 +1,32 @@
-/** Generates the OpenAPI 3.1 document from the schemas of the routes, and serves an API reference that works offline. */
+/** Generates the OpenAPI 3.1 document from the schemas of the routes. `api/reference/` shows it at `/docs`. */
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { TSchema } from 'typebox';
 import type { FastifyPluginAsync } from 'fastify';
 import fp from 'fastify-plugin';
 import { cookieRules } from '../sessions/cookies.ts';
 import { LIMITS } from '../rate-limits.ts';
 
-/** The reference loads only its own files and calls only this service. */
-const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
 const DESCRIPTION = `Scans web sites for accessibility and returns a score, violations by severity, a verdict against thresholds, a PDF and a JSON export.
 
-**Credits.** A scan costs one credit per tested page. Reserved credits that a scan does not use are released.
+## Credits
 
-**Limits.** Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. All windows are sliding windows. The \`RateLimit\` header reports the remaining requests; after a 429, wait for \`Retry-After\` seconds.
+A scan costs one credit per tested page. Reserved credits that a scan does not use are released.
 
-**Errors.** Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.
+## Limits
 
-**Changes.** Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
+Each API key may send ${LIMITS.key.limit} requests per minute. Each organisation may submit ${LIMITS.submissions.limit} scans, request ${LIMITS.reports.limit} report links and create ${LIMITS['key-creations'].limit} keys per minute. All windows are sliding windows. The \`RateLimit\` header reports the remaining requests; after a 429, wait for \`Retry-After\` seconds.
+
+## Errors
+
+Every error body is \`{"detail": …}\`: a stable code, with a \`message\`, or, for an invalid request (422), a list of its errors.
+
+## Idempotency
+
+An operation that takes an \`Idempotency-Key\` can be repeated safely, for example after a lost connection: a request with the same key and body returns the first response and charges nothing. Use a new key, such as a UUID, for each new request.
+
+## Versions
+
+Within \`/v1\`, responses may gain fields, and the values listed in \`x-extensible-enum\` may grow. Ignore unknown fields, and treat an unknown status as not terminal. Requests are strict: an unknown field is rejected with 422.`;
 
 interface OpenApiOptions {
   publicBaseUrl: string;
@@ -53,6 +60,13 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
       ],
       components: {
         securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-API-Key',
+            description:
+              'A key of your organisation: `svc_live_` followed by 38 letters and digits. Each operation names the scope that the key needs.',
+          },
           session: {
             type: 'apiKey',
             in: 'cookie',
@@ -60,18 +74,11 @@ const openApi: FastifyPluginAsync<OpenApiOptions> = async (app, options) => {
             description:
               'The session of a user who is signed in to the dashboard. Requests that change something also need its `X-CSRF-Token`.',
           },
-          apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: '`svc_live_` followed by 38 letters and digits.' },
         },
       },
     },
-    transformObject: (document) => nameBodies(liftRequiredHeaders((document as { openapiObject: Document }).openapiObject)) as never,
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: CONTENT_SECURITY_POLICY,
-    theme: { title: 'Curbcut API' },
-    // The standalone layout has a top bar that loads other documents.
-    uiConfig: { layout: 'BaseLayout' },
+    transformObject: (document) =>
+      nameBodies(liftRequiredHeaders(releaseDefaults((document as { openapiObject: Document }).openapiObject))) as never,
   });
 };
 
@@ -80,6 +87,7 @@ interface Header {
   schema: { required?: unknown };
 }
 interface Operation {
+  parameters?: { required?: boolean; schema?: { default?: unknown } }[];
   requestBody?: { content?: Record<string, { schema: { title?: string } }> };
   responses?: Record<string, { headers?: Record<string, Header> }>;
 }
@@ -89,6 +97,13 @@ interface Document {
 }
 
 const operationsOf = (document: Document): Operation[] => Object.values(document.paths ?? {}).flatMap((path) => Object.values(path));
+
+/** A parameter with a default may be left out; @fastify/swagger calls it required. */
+function releaseDefaults(document: Document): Document {
+  for (const parameter of operationsOf(document).flatMap(({ parameters = [] }) => parameters))
+    if (parameter.schema?.default !== undefined) parameter.required = false;
+  return document;
+}
 
 /** Moves `required` of each header from its schema to the header object, where @fastify/swagger cannot put it. */
 function liftRequiredHeaders(document: Document): Document {

@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
+import { pack, type Packed } from './packed.ts';
 import { samplesCss, tokensCss } from './tokens.ts';
 
 const FOLDER = join(import.meta.dirname, 'assets');
@@ -16,11 +15,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 };
 
-export interface Asset {
+export interface Asset extends Packed {
   type: string;
-  plain: Buffer;
-  gzip: Buffer;
-  br: Buffer;
 }
 
 export interface Assets {
@@ -42,7 +38,9 @@ export async function loadAssets(): Promise<Assets> {
   const digest = createHash('sha256');
   for (const [name, text] of files) digest.update(`${name}\0${text}\0`);
   const version = digest.digest('hex').slice(0, 12);
-  const assets = new Map(await Promise.all(files.map(async ([name, text]) => [name, await pack(name, text)] as const)));
+  const assets = new Map(
+    await Promise.all(files.map(async ([name, text]) => [name, { type: TYPES[extname(name)]!, ...(await pack(text)) }] as const)),
+  );
   return {
     version,
     url(name) {
@@ -51,10 +49,4 @@ export async function loadAssets(): Promise<Assets> {
     },
     find: (name) => assets.get(name),
   };
-}
-
-async function pack(name: string, text: string): Promise<Asset> {
-  const plain = Buffer.from(text);
-  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: plain.length } };
-  return { type: TYPES[extname(name)]!, plain, gzip: await promisify(gzip)(plain), br: await promisify(brotliCompress)(plain, quality) };
 }

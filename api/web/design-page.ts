@@ -128,6 +128,7 @@ const blocks = (): Html =>
     ${ui.progress({ id: 'design-progress', label: 'Testing pages', value: 3, max: 5, text: '3 of 5 pages tested' })}
     ${ui.progress({ id: 'design-waiting', label: 'Waiting', value: null, max: 1, text: 'Position 4 in the queue' })}
     ${ui.code({ id: 'design-code', text: SAMPLE, label: 'Element' })}
+    ${ui.code({ id: 'design-whole', text: 'curl "$CURBCUT_URL/healthz" \\\n  -i', label: 'Command', whole: true })}
     ${ui.code({ id: 'design-selector', text: 'main > img:nth-child(2)', label: 'Selector', inline: true })}
     ${ui.chartFrame({
       caption: 'Score of the last three scans',

@@ -47,8 +47,9 @@ export function publicPage(options: PublicPageOptions): Html {
   const { web } = request.server;
   const { texts } = webI18n(locale);
   const path = pathOf(request);
-  const alternates = LOCALES.map(
-    (one) => html`<link rel="alternate" hreflang="${one}" href="${web.publicBaseUrl + inLanguage(one, path)}" />`,
+  const [canonical = '/'] = path.split('?');
+  const alternates = [...LOCALES.map((one) => [one, inLanguage(one, canonical)] as const), ['x-default', canonical] as const].map(
+    ([language, address]) => html`<link rel="alternate" hreflang="${language}" href="${web.publicBaseUrl + address}" />`,
   );
   return document({
     request,
@@ -57,7 +58,7 @@ export function publicPage(options: PublicPageOptions): Html {
     scripts,
     head: html`${description !== undefined && html`<meta name="description" content="${description}" />`}
     ${!indexed && html`<meta name="robots" content="noindex" />`}
-    ${indexed && html`<link rel="canonical" href="${web.publicBaseUrl + inLanguage(locale, path)}" />${alternates}<link rel="alternate" hreflang="x-default" href="${web.publicBaseUrl + path}" />`}
+    ${indexed && html`<link rel="canonical" href="${web.publicBaseUrl + inLanguage(locale, canonical)}" />${translated && alternates}`}
     ${head}`,
     body: html`<header class="site-header">
         <div class="site-header-inner">

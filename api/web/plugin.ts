@@ -9,6 +9,7 @@ import fp from 'fastify-plugin';
 import { loadAssets, type Assets } from './assets.ts';
 import type { Html } from './html.ts';
 import type { Viewer } from './layout.ts';
+import { accepts, isKnown, sendPacked, type FixedPage } from './packed.ts';
 
 export interface PageReplyOptions {
   /** Default: 200. */
@@ -37,6 +38,8 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Sends a page with the security headers. Pages are not cached. */
     page(page: Html, options?: PageReplyOptions): FastifyReply;
+    /** Sends a page that is the same for every visitor. Browsers keep it and ask whether it has changed. */
+    fixedPage(page: FixedPage): FastifyReply;
   }
 }
 
@@ -89,6 +92,12 @@ const web: FastifyPluginAsync<WebOptions> = async (app, { publicBaseUrl, dashboa
     this.code(status).type('text/html; charset=utf-8').header('Vary', 'Accept-Encoding, Accept, Cookie');
     return this.send(packed(this.request, this, page.toString()));
   });
+  app.decorateReply('fixedPage', function (this: FastifyReply, page: FixedPage) {
+    this.helmet();
+    this.header('Cache-Control', 'no-cache').header('ETag', page.etag).header('Vary', 'Accept-Encoding, Accept');
+    if (isKnown(this.request, page)) return this.code(304).send();
+    return sendPacked(this.request, this.type('text/html; charset=utf-8'), page);
+  });
   app.get<{ Params: { version: string; '*': string } }>('/assets/:version/*', { schema: { hide: true } }, async (request, reply) =>
     sendAsset(assets, request, reply),
   );
@@ -99,9 +108,6 @@ function packed(request: FastifyRequest, reply: FastifyReply, text: string): str
   reply.header('Content-Encoding', 'gzip');
   return gzipSync(text, { level: constants.Z_BEST_SPEED + 2 });
 }
-
-const accepts = (request: FastifyRequest, encoding: string): boolean =>
-  new RegExp(`(?:^|[\\s,])${encoding}(?!\\s*;\\s*q=0(?:\\.0*)?\\s*(?:,|$))`, 'i').test(String(request.headers['accept-encoding'] ?? ''));
 
 function sendAsset(
   assets: Assets,
@@ -119,9 +125,7 @@ function sendAsset(
     .header('Cross-Origin-Resource-Policy', 'same-origin')
     .header('Content-Security-Policy', "default-src 'none'")
     .type(asset.type);
-  const encoding = (['br', 'gzip'] as const).find((one) => accepts(request, one));
-  if (encoding !== undefined) reply.header('Content-Encoding', encoding);
-  return reply.send(encoding === undefined ? asset.plain : asset[encoding]);
+  return sendPacked(request, reply, asset);
 }
 
 export default fp(web, { name: 'web', dependencies: ['request-log'] });

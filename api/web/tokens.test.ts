@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { contrast } from '../../test/support/contrast.ts';
@@ -30,8 +30,10 @@ describe('design tokens', () => {
     for (const name of COLOR_NAMES) expect(tokensCss().split(`--${name}:`)).to.have.length(name === 'ground' ? 5 : 4);
   });
 
-  it('are the only colours and the only custom properties of the style sheet', () => {
-    const css = readFileSync(join(import.meta.dirname, 'assets', 'site.css'), 'utf8');
+  it('are the only colours and the only custom properties of the style sheets', () => {
+    const files = globSync('*.css', { cwd: join(import.meta.dirname, 'assets') });
+    expect(files).to.include.members(['reference.css', 'site.css']);
+    const css = files.map((file) => readFileSync(join(import.meta.dirname, 'assets', file), 'utf8')).join('\n');
     expect(css.match(/#[0-9a-f]{3,8}\b(?![^{}]*\{)/gi) ?? []).to.deep.equal([]);
     const used = new Set([...css.matchAll(/var\((--[a-z0-9-]+)\)/g)].map(([, name]) => name!));
     expect([...used].filter((name) => !tokensCss().includes(`${name}:`))).to.deep.equal([]);

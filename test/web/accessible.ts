@@ -15,6 +15,8 @@ const SCREENSHOTS = process.env.SCREENSHOTS_FOLDER ?? join(ROOT, '.curbcut', 'sc
 /** A phone, and 1280 px at 400 % zoom. */
 const NARROW = { width: 320, height: 640 };
 const HTML_MAX = 100_000;
+/** Higher pages are too large for a picture of the whole. */
+const PICTURE_MAX_PX = 16_000;
 
 const VIEWS = [
   { suffix: '', size: DESKTOP, colorScheme: 'light' },
@@ -39,11 +41,18 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
     found.push(...(await findings(page)).map((finding) => `${name}${suffix}: ${finding}`));
     const wider = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
     if (wider > 0) found.push(`${name}${suffix}: scrolls sideways by ${wider} px: ${await page.evaluate<string>(WIDEST)}`);
-    if (suffix !== '-narrow-dark') await page.screenshot({ path: join(SCREENSHOTS, `${name}${suffix}.png`), fullPage: true });
+    if (suffix === '-narrow-dark') continue;
+    const fullPage = (await page.evaluate<number>('document.documentElement.scrollHeight')) <= PICTURE_MAX_PX;
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}${suffix}.png`), fullPage });
   }
   await page.setViewportSize(DESKTOP);
   await page.emulateMedia({ colorScheme: 'light' });
   expect([...found, ...problemsOf(page)]).to.deep.equal([]);
+}
+
+/** Fails unless the page is accessible as it is shown now, such as on paper. */
+export async function expectAccessibleNow(page: Page): Promise<void> {
+  expect([...(await findings(page)), ...problemsOf(page)]).to.deep.equal([]);
 }
 
 /** Runs axe-core in a world of its own, as the scanner does: it can neither be seen nor be stopped by the page. */

@@ -33,7 +33,7 @@ describe('pages', () => {
   });
 
   it('name the other languages, the canonical address and their own language', async () => {
-    const { text } = await get('/fr');
+    const { text } = await get('/fr?utm_source=mail');
     expect(text).to.include('<html lang="fr">').and.include('<link rel="canonical" href="https://curbcut.example/fr" />');
     for (const [lang, href] of [
       ['en', '/'],

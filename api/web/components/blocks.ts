@@ -71,13 +71,25 @@ export const figure = (options: { value: HtmlValue; label: HtmlValue; of?: HtmlV
     <span class="figure-label">${options.label}</span>
   </p>`;
 
+interface CodeOptions {
+  text: string;
+  id: string;
+  label: string;
+  /** Whether there is a button that copies it. Default: yes. */
+  copy?: boolean;
+  /** Within a line. */
+  inline?: boolean;
+  /** As high as the text, so that it never scrolls and needs no focus. */
+  whole?: boolean;
+  locale?: Locale;
+}
+
 /** Code that is shown as text, with a button that copies it. The button needs scripts and is hidden without them. */
-export function code(options: { text: string; id: string; copy?: boolean; label: string; inline?: boolean; locale?: Locale }): Html {
-  const { text, id, copy = true, label, inline = false, locale = DEFAULT_LOCALE } = options;
+export function code({ text, id, label, copy = true, inline = false, whole = false, locale = DEFAULT_LOCALE }: CodeOptions): Html {
   const { texts } = webI18n(locale);
   const shown = inline
     ? html`<code${attributes({ id, class: 'code-line', translate: 'no' })}>${text}</code>`
-    : html`<pre${attributes({ tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, translate: 'no' })}>${text}</code></pre>`;
+    : html`<pre${attributes(whole ? {} : { tabindex: 0, role: 'group', 'aria-label': label })}><code${attributes({ id, translate: 'no' })}>${text}</code></pre>`;
   const copyButton = button({
     text: texts.copy,
     hiddenText: label,
@@ -85,7 +97,7 @@ export function code(options: { text: string; id: string; copy?: boolean; label:
     type: 'button',
     attributes: { hidden: true, 'data-copy': id, 'data-copied': texts.copied, 'data-failed': texts.copyFailed },
   });
-  return html`<div class="${inline ? 'code code-inline' : 'code'}">${shown}${copy && copyButton}</div>`;
+  return html`<div class="${inline ? 'code code-inline' : whole ? 'code code-whole' : 'code'}">${shown}${copy && copyButton}</div>`;
 }
 
 /** A picture of an element in its surroundings, from a scan's report. It loads when it comes into view. */

@@ -1,0 +1,76 @@
+/** `/docs` in a browser. test/api/reference.test.ts compares its contents with the document. */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { expectAccessible, expectAccessibleNow } from './accessible.ts';
+import { openWeb, type Web } from './web.ts';
+
+describe('the API reference', function () {
+  this.timeout(180_000);
+  let web: Web;
+  before(async () => (web = await openWeb()));
+  after(() => web?.close());
+
+  const top = (page: Page, id: string): Promise<number> => page.evaluate(`document.getElementById('${id}').getBoundingClientRect().top`);
+
+  it('is accessible, and asks no other host', async () => {
+    const page = await (await web.visitor()).newPage();
+    const hosts = new Set<string>();
+    page.on('request', (request) => hosts.add(new URL(request.url()).origin));
+    await page.goto('/docs');
+    await expectAccessible(page, 'reference');
+    expect([...hosts]).to.deep.equal([web.url]);
+  });
+
+  it('is accessible in forced colours', async () => {
+    await expectAccessibleNow(await web.open('/docs', { forcedColors: 'active' }));
+  });
+
+  it('prints every example accessibly, and no contents', async () => {
+    const page = await web.open('/docs');
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByRole('navigation', { name: 'Contents' }).isVisible()).to.equal(false);
+    const hidden = await page.evaluate<number>(
+      `[...document.querySelectorAll('details pre')].filter((one) => !one.checkVisibility({ contentVisibilityAuto: true })).length`,
+    );
+    expect(hidden).to.equal(0);
+    await expectAccessibleNow(page);
+  });
+
+  it('can be read without JavaScript', async () => {
+    const page = await web.open('/docs', { javaScriptEnabled: false });
+    await page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Poll a scan' }).click();
+    expect(page.url()).to.match(/#getScan$/);
+    expect(await page.getByText('Returns 202 while the scan is in progress').isVisible()).to.equal(true);
+    expect(await page.locator('#getScan-curl').innerText()).to.include('$CURBCUT_API_KEY');
+    const closed = page.locator('#getScan-422-missed');
+    expect(await closed.isVisible()).to.equal(false);
+    await page.getByText('422 missed', { exact: true }).click();
+    expect(await closed.isVisible()).to.equal(true);
+    expect(await page.getByRole('button').count()).to.equal(0);
+  });
+
+  it('can be used with the keyboard: contents, links of fields, examples, copying', async () => {
+    const visitor = await web.visitor({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const page = await visitor.newPage();
+    await page.goto('/docs');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    const focused = (): Promise<string> => page.evaluate('document.activeElement.textContent.trim()');
+    expect(await focused()).to.equal('Overview');
+    await page.getByRole('navigation', { name: 'Contents' }).getByRole('link', { name: 'Submit a scan' }).focus();
+    await page.keyboard.press('Enter');
+    expect(page.url()).to.match(/#submitScan$/);
+    expect(await top(page, 'submitScan')).to.be.within(0, 100);
+    // The focus continues at the operation.
+    await page.keyboard.press('Tab');
+    expect(await focused()).to.equal('Submit a scan');
+    await page.getByRole('button', { name: 'Copy Request: Submit a scan' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).to.equal(await page.locator('#submitScan-curl').textContent());
+    await page.getByText('422 missed', { exact: true }).focus();
+    await page.keyboard.press('Enter');
+    expect(await page.locator('#getScan-422-missed').isVisible()).to.equal(true);
+  });
+});
