@@ -56,7 +56,7 @@ import { STREAM_TIMINGS } from './scan-stream.ts';
 import { createQueueGate } from './submission/queue-gate.ts';
 import { createSubmissions } from './submission/submit.ts';
 import { designPage } from './web/design-page.ts';
-import { cachedViews } from './views.ts';
+import { createPageReports } from './views.ts';
 import web from './web/plugin.ts';
 
 /** Far above the largest valid request. */
@@ -109,8 +109,7 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   const requestPublicScan = requestPublicScanOver(stores, deps, options);
 
   await app.register(serviceRoutes);
-  const { readPicture } = stores.reports;
-  const views = { ...cachedViews(stores.reports, clock), readPicture };
+  const views = createPageReports(stores.reports, clock);
   await app.register(publicRoutes, { requestPublicScan, stores, reports: views, metrics, logger });
   const services = scanServices(app, stores, deps, options);
   await app.register((scope) => authenticatedRoutes(scope, stores, deps, options, services));

@@ -1,9 +1,8 @@
 /** Sends the pictures of a scan's report to pages. */
 import type { FastifyReply } from 'fastify';
-import type { Reports } from '../stores/reports.ts';
+import type { ScanRow } from '../stores/scans/scans.ts';
 import { ApiError } from './errors.ts';
-
-export type PictureObjects = Pick<Reports, 'readView' | 'readPicture'>;
+import type { PageReports } from './views.ts';
 
 /** A picture never changes, but a shared computer should not keep it for long. In seconds. */
 const KEPT_SECONDS = 3600;
@@ -19,14 +18,14 @@ export const pictureName = (fingerprint: string): string => `${fingerprint}.jpg`
  */
 export async function sendPicture(
   reply: FastifyReply,
-  { readView, readPicture }: PictureObjects,
-  scanId: string,
+  { readView, readPicture }: PageReports,
+  scan: Pick<ScanRow, 'id' | 'organisation'>,
   name: string,
 ): Promise<FastifyReply> {
-  const view = await readView(scanId);
+  const view = await readView(scan);
   const group =
     view === null ? undefined : [...view.groups, ...view.needs_review].find(({ fingerprint }) => pictureName(fingerprint) === name);
-  const bytes = group?.picture === undefined ? null : await readPicture(scanId, group.picture, AbortSignal.timeout(TIMEOUT_MS));
+  const bytes = group?.picture === undefined ? null : await readPicture(scan, group.picture, AbortSignal.timeout(TIMEOUT_MS));
   if (bytes === null) throw new ApiError('report_not_found');
   return reply
     .type('image/jpeg')

@@ -1,4 +1,5 @@
 /** The error codes of the API, and the only place that knows their HTTP statuses. */
+import type { SemaphoreLimit } from '../platform/concurrency/semaphore.ts';
 import { LIVE_KEYS_MAX } from '../stores/accounts/key-slots.ts';
 
 /** Event streams of one key on one replica (decisions, "Limits"). */
@@ -51,6 +52,11 @@ export const ERRORS = {
   service_unavailable: {
     status: 503,
     message: 'A part of the service is down and nothing was charged; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 5,
+  },
+  replica_busy: {
+    status: 503,
+    message: 'This replica is busy and did nothing; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 5,
   },
   public_scans_disabled: { status: 403, message: 'This installation offers no public scans; use an API key and POST /v1/ci/scans.' },
@@ -110,6 +116,9 @@ export type QueueLimit = (typeof QUEUE_LIMITS)[number];
 
 /** Whose event streams are too many: `limit` in the body of `too_many_streams` and `streams_full`. */
 export const STREAM_LIMITS = ['key', 'organisation', 'replica'] as const;
+
+/** Whose work keeps a replica busy: `limit` in the body of `replica_busy`. */
+export const BUSY_LIMITS = ['organisation', 'replica'] as const;
 
 /** Every `type` of a validation item. They are stable: clients may branch on them. */
 export const VALIDATION_TYPES = [
@@ -175,6 +184,21 @@ export class ApiError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds ?? (ERRORS[code] as ErrorEntry).retryAfterSeconds ?? null;
   }
 }
+
+const BUSY: Readonly<Record<SemaphoreLimit, { limit: (typeof BUSY_LIMITS)[number]; message: string }>> = {
+  key: {
+    limit: 'organisation',
+    message:
+      'The organisation has as many requests of this kind in progress as it may have on this replica; retry after the number of seconds in Retry-After.',
+  },
+  total: {
+    limit: 'replica',
+    message: 'This replica has as many requests of this kind in progress as it may have; retry after the number of seconds in Retry-After.',
+  },
+};
+
+/** The error of a request that a semaphore with a share for each organisation refused. */
+export const replicaBusy = (limit: SemaphoreLimit): ApiError => new ApiError('replica_busy', { fields: BUSY[limit] });
 
 /** An invalid request, with at least one item. Throw it like `ApiError`. */
 export class ValidationFailure extends Error {

@@ -4,7 +4,7 @@ import { REPORT_FORMATS, type ReportFormat } from '../core/report/formats/names.
 import type { ReportFormats, StoredFormat } from '../stores/formats/report-formats.ts';
 import { PICTURES_NAME, reportKeys, type Reports } from '../stores/reports.ts';
 import type { ScanRow } from '../stores/scans/scans.ts';
-import { ApiError, type ErrorCode } from './errors.ts';
+import { ApiError, replicaBusy, type ErrorCode } from './errors.ts';
 
 /** How long a link is valid, in seconds (decisions, "Limits"). */
 export const LINK_SECONDS = 3600;
@@ -48,15 +48,14 @@ export async function formatLink(
   { reports, formats }: { reports: Pick<Reports, 'downloadLink'>; formats: ReportFormats },
 ): Promise<string> {
   requireReports(row);
-  const stored = await formats.ensure(row.id, format);
-  if (!stored.ok) throw new ApiError(NO_FORMAT[stored.reason]);
+  const stored = await formats.ensure(row, format);
+  if (!stored.ok) throw stored.reason === 'busy' ? replicaBusy(stored.limit) : new ApiError(NO_FORMAT[stored.reason]);
   return reports.downloadLink(stored.key, fileNameOf(row, REPORT_FORMATS[format].extension), LINK_SECONDS);
 }
 
-const NO_FORMAT: Readonly<Record<Extract<StoredFormat, { ok: false }>['reason'], ErrorCode>> = {
+const NO_FORMAT: Readonly<Record<Exclude<Extract<StoredFormat, { ok: false }>['reason'], 'busy'>, ErrorCode>> = {
   not_found: 'json_export_unavailable',
   too_large: 'report_format_unavailable',
-  busy: 'service_unavailable',
 };
 
 /**

@@ -5,6 +5,7 @@ import { oneOf } from '../core/schemas.ts';
 import {
   ApiError,
   bodyOf,
+  BUSY_LIMITS,
   ERROR_CODES,
   ERRORS,
   QUEUE_LIMITS,
@@ -89,14 +90,16 @@ export function emptyAnswer(description: string, headers: readonly HeaderName[] 
 /** Headers of every response to a request that passed the rate limit check or exceeded its limit. */
 export const LIMITED = ['RateLimit', 'RateLimit-Policy'] as const;
 
-const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS])];
+const LIMIT_OWNERS = [...new Set([...QUEUE_LIMITS, ...STREAM_LIMITS, ...BUSY_LIMITS])];
 
 export const ErrorBody = Type.Object(
   {
     detail: growing(ERROR_CODES, { description: 'A stable code.' }),
     message: Type.String({ description: 'What to do, in one sentence.' }),
     permission: Type.Optional(growing(PERMISSIONS, { description: 'The missing permission. The scopes of API keys have these names.' })),
-    limit: Type.Optional(growing(LIMIT_OWNERS, { description: 'Whose live scans or event streams have reached their limit.' })),
+    limit: Type.Optional(
+      growing(LIMIT_OWNERS, { description: 'Whose limit is reached: of live scans, event streams, or work in progress on a replica.' }),
+    ),
   },
   { $id: 'Error', description: 'An error.' },
 );
@@ -168,6 +171,7 @@ function errorExamples(codes: readonly ErrorCode[]): Examples {
     queue_full: { limit: 'organisation' },
     too_many_streams: { limit: 'key' },
     streams_full: { limit: 'replica' },
+    replica_busy: { limit: 'organisation' },
   };
   return Object.fromEntries(codes.map((code) => [code, bodyOf(new ApiError(code, { fields: fields[code] }))]));
 }

@@ -23,7 +23,7 @@ import { createManager, type Manager, type PeriodicTask } from './runtime/manage
 import { createRecorder, type Recorder } from './runtime/recorder.ts';
 import { addScheduleController } from './schedule/controller.ts';
 import { createScanController } from './scan/controller.ts';
-import { createPlace } from '../platform/place.ts';
+import { createSemaphore, ONE_AT_A_TIME } from '../platform/concurrency/semaphore.ts';
 import { createChildren } from './scan/launch/children.ts';
 import { createMirror } from './scan/mirror.ts';
 import { createReportComparer, type ReportComparer } from '../stores/comparisons/compare.ts';
@@ -130,7 +130,7 @@ function compose(deps: OperatorDeps & { clock: Clock }, manager: Manager, record
   const { queueStates } = stores;
   const gate = createAdmissionGate(clock);
   const queueClient = watchQueues({ manager, queueStates, namespace: apiNamespace });
-  const largeExports = createPlace();
+  const largeExports = createSemaphore(ONE_AT_A_TIME);
   const scans = createScanController({ ...deps, manager, scanClient, mirror, gate, queueClient, largeExports, recorder });
   const enqueueScan = manager.add(scans);
   const queueDeps = { manager, scanClient, queueClient, queueStates, metrics, logger, clock };

@@ -23,7 +23,8 @@ const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is no
 /** Converts an error to one with a response. Unknown errors become `internal_error`, because their messages may contain internals. */
 export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (error instanceof ApiError || error instanceof ValidationFailure) return error;
-  if (error instanceof DependencyDown || error instanceof TooBusy) return new ApiError('service_unavailable', { cause: error });
+  if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
+  if (error instanceof TooBusy) return new ApiError('replica_busy', { cause: error });
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = FASTIFY[String(code)];
   if (known !== undefined) return new ApiError(known, { cause: error });

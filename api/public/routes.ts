@@ -15,6 +15,7 @@ import type { Metrics } from '../metrics.ts';
 import { rateLimited, rateLimitHeaders } from '../plugins/denials.ts';
 import { annotate } from '../plugins/request-log.ts';
 import { answer, LIMITED, reference, refusals } from '../responses.ts';
+import type { PageReports } from '../views.ts';
 import { pollRules } from './limits.ts';
 import type { RequestPublicScan } from './public-scan.ts';
 import { publicErrorOf } from './refusals.ts';
@@ -25,7 +26,7 @@ export interface PublicRouteDeps {
   /** Null: the installation offers no public scans. */
   requestPublicScan: RequestPublicScan | null;
   stores: Pick<ApiStores, 'publicScans' | 'rateLimits' | 'scans'>;
-  reports: Pick<ApiStores['reports'], 'readView'>;
+  reports: Pick<PageReports, 'readView'>;
   metrics: Pick<Metrics, 'publicScan'>;
   logger: Logger;
 }
@@ -143,7 +144,7 @@ export const publicRoutes: FastifyPluginAsyncTypebox<PublicRouteDeps> = async (
     const row = scan && (await stores.scans.find(scan.scanId, ANONYMOUS));
     if (scan === null || row === null) throw new ApiError('scan_not_found');
     annotate(request, { scan: row.id, organisation: ANONYMOUS });
-    const view = row.reports === null ? null : await reports.readView(row.id);
+    const view = row.reports === null ? null : await reports.readView(row);
     return statusOf(scan, row, view, request.query.full);
   });
 };

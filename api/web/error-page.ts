@@ -1,6 +1,6 @@
 /** The page of an error: what happened, what to do, and the ID of the request. */
 import type { FastifyRequest } from 'fastify';
-import { ApiError, statusOf, type ValidationFailure } from '../errors.ts';
+import { ApiError, statusOf, type ErrorCode, type ValidationFailure } from '../errors.ts';
 import { actions, linkButton } from './components/buttons.ts';
 import { html, type Html } from './html.ts';
 import { webI18n } from './i18n.ts';
@@ -17,10 +17,20 @@ const BY_STATUS: Readonly<Record<number, PageError>> = {
   503: 'unavailable',
 };
 
-/** Which page an error gets. */
-export function pageErrorOf(error: ApiError | ValidationFailure): PageError {
-  if (error instanceof ApiError && error.code === 'account_blocked') return 'blocked';
+const BY_CODE: Partial<Record<ErrorCode, PageError>> = {
+  account_blocked: 'blocked',
+  queue_full: 'busy',
+  queue_paused: 'busy',
+  replica_busy: 'busy',
+  streams_full: 'busy',
+};
+
+/** Which page an error gets. @param changes whether the request may have changed something */
+export function pageErrorOf(error: ApiError | ValidationFailure, changes: boolean): PageError {
+  const known = error instanceof ApiError ? BY_CODE[error.code] : undefined;
+  if (known !== undefined) return known;
   const status = statusOf(error);
+  if (status === 503 && changes) return 'unconfirmed';
   return BY_STATUS[status] ?? (status >= 500 ? 'internal' : 'invalid');
 }
 
@@ -33,10 +43,13 @@ export function wantsPage(request: FastifyRequest): boolean {
   return /\btext\/html\b/i.test(accept);
 }
 
+/** Whether a method changes nothing (RFC 9110, section 9.2.1). */
+const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+
 export function errorPage(request: FastifyRequest, error: ApiError | ValidationFailure): Html {
   const { locale, path } = splitLanguage(request.url);
   const { texts, format, count } = webI18n(locale);
-  const { title, text } = texts.errors[pageErrorOf(error)];
+  const { title, text } = texts.errors[pageErrorOf(error, !isSafe(request.method))];
   const seconds = error instanceof ApiError ? error.retryAfterSeconds : null;
   const inDashboard = path.startsWith('/dashboard');
   const home = inDashboard && request.viewer !== null ? '/dashboard' : inLanguage(locale, '/');

@@ -31,7 +31,7 @@ import { plan, type Action, type Facts, type Timeouts } from './policy/plan.ts';
 import { hasEnded } from './policy/status.ts';
 import { createReconcileStates, type ReconcileStates } from './reconcile-state.ts';
 import { createResultsController } from './results/controller.ts';
-import type { Place } from '../../platform/place.ts';
+import type { Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { createIngestion } from './results/ingest.ts';
 import { createVerifier, type Verifier } from './results/verifier.ts';
 import { instrumentIngestion } from './results/instrumented.ts';
@@ -50,7 +50,7 @@ export interface ScanControllerDeps {
   gate: AdmissionGate;
   queueClient: Pick<QueueClient, 'pausesOf'>;
   /** Shared with the comparison of exports. */
-  largeExports: Place;
+  largeExports: Semaphore;
   resolver: Resolver;
   recorder: Recorder;
   settings: OperatorSettings;

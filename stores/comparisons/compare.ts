@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { ComparedReports } from '../../core/report/diff-summary.ts';
 import { LARGE_EXPORT_BYTES, smallMemoryMib } from '../../core/report/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { createPlace, type Place } from '../../platform/place.ts';
+import { createSemaphore, ONE_AT_A_TIME, type Semaphore } from '../../platform/concurrency/semaphore.ts';
 import { reportKeys, type Reports } from '../reports.ts';
 import type { CompareMessage, CompareOptions } from './compare-worker.ts';
 
@@ -22,7 +22,8 @@ export interface ReportComparerDeps {
   reports: Pick<Reports, 'read' | 'size'>;
   /** The limits for verification, which needs more memory than a comparison. */
   bounds: { exportMaxBytes: number; memoryMib: number };
-  largeExports: Place;
+  /** Held while a large export is read. The caller shares it with other readers of large exports. */
+  largeExports: Semaphore;
   /** The maximum numbers of new and of fixed root causes that a result lists. Default: none. */
   causesMax?: number;
   logger: Logger;
@@ -46,7 +47,7 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
     });
 
   /** One comparison at a time: each needs a thread and its memory. */
-  const turns = createPlace();
+  const turns = createSemaphore(ONE_AT_A_TIME);
 
   async function compare(scanIds: readonly [string, string], signal: AbortSignal): Promise<StoredComparison> {
     const keys = scanIds.map((scanId) => reportKeys(scanId).export);
@@ -55,18 +56,18 @@ export function createReportComparer({ reports, bounds, largeExports, causesMax 
     const largest = Math.max(...sizes.map((size) => size ?? 0));
     if (largest > bounds.exportMaxBytes) return no('not_comparable');
     const isLarge = largest > LARGE_EXPORT_BYTES;
-    await turns.enter(signal);
+    const turn = await turns.acquire('', signal);
     try {
       if (!isLarge) return await inThread(keys, smallMemoryMib(bounds.memoryMib), signal);
-      await largeExports.enter(signal);
+      const large = await largeExports.acquire('', signal);
       try {
         return await inThread(keys, bounds.memoryMib, signal);
       } finally {
-        largeExports.leave();
+        large.release();
       }
     } finally {
-      if (isLarge) setTimeout(turns.leave, AFTER_LARGE_MS).unref();
-      else turns.leave();
+      if (isLarge) setTimeout(turn.release, AFTER_LARGE_MS).unref();
+      else turn.release();
     }
   }
 

@@ -3,7 +3,7 @@ import type { ComparedReports } from '../../core/report/diff-summary.ts';
 import { silentLogger } from '../../test/support/silent-logger.ts';
 import type { LastingComparison } from './cache.ts';
 import type { StoredComparison } from './compare.ts';
-import { createComparisons, type ComparedScan } from './comparisons.ts';
+import { COMPARISON_LIMITS, createComparisons, type ComparedScan } from './comparisons.ts';
 
 const SAME: ComparedReports = {
   ok: true,
@@ -91,7 +91,7 @@ describe('comparisons', () => {
     expect(await comparisons.between(scan('a'), scan('b'))).to.deep.equal(SAME);
   });
 
-  it('answer `busy` while four other pairs are compared, and store a result whose caller is gone', async () => {
+  it('answer `busy` to an organisation that has its share, and store a result whose caller is gone', async () => {
     const { promise, resolve } = Promise.withResolvers<StoredComparison>();
     const { comparisons, cached } = open(() => promise);
     const gone = new AbortController();
@@ -99,16 +99,38 @@ describe('comparisons', () => {
       () => 'compared',
       (error: unknown) => error,
     );
-    const others = ['1', '2', '3'].map((id) => comparisons.between(scan('a'), scan(id)));
+    const second = comparisons.between(scan('a'), scan('1'));
     await new Promise((done) => setImmediate(done));
-    expect(await comparisons.between(scan('a'), scan('4'))).to.deep.equal({ ok: false, reason: 'busy' });
+    expect(await comparisons.between(scan('a'), scan('2'))).to.deep.equal({ ok: false, reason: 'busy', limit: 'key' });
     gone.abort(new Error('gone'));
     expect(await first)
       .to.be.an('error')
       .with.property('message', 'gone');
     resolve(SAME);
-    await Promise.all(others);
-    expect([...cached.keys()]).to.have.members(['acme:a:0', 'acme:a:1', 'acme:a:2', 'acme:a:3']);
-    expect(await comparisons.between(scan('a'), scan('4'))).to.deep.equal(SAME);
+    await second;
+    expect([...cached.keys()]).to.have.members(['acme:a:0', 'acme:a:1']);
+    expect(await comparisons.between(scan('a'), scan('2'))).to.deep.equal(SAME);
+  });
+
+  it('of one organisation leave room and a turn for others, until the replica has no room', async () => {
+    const running: (() => void)[] = [];
+    const { comparisons, compared } = open(() => {
+      const { promise, resolve } = Promise.withResolvers<StoredComparison>();
+      running.push(() => resolve(SAME));
+      return promise;
+    });
+    const of = (organisation: string, id: string) =>
+      comparisons.between(scan(`${organisation} before`, { organisation }), scan(id, { organisation }));
+    const all = [of('acme', '1'), of('acme', '2')];
+    for (const other of ['b', 'c', 'd']) all.push(of(other, '1'), of(other, '2'));
+    await new Promise((done) => setImmediate(done));
+    expect(await of('e', '1')).to.deep.equal({ ok: false, reason: 'busy', limit: 'total' });
+    expect(compared, 'one at a time').to.deep.equal(['acme before 1']);
+    for (let ended = 0; ended < COMPARISON_LIMITS.pending.total; ended += 1) {
+      running[ended]!();
+      await new Promise((done) => setImmediate(done));
+    }
+    expect(await Promise.all(all)).to.deep.equal(all.map(() => SAME));
+    expect(compared.slice(0, 5).map((pair) => pair.split(' ')[0])).to.deep.equal(['acme', 'acme', 'b', 'c', 'd']);
   });
 });

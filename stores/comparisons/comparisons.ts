@@ -1,13 +1,19 @@
-/** The difference between two scans of an organisation, for pages. Computed once, one at a time per replica, and then kept. */
+/** The difference between two scans of an organisation, for pages. Computed once, and then kept. Organisations take turns. */
 import type { ComparedCauses, ComparedReports } from '../../core/report/diff-summary.ts';
+import { createSemaphore, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { ScanRow } from '../scans/scan-row.ts';
 import type { ComparisonCache, LastingComparison } from './cache.ts';
 import type { ReportComparer, StoredComparison } from './compare.ts';
 
-/** `busy`: other comparisons are in progress; the caller may try again. The other reasons are those of `StoredComparison`. */
+/**
+ * `busy`: too many comparisons of the organisation (`key`), or of all, are pending; the caller may try again. The other reasons
+ * are those of `StoredComparison`.
+ */
 export type Comparison =
-  (ComparedReports & { causes: ComparedCauses }) | { ok: false; reason: Extract<StoredComparison, { ok: false }>['reason'] | 'busy' };
+  | (ComparedReports & { causes: ComparedCauses })
+  | Extract<StoredComparison, { ok: false }>
+  | { ok: false; reason: 'busy'; limit: SemaphoreLimit };
 
 /** The fields of a row that identify a comparison. */
 export type ComparedScan = Pick<ScanRow, 'id' | 'organisation' | 'reports'>;
@@ -33,14 +39,18 @@ export const CAUSES_MAX = 100;
 /** The time limit of a comparison with its wait for others, in milliseconds. */
 const TIMEOUT_MS = 60_000;
 
-/** Comparisons of this replica that run or wait. More would make callers wait for longer than a page may take. */
-const PENDING_MAX = 4;
+/**
+ * Comparisons of this replica. One runs at a time, because each needs a thread and its memory. If more were pending, callers would
+ * wait for longer than a page may take.
+ */
+export const COMPARISON_LIMITS = { held: { total: 1, perKey: 1 }, pending: { total: 8, perKey: 2 } } as const;
 
-const no = (reason: Extract<Comparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
+const no = (reason: Extract<StoredComparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
 
 export function createComparisons({ cache, comparer, clock, logger }: ComparisonsDeps): Comparisons {
   /** By pair, so that several requests for one comparison share it. */
   const pending = new Map<string, Promise<Comparison>>();
+  const turns = createSemaphore(COMPARISON_LIMITS);
 
   async function known(before: ComparedScan, after: ComparedScan): Promise<Comparison | null> {
     if (!mayBeCompared(before, after)) return no('not_found');
@@ -48,9 +58,19 @@ export function createComparisons({ cache, comparer, clock, logger }: Comparison
     return result as Comparison | null;
   }
 
+  async function inTurn(before: ComparedScan, after: ComparedScan, signal: AbortSignal): Promise<StoredComparison | Comparison> {
+    const permit = await turns.acquire(after.organisation, signal);
+    if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
+    try {
+      return await comparer.compareStored(before.id, after.id, signal);
+    } finally {
+      permit.release();
+    }
+  }
+
   /** Not ended by the caller's signal: its result is kept for the next caller. */
   async function compute(before: ComparedScan, after: ComparedScan): Promise<Comparison> {
-    const result = await comparer.compareStored(before.id, after.id, AbortSignal.timeout(TIMEOUT_MS)).catch((error: unknown) => {
+    const result = await inTurn(before, after, AbortSignal.timeout(TIMEOUT_MS)).catch((error: unknown) => {
       logger.warn({ scan: after.id, organisation: after.organisation, err: error }, 'reports not compared');
       return no('unavailable');
     });
@@ -70,7 +90,6 @@ export function createComparisons({ cache, comparer, clock, logger }: Comparison
       const pair = `${before.id}:${after.id}`;
       let computing = pending.get(pair);
       if (computing === undefined) {
-        if (pending.size >= PENDING_MAX) return no('busy');
         computing = compute(before, after).finally(() => pending.delete(pair));
         pending.set(pair, computing);
       }

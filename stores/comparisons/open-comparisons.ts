@@ -1,7 +1,7 @@
 /** Opens the comparison of scans in a process that serves requests. */
 import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { createPlace } from '../../platform/place.ts';
+import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import type { Reports } from '../reports.ts';
 import type { ComparisonCache } from './cache.ts';
 import { createReportComparer } from './compare.ts';
@@ -17,6 +17,6 @@ export interface OpenComparisonsDeps {
 /** Compares exports that are not large: larger ones would need more memory than such a process has (docs/sizing.md). */
 export function openComparisons({ reports, comparisonCache, clock, logger }: OpenComparisonsDeps): Comparisons {
   const bounds = { exportMaxBytes: LARGE_EXPORT_BYTES, memoryMib: exportMemoryMib(LARGE_EXPORT_BYTES / 1024 / 1024) };
-  const comparer = createReportComparer({ reports, bounds, largeExports: createPlace(), causesMax: CAUSES_MAX, logger });
+  const comparer = createReportComparer({ reports, bounds, largeExports: createSemaphore(ONE_AT_A_TIME), causesMax: CAUSES_MAX, logger });
   return createComparisons({ cache: comparisonCache, comparer, clock, logger });
 }

@@ -5,37 +5,43 @@
 import { Worker } from 'node:worker_threads';
 import type { ReportFormat } from '../../core/report/formats/names.ts';
 import { exportMemoryMib, LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
-import { createPlace } from '../../platform/place.ts';
+import { createSemaphore, type SemaphoreLimit } from '../../platform/concurrency/semaphore.ts';
 import { reportKeys, type Reports } from '../reports.ts';
+import type { ScanRow } from '../scans/scan-row.ts';
 import type { ConvertInput, ConvertMessage } from './convert-worker.ts';
 
 /**
  * `not_found`: the scan has no stored export (any more). `too_large`: the export needs more memory than this process has, or is
- * of an unknown version. `busy`: too many conversions wait; a retry may succeed.
+ * of an unknown version. `busy`: too many conversions of the organisation (`key`), or of all, are pending; a retry may succeed.
  */
-export type StoredFormat = { ok: true; key: string } | { ok: false; reason: 'not_found' | 'too_large' | 'busy' };
+export type StoredFormat =
+  { ok: true; key: string } | { ok: false; reason: 'not_found' | 'too_large' } | { ok: false; reason: 'busy'; limit: SemaphoreLimit };
 
 export interface ReportFormats {
   /** Makes a format of a scan's export, unless it is stored already. @throws if the object store is unavailable */
-  ensure(scanId: string, format: ReportFormat): Promise<StoredFormat>;
+  ensure(scan: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat>;
 }
 
 const TIMEOUT_MS = 30_000;
-/** Conversions of this replica that run or wait. More would let callers wait for too long. */
-const PENDING_MAX = 8;
+/**
+ * Conversions of this replica. One runs at a time, because each needs a thread and its memory. If more were pending, callers would
+ * wait for too long.
+ */
+export const CONVERSION_LIMITS = { held: { total: 1, perKey: 1 }, pending: { total: 8, perKey: 2 } } as const;
 
-const no = (reason: Extract<StoredFormat, { ok: false }>['reason']): StoredFormat => ({ ok: false, reason });
+const no = (reason: 'not_found' | 'too_large'): StoredFormat => ({ ok: false, reason });
 
 /** Converts exports that are not large: larger ones would need more memory than a process has that serves requests. */
 export function createReportFormats(reports: Pick<Reports, 'read' | 'size' | 'writeFormat' | 'remove'>): ReportFormats {
   /** By key, so that several requests for one format share its conversion. */
   const pending = new Map<string, Promise<StoredFormat>>();
-  /** One at a time: each needs a thread and its memory. */
-  const turns = createPlace();
+  const turns = createSemaphore(CONVERSION_LIMITS);
 
-  async function convert(scanId: string, format: ReportFormat, key: string): Promise<StoredFormat> {
+  async function convert({ id: scanId, organisation }: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat> {
+    const key = reportKeys(scanId)[format];
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    await turns.enter(signal);
+    const permit = await turns.acquire(organisation, signal);
+    if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
     try {
       const from = reportKeys(scanId).export;
       const read = await reports.read(from, LARGE_EXPORT_BYTES, signal);
@@ -48,18 +54,17 @@ export function createReportFormats(reports: Pick<Reports, 'read' | 'size' | 'wr
       await reports.remove([key]);
       return no('not_found');
     } finally {
-      turns.leave();
+      permit.release();
     }
   }
 
   return {
-    async ensure(scanId, format) {
-      const key = reportKeys(scanId)[format];
+    async ensure(scan, format) {
+      const key = reportKeys(scan.id)[format];
       if ((await reports.size(key)) !== null) return { ok: true, key };
       let converting = pending.get(key);
       if (converting === undefined) {
-        if (pending.size >= PENDING_MAX) return no('busy');
-        converting = convert(scanId, format, key).finally(() => pending.delete(key));
+        converting = convert(scan, format).finally(() => pending.delete(key));
         pending.set(key, converting);
       }
       return converting;

@@ -6,7 +6,7 @@ import { REPORT_FORMAT_NAMES, REPORT_FORMATS } from '../../core/report/formats/n
 import { LARGE_EXPORT_BYTES } from '../../core/report/large-exports.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import { smallReport } from '../report/samples.ts';
-import { startContext, type ApiContext } from './context.ts';
+import { eventually, startContext, type ApiContext } from './context.ts';
 
 describe('GET /v1/scans/{scan_id}/report/json with a format', function () {
   this.timeout(60_000);
@@ -84,5 +84,36 @@ describe('GET /v1/scans/{scan_id}/report/json with a format', function () {
     expect((await get('sarif')).status).to.equal(200);
     await context.stores.reports.remove(Object.values(reportKeys(id)));
     expect(await context.stores.reports.size(reportKeys(id).sarif)).to.equal(null);
+  });
+
+  it('refuses with 503 what exceeds the share of an organisation or the room of the replica, and serves the others', async () => {
+    const busy = await Promise.all(Array.from({ length: 5 }, () => scanWith(JSON.stringify(report))));
+    const { promise: stored, resolve: answer } = Promise.withResolvers<void>();
+    let [reads, checked] = [0, 0];
+    context.faults.set('reports.read', async (real, ...args) => {
+      reads += 1;
+      await stored;
+      return real(...args);
+    });
+    context.faults.set('reports.size', async (real, ...args) => {
+      const size = await real(...args);
+      checked += 1;
+      return size;
+    });
+    try {
+      const pending = busy.slice(0, 4).flatMap(({ get }) => [get('sarif'), get('junit')]);
+      await eventually('eight conversions', () => checked === pending.length);
+      const own = await busy[0]!.get('earl');
+      expect([own.body.detail, own.body.limit, own.headers.get('retry-after')]).to.deep.equal(['replica_busy', 'organisation', '5']);
+      const full = await busy[4]!.get('earl');
+      expect([full.body.detail, full.body.limit]).to.deep.equal(['replica_busy', 'replica']);
+      expect(reads, 'one at a time').to.equal(1);
+      answer();
+      expect((await Promise.all(pending)).map(({ status }) => status)).to.deep.equal(pending.map(() => 200));
+    } finally {
+      answer();
+      context.faults.clear();
+    }
+    expect((await busy[4]!.get('earl')).status).to.equal(200);
   });
 });

@@ -4,7 +4,7 @@ import { startObjects } from '../../local/objects/objects.ts';
 import type { Report, ReportPage } from '../../core/report/schema.ts';
 import { createReportComparer, type StoredComparison } from '../../stores/comparisons/compare.ts';
 import { LARGE_EXPORT_BYTES, exportMemoryMib } from '../../core/report/large-exports.ts';
-import { createPlace } from '../../platform/place.ts';
+import { createSemaphore, ONE_AT_A_TIME } from '../../platform/concurrency/semaphore.ts';
 import { createReports, reportKeys, type Reports } from '../../stores/reports.ts';
 import { sampleInput, sampleNode, samplePage, sampleUntested, sampleViolation } from '../report/samples.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -72,7 +72,7 @@ describe('compareStored', () => {
     return scanId;
   }
   const comparerWith = (over: Partial<Parameters<typeof createReportComparer>[0]> = {}) =>
-    createReportComparer({ reports, bounds, largeExports: createPlace(), logger: silentLogger, ...over });
+    createReportComparer({ reports, bounds, largeExports: createSemaphore(ONE_AT_A_TIME), logger: silentLogger, ...over });
   async function compare(before: unknown, after: unknown, comparer = comparerWith()): Promise<StoredComparison> {
     return comparer.compareStored(await store(before), await store(after), signal);
   }
@@ -147,8 +147,8 @@ describe('compareStored', () => {
 
   it('ends if the signal aborts, also while it waits', async () => {
     const stop = new AbortController();
-    const largeExports = createPlace();
-    largeExports.tryEnter();
+    const largeExports = createSemaphore(ONE_AT_A_TIME);
+    largeExports.tryAcquire('');
     const comparer = comparerWith({ largeExports, reports: { size: async () => LARGE_EXPORT_BYTES + 1, read: reports.read } });
     const waiting = comparer.compareStored('a', 'b', stop.signal).catch((error: Error) => error.message);
     const behind = comparer.compareStored('a', 'b', stop.signal).catch((error: Error) => error.message);

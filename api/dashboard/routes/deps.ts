@@ -5,7 +5,6 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
 import type { Comparisons } from '../../../stores/comparisons/comparisons.ts';
 import type { CancellationDeps } from '../../cancellation.ts';
-import type { PictureObjects } from '../../element-pictures.ts';
 import type { EventStreams } from '../../event-streams.ts';
 import { ApiError } from '../../errors.ts';
 import type { Metrics } from '../../metrics.ts';
@@ -15,6 +14,7 @@ import type { QueuePositions } from '../../queue-positions.ts';
 import type { LimitName, LimitSize } from '../../rate-limits.ts';
 import type { ReportObjects } from '../../report-links.ts';
 import type { Submissions } from '../../submission/submission.ts';
+import type { PageReports } from '../../views.ts';
 import type { Html } from '../../web/html.ts';
 
 export interface ScanPageDeps extends CancellationDeps {
@@ -23,7 +23,7 @@ export interface ScanPageDeps extends CancellationDeps {
   streams: EventStreams;
   reports: ReportObjects;
   /** The views of reports, and their pictures. */
-  pictures: PictureObjects;
+  pictures: PageReports;
   comparisons: Pick<Comparisons, 'between'>;
   rateLimits: Pick<RateLimits, 'admit'>;
   limits: Readonly<Record<LimitName, LimitSize>>;

@@ -2,6 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import { mayCall } from '../../../core/accounts.ts';
 import { isTerminal } from '../../../core/scan/phases.ts';
+import { withTimeLimit } from '../../../platform/time-limits.ts';
 import type { ScanRow } from '../../../stores/scans/scans.ts';
 import { sendPicture } from '../../element-pictures.ts';
 import { ApiError } from '../../errors.ts';
@@ -79,7 +80,7 @@ export async function sendScanPage(
 /** The page is of use without its findings. */
 async function viewOf(row: ScanRow, { pictures, logger }: ScanPageDeps): Promise<ScanPageData['view']> {
   try {
-    return await pictures.readView(row.id, AbortSignal.timeout(VIEW_TIMEOUT_MS));
+    return await withTimeLimit(pictures.readView(row), VIEW_TIMEOUT_MS, 'reading a view');
   } catch (error) {
     logger.warn({ scan: row.id, err: error }, 'view not read');
     return 'unavailable';
@@ -134,7 +135,7 @@ export const scanPages: FastifyPluginAsync<ScanPageDeps> = async (scope, deps) =
   scope.get<{ Params: { name: string } }>(picturePath(':id', ':name'), { config }, async (request, reply) => {
     const row = await scanOf(request);
     if (row.reports === null) throw new ApiError('report_not_found');
-    return sendPicture(reply, deps.pictures, row.id, request.params.name);
+    return sendPicture(reply, deps.pictures, row, request.params.name);
   });
 
   for (const [path, kind] of [

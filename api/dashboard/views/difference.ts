@@ -29,20 +29,23 @@ export function differenceSection(id: string, difference: Difference): Html {
   const to = html`<p>Compared with ${link(html`the scan of ${time(previous.createdAt)}`, `/dashboard/scans/${previous.id}`)}.</p>`;
   if (compared.ok) return frame(html`${to} ${numbers(compared)} ${caveats(compared)} ${changedCauses(compared.causes)}`, null);
   const again = html` ${link('Try again', differencePath(id))}.`;
-  return frame(
-    html`${to} ${notice({ kind: 'warn', body: html`${REASONS[compared.reason]}${RETRIES.has(compared.reason) && again}` })}`,
-    null,
-  );
+  return frame(html`${to} ${notice({ kind: 'warn', body: html`${reasonOf(compared)}${RETRIES.has(compared.reason) && again}` })}`, null);
 }
 
-type Reason = Extract<NonNullable<Difference>['compared'], { ok: false }>['reason'];
+type Refusal = Extract<Comparison, { ok: false }>;
+type Reason = Refusal['reason'];
 
-const REASONS: Readonly<Record<Reason, string>> = {
+const reasonOf = (refusal: Refusal): string => (refusal.reason === 'busy' ? BUSY[refusal.limit] : REASONS[refusal.reason]);
+
+const BUSY: Readonly<Record<Extract<Refusal, { reason: 'busy' }>['limit'], string>> = {
+  key: 'The scans cannot be compared at the moment: two other comparisons of your organisation are in progress.',
+  total: 'The scans cannot be compared at the moment: too many comparisons of all organisations are in progress.',
+};
+const REASONS: Readonly<Record<Exclude<Reason, 'busy'>, string>> = {
   not_found: 'The scans cannot be compared: the JSON export of one of them is not stored any more.',
   not_comparable:
     'The scans cannot be compared here: a JSON export is too large, or was made by another version. Download both exports, and run curbcut diff.',
   unavailable: 'The scans cannot be compared at the moment: the object store is unavailable.',
-  busy: 'The scans cannot be compared at the moment: other comparisons are in progress.',
 };
 const RETRIES: ReadonlySet<Reason> = new Set(['unavailable', 'busy']);
 

@@ -9,9 +9,10 @@ import type { Scans } from '../../../stores/scans/scans.ts';
 import type { QueuePositions } from '../../queue-positions.ts';
 import type { FormError } from '../../web/components/fields.ts';
 import htmlScope, { formOf } from '../../web/html-scope.ts';
-import { sendPicture, type PictureObjects } from '../../element-pictures.ts';
+import { sendPicture } from '../../element-pictures.ts';
 import { ApiError } from '../../errors.ts';
 import { inLanguage } from '../../web/languages.ts';
+import type { PageReports } from '../../views.ts';
 import type { RequestPublicScan } from '../public-scan.ts';
 import { describeRefusal, readScanForm, typedIn, type ScanForm } from './form.ts';
 import { homePage, type TurnstileWidget } from './home.ts';
@@ -25,7 +26,7 @@ export interface PublicPagesDeps {
   turnstile: TurnstileWidget | null;
   publicScans: Pick<PublicScans, 'findByToken'>;
   scans: Pick<Scans, 'find'>;
-  reports: PictureObjects;
+  reports: PageReports;
   positions: QueuePositions;
   ruleTexts: RuleTexts;
   logger: Logger;
@@ -48,7 +49,7 @@ export const publicPages: FastifyPluginAsync<PublicPagesDeps> = async (app, deps
     const scan = await deps.publicScans.findByToken(request.params.token);
     const row = scan && (await deps.scans.find(scan.scanId, ANONYMOUS));
     if (row === null || row.reports === null) throw new ApiError('report_not_found');
-    return sendPicture(reply, deps.reports, row.id, request.params.name);
+    return sendPicture(reply, deps.reports, row, request.params.name);
   });
 };
 
@@ -93,6 +94,6 @@ async function showScan(
   if (scan === null) return reply.page(unknownScanPage(request, locale), { status: 404 });
   const row = await deps.scans.find(scan.scanId, ANONYMOUS);
   const position = row === null ? undefined : await deps.positions(row);
-  const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(scan.scanId) : null;
+  const view = row?.phase === 'done' && row.reports !== null ? await deps.reports.readView(row) : null;
   return reply.page(scanPage({ request, locale, scan, row, position, view, ruleTexts: deps.ruleTexts }));
 }

@@ -53,8 +53,13 @@ export const de: WebTextsOf<'de'> = {
     },
     unavailable: {
       title: 'Der Dienst ist vorübergehend nicht verfügbar',
-      text: 'Ein Teil des Dienstes ist ausgefallen. Es ging nichts verloren und nichts wurde berechnet. Bitte versuchen Sie es gleich noch einmal.',
+      text: 'Ein Teil des Dienstes ist ausgefallen. Bitte versuchen Sie es gleich noch einmal.',
     },
+    unconfirmed: {
+      title: 'Es ist unklar, ob dies ausgeführt wurde',
+      text: 'Ein Teil des Dienstes hat nicht mehr geantwortet. Prüfen Sie, ob Ihre Eingabe wirksam wurde, bevor Sie sie noch einmal senden.',
+    },
+    busy: { title: 'Der Dienst ist ausgelastet', text: 'Es wurde nichts geändert. Bitte versuchen Sie es gleich noch einmal.' },
   },
   requestId: 'Wenn Sie das Problem melden, nennen Sie bitte die Anfrage {id}.',
   goHome: 'Zur Startseite',

@@ -41,8 +41,13 @@ export const en: WebTextsOf<'en'> = {
     internal: { title: 'Something went wrong', text: 'The error is on our side and has been logged. Try again later.' },
     unavailable: {
       title: 'The service is temporarily unavailable',
-      text: 'A part of the service is down. Nothing was lost or charged. Try again in a moment.',
+      text: 'A part of the service is down. Try again in a moment.',
     },
+    unconfirmed: {
+      title: 'This may or may not have been done',
+      text: 'A part of the service stopped answering. Check whether what you sent took effect before you send it again.',
+    },
+    busy: { title: 'The service is busy', text: 'Nothing was changed. Try again in a moment.' },
   },
   requestId: 'If you report this problem, name the request {id}.',
   goHome: 'Go to the home page',

@@ -53,8 +53,13 @@ export const fr: WebTextsOf<'fr'> = {
     },
     unavailable: {
       title: 'Le service est momentanément indisponible',
-      text: 'Une partie du service est en panne. Rien n’a été perdu ni facturé. Réessayez dans un instant.',
+      text: 'Une partie du service est en panne. Réessayez dans un instant.',
     },
+    unconfirmed: {
+      title: 'L’opération a peut-être été effectuée',
+      text: 'Une partie du service n’a pas répondu. Vérifiez si votre demande a pris effet avant de l’envoyer à nouveau.',
+    },
+    busy: { title: 'Le service est occupé', text: 'Rien n’a été modifié. Réessayez dans un instant.' },
   },
   requestId: 'Si vous signalez ce problème, indiquez la demande {id}.',
   goHome: 'Aller à la page d’accueil',

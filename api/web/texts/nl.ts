@@ -47,8 +47,13 @@ export const nl: WebTextsOf<'nl'> = {
     },
     unavailable: {
       title: 'De dienst is tijdelijk niet beschikbaar',
-      text: 'Een deel van de dienst is uitgevallen. Er is niets verloren gegaan en niets in rekening gebracht. Probeer het zo dadelijk opnieuw.',
+      text: 'Een deel van de dienst is uitgevallen. Probeer het zo dadelijk opnieuw.',
     },
+    unconfirmed: {
+      title: 'Het is niet zeker of dit is uitgevoerd',
+      text: 'Een deel van de dienst gaf geen antwoord meer. Controleer of uw invoer is verwerkt voordat u die opnieuw verzendt.',
+    },
+    busy: { title: 'De dienst is bezet', text: 'Er is niets gewijzigd. Probeer het zo dadelijk opnieuw.' },
   },
   requestId: 'Vermeld aanvraag {id} als u dit probleem meldt.',
   goHome: 'Naar de startpagina',

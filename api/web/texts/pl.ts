@@ -58,8 +58,13 @@ export const pl: WebTextsOf<'pl'> = {
     },
     unavailable: {
       title: 'Usługa jest chwilowo niedostępna',
-      text: 'Część usługi nie działa. Nic nie zostało utracone ani naliczone. Proszę spróbować za chwilę.',
+      text: 'Część usługi nie działa. Proszę spróbować za chwilę.',
     },
+    unconfirmed: {
+      title: 'Nie wiadomo, czy to zostało wykonane',
+      text: 'Część usługi przestała odpowiadać. Przed ponownym wysłaniem proszę sprawdzić, czy zmiana została wprowadzona.',
+    },
+    busy: { title: 'Usługa jest zajęta', text: 'Nic nie zostało zmienione. Proszę spróbować za chwilę.' },
   },
   requestId: 'Zgłaszając ten problem, proszę podać numer żądania {id}.',
   goHome: 'Przejdź do strony głównej',

@@ -14,7 +14,10 @@ export interface ErrorText {
   text: string;
 }
 
-/** The errors that have a page of their own. `invalid` stands for every other 4xx. */
+/**
+ * The errors that have a page of their own. `invalid` stands for every other 4xx. `unconfirmed`: a dependency failed while
+ * something was changed, so that the change may or may not have been made.
+ */
 export const PAGE_ERRORS = [
   'invalid',
   'forbidden',
@@ -26,6 +29,8 @@ export const PAGE_ERRORS = [
   'tooMany',
   'internal',
   'unavailable',
+  'unconfirmed',
+  'busy',
 ] as const;
 export type PageError = (typeof PAGE_ERRORS)[number];
 

@@ -6,7 +6,7 @@ import { createScanTraces } from '../traces.ts';
 import { createResultsController } from './controller.ts';
 import type { Ingested } from './ingest.ts';
 import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
-import { createPlace } from '../../../platform/place.ts';
+import { createSemaphore, ONE_AT_A_TIME } from '../../../platform/concurrency/semaphore.ts';
 
 describe('results controller', () => {
   /** A controller whose verifications end when the test ends them. */
@@ -29,7 +29,7 @@ describe('results controller', () => {
           }),
       },
       verifier: { start: () => undefined, stop: () => undefined },
-      largeExports: createPlace(),
+      largeExports: createSemaphore(ONE_AT_A_TIME),
       traces: createScanTraces({ tracer: NO_TRACER }),
       apiNamespace: 'curbcut',
       enqueueScan: (key) => enqueued.push(key),

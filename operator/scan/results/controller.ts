@@ -7,7 +7,7 @@ import { scanIdOf, type AccessibilityScan } from '../../../core/protocol/custom-
 import { LARGE_EXPORT_BYTES } from '../../../core/report/large-exports.ts';
 import { withDefaults } from '../../../core/scan/options.ts';
 import { KubernetesError } from '../../../platform/kubernetes/kubernetes.ts';
-import type { Place } from '../../../platform/place.ts';
+import type { Semaphore } from '../../../platform/concurrency/semaphore.ts';
 import type { Reports } from '../../../stores/reports.ts';
 import { fromKey, keyOf } from '../../runtime/key.ts';
 import type { ControllerDefinition } from '../../runtime/manager.ts';
@@ -32,7 +32,7 @@ export interface ResultsControllerDeps {
   /** Runs while the controller runs. */
   verifier: Pick<Verifier, 'start' | 'stop'>;
   /** Shared with the comparison of exports. */
-  largeExports: Place;
+  largeExports: Semaphore;
   traces: ScanTraces;
   apiNamespace: string;
   /** Enqueues a scan for its own controller. */
@@ -101,7 +101,8 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
     async execute({ actions }, facts, signal) {
       const task = actions[0]!;
       const isLarge = task.do === 'verify' && task.stored.export.bytes > LARGE_EXPORT_BYTES;
-      if (isLarge && !largeExports.tryEnter()) return { requeueAfterMs: LARGE_RETRY_MS };
+      const large = isLarge ? largeExports.tryAcquire('') : undefined;
+      if (large === null) return { requeueAfterMs: LARGE_RETRY_MS };
       try {
         await (task.do === 'search' ? search(task, facts, signal) : verify(task, facts, signal));
         facts.state.task = null;
@@ -115,7 +116,7 @@ export function createResultsController(deps: ResultsControllerDeps): Controller
         if (!(error instanceof KubernetesError)) facts.state.outageSince ??= now();
         throw error;
       } finally {
-        if (isLarge) largeExports.leave();
+        large?.release();
         enqueueScan(keyOf(facts.scan));
       }
       return {};

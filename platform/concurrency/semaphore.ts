@@ -1,0 +1,138 @@
+/**
+ * A counting semaphore that is fair between keys, such as organisations. Keys with waiters get free permits in turn, so that a
+ * key with many waiters delays another key by at most one permit of its own.
+ */
+
+/** How many there may be of all keys together, and of one key. */
+export interface Bound {
+  total: number;
+  perKey: number;
+}
+
+export interface SemaphoreLimits {
+  /** Permits that are held at the same time. */
+  held: Bound;
+  /** Permits that are held or waited for. Default: no limit. */
+  pending?: Bound;
+}
+
+/** Whose limit of pending permits is reached: the key's own, or that of all keys. */
+export type SemaphoreLimit = 'key' | 'total';
+
+/** `release` may be called more than once; only the first call counts. */
+export interface Permit {
+  ok: true;
+  release(): void;
+}
+
+/** `L`: never for a semaphore that refuses nothing, because it has no limit of pending permits. */
+export interface Semaphore<L extends SemaphoreLimit = never> {
+  /** Takes a permit if the key can have one at once. Null if it would have to wait or be refused. */
+  tryAcquire(key: string): Permit | null;
+  /**
+   * Waits for a permit. The signal bounds the wait. It has no effect on a permit that was given.
+   * @returns a refusal, at once, if too many are pending @throws the signal's reason if it aborts first
+   */
+  acquire(key: string, signal: AbortSignal): Promise<Permit | Refused<L>>;
+}
+
+export type Refused<L extends SemaphoreLimit> = L extends never ? never : { ok: false; limit: L };
+
+/** The limits of a semaphore that one task at a time may hold, with a fair line of any length. */
+export const ONE_AT_A_TIME = { held: { total: 1, perKey: 1 } } as const;
+
+/** @param limits each at least 1 */
+export function createSemaphore(limits: SemaphoreLimits & { pending: Bound }): Semaphore<SemaphoreLimit>;
+export function createSemaphore(limits: { held: Bound }): Semaphore;
+export function createSemaphore({ held, pending }: SemaphoreLimits): Semaphore<SemaphoreLimit> {
+  const holders = new Counts();
+  let waiters = 0;
+  /** Waiters of each key, first come, first served. Keys are in the order of their turns. */
+  const lines = new Map<string, Set<() => void>>();
+
+  const hasRoom = (key: string): boolean => holders.total < held.total && holders.of(key) < held.perKey;
+
+  function permit(key: string): Permit {
+    holders.add(key);
+    let released = false;
+    return {
+      ok: true,
+      release() {
+        if (released) return;
+        released = true;
+        holders.remove(key);
+        wakeNext();
+      },
+    };
+  }
+
+  /** Gives a free permit to the first key in turn that may have one. A key that got a permit has its next turn after all others. */
+  function wakeNext(): void {
+    for (const [key, line] of lines) {
+      if (!hasRoom(key)) continue;
+      const [wake] = line;
+      leave(key, wake!);
+      if (line.size > 0) {
+        lines.delete(key);
+        lines.set(key, line);
+      }
+      wake!();
+      return;
+    }
+  }
+
+  function leave(key: string, waiter: () => void): boolean {
+    const line = lines.get(key);
+    if (line?.delete(waiter) !== true) return false;
+    waiters -= 1;
+    if (line.size === 0) lines.delete(key);
+    return true;
+  }
+
+  /** The limit that one more holder or waiter would exceed. */
+  function limitFor(key: string): SemaphoreLimit | null {
+    if (pending === undefined) return null;
+    if (holders.of(key) + (lines.get(key)?.size ?? 0) >= pending.perKey) return 'key';
+    return holders.total + waiters >= pending.total ? 'total' : null;
+  }
+
+  return {
+    // A permit is given to a waiter as soon as one may have it. So a request that finds a free permit overtakes none of them.
+    tryAcquire: (key) => (limitFor(key) === null && hasRoom(key) ? permit(key) : null),
+    async acquire(key, signal) {
+      signal.throwIfAborted();
+      const limit = limitFor(key);
+      if (limit !== null) return { ok: false, limit };
+      if (hasRoom(key)) return permit(key);
+      const { promise, resolve, reject } = Promise.withResolvers<Permit>();
+      const wake = (): void => resolve(permit(key));
+      const abort = (): void => {
+        // Without a place in the line it has the permit already, and releases it.
+        if (leave(key, wake)) reject(signal.reason as Error);
+      };
+      const line = lines.get(key) ?? new Set();
+      lines.set(key, line.add(wake));
+      waiters += 1;
+      signal.addEventListener('abort', abort, { once: true });
+      return promise.finally(() => signal.removeEventListener('abort', abort));
+    },
+  };
+}
+
+/** Counts by key, without keys whose count is 0. */
+class Counts {
+  total = 0;
+  readonly #byKey = new Map<string, number>();
+  of(key: string): number {
+    return this.#byKey.get(key) ?? 0;
+  }
+  add(key: string): void {
+    this.total += 1;
+    this.#byKey.set(key, this.of(key) + 1);
+  }
+  remove(key: string): void {
+    this.total -= 1;
+    if (this.of(key) > 1) this.#byKey.set(key, this.of(key) - 1);
+    else this.#byKey.delete(key);
+  }
+}
