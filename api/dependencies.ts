@@ -62,7 +62,7 @@ export interface ApiStores {
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
   publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
-  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe'>;
+  suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
 }
 

@@ -23,6 +23,7 @@ export const AUDIT_ACTIONS: Readonly<Record<string, string>> = {
   'user.link': 'Identity provider linked',
   'key.issue': 'API key created',
   'key.revoke': 'API key revoked',
+  'mail.lift': 'Bounce of a mail lifted',
   'scan.submit': 'Scan started',
   'scan.cancel': 'Scan canceled',
 };

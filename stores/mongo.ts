@@ -158,8 +158,9 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['comparisons', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['comparisons', { scans: 1 }, {}],
   ['idempotency', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  // For the next due mail: of many mails, few wait.
+  // For the next due mail, of all and of a lane: of many mails, few wait.
   ['outbox', { state: 1, dueAt: 1 }, {}],
+  ['outbox', { state: 1, kind: 1, dueAt: 1 }, {}],
   // Sparse, because only mails that ended and still have an address have the field.
   ['outbox', { addressUntil: 1 }, { sparse: true }],
   ['outbox', { expiresAt: 1 }, { expireAfterSeconds: 0 }],

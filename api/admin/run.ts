@@ -5,9 +5,10 @@ import { errorMessage } from '../../platform/errors.ts';
 import { CommandRefused, type Command, type AdminContext } from './command.ts';
 import { KEY } from './key.ts';
 import { ORGANISATION } from './organisation.ts';
+import { MAIL } from './mail.ts';
 import { USER } from './user.ts';
 
-const GROUPS: Readonly<Record<string, Record<string, Command>>> = { organisation: ORGANISATION, user: USER, key: KEY };
+const GROUPS: Readonly<Record<string, Record<string, Command>>> = { organisation: ORGANISATION, user: USER, key: KEY, mail: MAIL };
 
 export interface Streams {
   out(text: string): void;

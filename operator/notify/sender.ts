@@ -4,11 +4,12 @@
  * mail is sent again with the same Message-ID.
  */
 import type { Logger } from '../../platform/logger.ts';
-import { domainOf, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
-import type { Suppressions } from '../../stores/mail/suppressions.ts';
+import { domainOf, LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
+import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import { sleep, type Clock } from '../runtime/clock.ts';
 import type { PeriodicTask } from '../runtime/manager.ts';
 import { pauseDelay, retryDelay } from './back-off.ts';
+import { claimOrder, CONCURRENCY, type InFlight } from './lanes.ts';
 import type { MailMetrics } from './metrics.ts';
 import type { Delivery, MailTransport, Message } from './transport.ts';
 
@@ -17,7 +18,7 @@ export type Compose = (claim: ClaimedMail) => Promise<{ ok: true; message: Messa
 
 export interface SenderDeps {
   outbox: Outbox;
-  suppressions: Pick<Suppressions, 'find' | 'bounced'>;
+  suppressions: Pick<Suppressions, 'find' | 'bounced' | 'lift'>;
   compose: Compose;
   openTransport: (connections: number) => MailTransport;
   metrics: MailMetrics;
@@ -28,10 +29,6 @@ export interface SenderDeps {
   pollMs?: number;
 }
 
-/** Mails in delivery at the same time. */
-export const CONCURRENCY = 8;
-/** Of one recipient's domain, so that a domain that answers slowly leaves connections for the others. */
-export const PER_DOMAIN = 2;
 /** Longer than composing, the longest delivery, its check and all attempts to record it. */
 export const CLAIM_LEASE_MS = 300_000;
 const POLL_MS = 1_000;
@@ -46,7 +43,9 @@ export const RECORD_PAUSE_MS = 2_000;
 interface Term {
   deps: SenderDeps;
   transport: MailTransport;
-  inFlight: Map<Promise<void>, string>;
+  inFlight: Map<Promise<void>, InFlight>;
+  /** Mails that were claimed. */
+  claims: number;
   /** When sending resumes, by the monotonic clock. */
   pausedUntil: number;
   /** Failures of the mail server in a row. */
@@ -59,7 +58,7 @@ export function createSenderTask(deps: SenderDeps): PeriodicTask {
     name: 'send mails',
     everyMs: POLL_MS,
     async run(signal) {
-      const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), inFlight: new Map(), pausedUntil: 0, failures: 0 };
+      const term: Term = { deps, transport: deps.openTransport(CONCURRENCY), inFlight: new Map(), claims: 0, pausedUntil: 0, failures: 0 };
       try {
         await sendUntil(term, signal);
       } finally {
@@ -88,29 +87,26 @@ async function sendUntil(term: Term, signal: AbortSignal): Promise<void> {
 async function startNext(term: Term, signal: AbortSignal): Promise<boolean> {
   const { outbox, clock } = term.deps;
   // After a failure of the server, one mail tries it.
-  const limit = term.failures > 0 ? 1 : CONCURRENCY;
-  if (signal.aborted || term.inFlight.size >= limit || clock.monotonic() < term.pausedUntil) return false;
-  const domains = [...term.inFlight.values()];
-  const exceptDomains = [...new Set(domains)].filter((domain) => domains.filter((one) => one === domain).length >= PER_DOMAIN);
-  const claim = await outbox.claim({ leaseMs: CLAIM_LEASE_MS, exceptDomains });
-  if (claim === null) return false;
-  const delivery = handle(term, claim).finally(() => term.inFlight.delete(delivery));
-  term.inFlight.set(delivery, domainOf(claim.mail.to));
-  return true;
+  if (signal.aborted || clock.monotonic() < term.pausedUntil || (term.failures > 0 && term.inFlight.size > 0)) return false;
+  for (const filter of claimOrder([...term.inFlight.values()], term.claims)) {
+    const claim = await outbox.claim({ leaseMs: CLAIM_LEASE_MS, ...filter });
+    if (claim === null) continue;
+    term.claims += 1;
+    const { mail } = claim;
+    const delivery = handle(term, claim).finally(() => term.inFlight.delete(delivery));
+    term.inFlight.set(delivery, { lane: filter.lane, domain: domainOf(mail.to), organisation: mail.organisation });
+    return true;
+  }
+  return false;
 }
 
 /** Sends one mail and records what became of it. Never throws: an error concerns only this mail. */
 async function handle(term: Term, claim: ClaimedMail): Promise<void> {
-  const { outbox, suppressions, compose, logger, metrics, clock } = term.deps;
+  const { suppressions, compose, logger, clock } = term.deps;
   const { mail } = claim;
   try {
-    const suppression = await suppressions.find(mail.to);
-    // Someone who wants no results of public scans still gets the link for a new password.
-    if (suppression === 'bounced' || (suppression === 'unsubscribed' && mail.kind === 'scan_result')) {
-      metrics.suppressed(suppression);
-      await outbox.suppress(claim, suppression);
-      return;
-    }
+    const suppression = await suppressions.find(mail.to, LANE_OF[mail.kind]);
+    if (suppression !== null) return await hold(term, claim, suppression);
     if ('expiresAt' in mail.data && Date.parse(mail.data.expiresAt) <= clock.now())
       return void (await fail(term, claim, 'its link expired'));
     const composed = await compose(claim);
@@ -125,6 +121,19 @@ async function handle(term: Term, claim: ClaimedMail): Promise<void> {
   }
 }
 
+/** Keeps back a mail whose address is suppressed: until the end of the suppression, or for ever if that would be too late. */
+async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppression): Promise<void> {
+  const { outbox, logger, metrics } = term.deps;
+  const { data, id, kind } = claim.mail;
+  const inTime = until !== null && 'expiresAt' in data && Date.parse(data.expiresAt) > until.getTime();
+  if (LANE_OF[kind] !== 'public' && inTime) {
+    logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
+    return void (await outbox.retry(claim, until, reason));
+  }
+  metrics.suppressed(reason);
+  await outbox.suppress(claim, reason);
+}
+
 async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promise<void> {
   const { outbox, suppressions, logger, metrics, clock } = term.deps;
   const { mail } = claim;
@@ -132,7 +141,9 @@ async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promi
     term.failures = 0;
     metrics.attempted(mail.kind, 'sent');
     logger.info({ mail: mail.id }, 'mail sent');
-    return void (await persistently(clock, () => outbox.sent(claim)));
+    await persistently(clock, () => outbox.sent(claim));
+    await suppressions.lift(mail.to).catch((err: unknown) => logger.warn({ mail: mail.id, err }, 'bounce of a working address not lifted'));
+    return;
   }
   const { failure, reason } = delivery;
   switch (failure) {
@@ -142,15 +153,20 @@ async function record(term: Term, claim: ClaimedMail, delivery: Delivery): Promi
       term.failures = 0;
       return defer(term, claim, reason);
     case 'bounced':
+    case 'doubtful':
       term.failures = 0;
       metrics.bounced();
-      await suppressions.bounced(mail.to);
+      await suppressions.bounced(mail.to, BOUNCES[failure]);
+      // People cannot sign in without it, and the refusal may be for another reason.
+      if (failure === 'doubtful' && LANE_OF[mail.kind] !== 'public') return defer(term, claim, reason);
       return fail(term, claim, reason);
     case 'refused':
       term.failures = 0;
       return fail(term, claim, reason);
   }
 }
+
+const BOUNCES: Readonly<Record<'bounced' | 'doubtful', BounceKind>> = { bounced: 'certain', doubtful: 'doubtful' };
 
 /** The mail waits for the server as if it had not been tried. */
 async function pause(term: Term, claim: ClaimedMail, reason: string): Promise<void> {

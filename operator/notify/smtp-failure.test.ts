@@ -14,9 +14,9 @@ const data = (response: string): SmtpError => ({ ...rcpt(response), code: 'EMESS
 describe('SMTP failures', () => {
   const cases: [what: string, error: SmtpError, expected: Failure][] = [
     ['an unknown mailbox', rcpt('550 5.1.1 No such user'), 'bounced'],
-    ['an unknown mailbox without an enhanced code', rcpt('550 No such user'), 'bounced'],
+    ['an unknown mailbox without an enhanced code', rcpt('550 No such user'), 'doubtful'],
     ['an unknown domain', rcpt('550 5.1.2 Bad destination'), 'bounced'],
-    ['a disabled mailbox', rcpt('550 5.2.1 Mailbox disabled'), 'bounced'],
+    ['a disabled mailbox', rcpt('550 5.2.1 Mailbox disabled'), 'doubtful'],
     ['a null MX', rcpt('556 5.1.10 Recipient address has null MX'), 'bounced'],
     ['a full mailbox', rcpt('552 5.2.2 Mailbox full'), 'later'],
     ['a full mailbox without an enhanced code', rcpt('552 Mailbox full'), 'later'],

@@ -1,11 +1,11 @@
 /** What a failed delivery means. Pure. */
 
 /**
- * `bounced`: the address does not exist. `refused`: this mail is not accepted, for a reason that another attempt does not
+ * `bounced`: the address does not exist. `doubtful`: it may not exist, or it is disabled. `refused`: this mail is not accepted, for a reason that another attempt does not
  * change. `later`: this mail may be accepted later. `unavailable`: the mail server accepts no mail at all. `unclear`: the
  * connection broke, so it may be the server or this mail.
  */
-export type Failure = 'bounced' | 'refused' | 'later' | 'unavailable' | 'unclear';
+export type Failure = 'bounced' | 'doubtful' | 'refused' | 'later' | 'unavailable' | 'unclear';
 
 /** The fields of nodemailer's errors. */
 export interface SmtpError {
@@ -36,7 +36,7 @@ export function failureOf({ code, command, responseCode, response, syscall }: Sm
   return 'unclear';
 }
 
-/** Codes that servers without enhanced status codes use for an unknown mailbox. */
+/** Codes that servers without enhanced status codes use for an unknown mailbox, and some also for a sender that they block. */
 const NO_MAILBOX = [550, 551, 553];
 
 /**
@@ -48,10 +48,10 @@ function refusedRecipient(responseCode: number, response: string): Failure {
   // The mailbox is full.
   if (subject === '2' && detail === '2') return 'later';
   if (responseCode === 552) return 'later';
-  if (subject === undefined) return NO_MAILBOX.includes(responseCode) ? 'bounced' : 'refused';
+  if (subject === undefined) return NO_MAILBOX.includes(responseCode) ? 'doubtful' : 'refused';
   // 5.1.7 and 5.1.8 are about the sender's address.
   if (subject === '1') return detail === '7' || detail === '8' ? 'refused' : 'bounced';
-  return subject === '2' && detail === '1' ? 'bounced' : 'refused';
+  return subject === '2' && detail === '1' ? 'doubtful' : 'refused';
 }
 
 /** The reason as it is stored and logged: one line without addresses, because entries outlive them. */

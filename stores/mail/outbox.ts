@@ -19,6 +19,19 @@ export interface MailData {
 export type MailKind = keyof MailData;
 export const MAIL_KINDS = ['scan_result', 'invitation', 'password_reset'] as const satisfies readonly MailKind[];
 
+/**
+ * Which mails are sent first: `account` mails let people sign in; `organisation` mails are sent on behalf of an organisation,
+ * which has a share of the deliveries; `public` mails are the results of public scans.
+ */
+export const MAIL_LANES = ['account', 'organisation', 'public'] as const;
+export type MailLane = (typeof MAIL_LANES)[number];
+export const LANE_OF: Readonly<Record<MailKind, MailLane>> = {
+  password_reset: 'account',
+  invitation: 'organisation',
+  scan_result: 'public',
+};
+const kindsOf = (lane: MailLane): MailKind[] => MAIL_KINDS.filter((kind) => LANE_OF[kind] === lane);
+
 /** A mail of any kind, with the data of its kind. */
 export type NewMail = {
   [K in MailKind]: {
@@ -28,6 +41,8 @@ export type NewMail = {
     /** One e-mail address. */
     to: string;
     locale: Locale;
+    /** The organisation on whose behalf it is sent. */
+    organisation?: string;
     data: MailData[K];
   };
 }[MailKind];
@@ -70,15 +85,23 @@ export interface MailEntry {
   finishedAt: Date | null;
 }
 
+/** Which mails to claim. Default: any. */
+export interface MailFilter {
+  lane?: MailLane;
+  /** Recipients' domains to pass over. */
+  exceptDomains?: readonly string[];
+  /** Organisations to pass over. */
+  exceptOrganisations?: readonly string[];
+}
+
 export interface Outbox {
   /** Stores a mail that is due now. A mail whose id is stored already, in any state, changes nothing. */
   enqueue(mail: NewMail): Promise<void>;
   /**
    * Claims the mail that is due for the longest time, or returns null. One atomic step: of several processes, one gets it.
    * @param leaseMs the time after which another claim may take the mail
-   * @param exceptDomains recipients' domains to pass over
    */
-  claim(request: { leaseMs: number; exceptDomains?: readonly string[] }): Promise<ClaimedMail | null>;
+  claim(request: MailFilter & { leaseMs: number }): Promise<ClaimedMail | null>;
   /** Records that the mail server accepted the mail. @returns false if another process has claimed it since */
   sent(claim: ClaimedMail): Promise<boolean>;
   /** Makes the mail due again at `at`. @returns as `sent` */
@@ -108,6 +131,7 @@ interface MailDocument {
   to?: string;
   /** The recipient's domain, in lower case. */
   domain?: string;
+  organisation?: string;
   locale: Locale;
   /** Removed when the mail has ended, because it may contain links that grant access. */
   data?: MailData[MailKind];
@@ -145,9 +169,21 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
     });
 
   return {
-    async enqueue({ id, kind, to, locale, data }) {
+    async enqueue({ id, kind, to, locale, organisation, data }) {
       const at = now();
-      const entry = { kind, to, domain: domainOf(to), locale, data, state: 'waiting', attempts: 0, dueAt: at, reason: null } as const;
+      const of = organisation === undefined ? {} : { organisation };
+      const entry = {
+        kind,
+        to,
+        domain: domainOf(to),
+        ...of,
+        locale,
+        data,
+        state: 'waiting',
+        attempts: 0,
+        dueAt: at,
+        reason: null,
+      } as const;
       try {
         await mails.insertOne({ _id: id, ...entry, createdAt: at, finishedAt: null, expiresAt: later(ENTRY_KEPT_DAYS) });
       } catch (error) {
@@ -155,11 +191,13 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
       }
     },
 
-    async claim({ leaseMs, exceptDomains = [] }) {
+    async claim({ leaseMs, lane, exceptDomains = [], exceptOrganisations = [] }) {
       const holder = randomUUID();
       const at = now();
       const due: Filter<MailDocument> = { state: 'waiting', dueAt: { $lte: at } };
+      if (lane !== undefined) due.kind = { $in: kindsOf(lane) };
       if (exceptDomains.length > 0) due.domain = { $nin: [...exceptDomains] };
+      if (exceptOrganisations.length > 0) due.organisation = { $nin: [...exceptOrganisations] };
       const leaseUntil = new Date(at.getTime() + leaseMs);
       const claimed = await mails.findOneAndUpdate(
         due,
@@ -167,8 +205,9 @@ export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => D
         { sort: { dueAt: 1 }, returnDocument: 'before' },
       );
       if (claimed === null) return null;
-      const { _id: id, kind, to, locale, data, dueAt, attempts, createdAt } = claimed;
-      return { mail: { id, kind, to, locale, data } as NewMail, holder, leaseUntil, dueAt, attempts: attempts + 1, createdAt };
+      const { _id: id, kind, to, locale, organisation, data, dueAt, attempts, createdAt } = claimed;
+      const mail = { id, kind, to, locale, ...(organisation !== undefined && { organisation }), data } as NewMail;
+      return { mail, holder, leaseUntil, dueAt, attempts: attempts + 1, createdAt };
     },
 
     sent: (claim) => finish(claim, 'sent', null),

@@ -6,10 +6,23 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Locale } from '../../core/scan/locales.ts';
 import { retryRace } from '../mongo-retry.ts';
+import type { MailLane } from './outbox.ts';
 
 /** `bounced`: the mail server refused the address for good. `unsubscribed`: its owner wants no results of public scans. */
 export const SUPPRESSIONS = ['bounced', 'unsubscribed'] as const;
 export type SuppressionReason = (typeof SUPPRESSIONS)[number];
+
+/** Why no mail is sent to an address, and until when. Null: until the recipient changes it. */
+export interface Suppression {
+  reason: SuppressionReason;
+  until: Date | null;
+}
+
+/**
+ * How sure a server's refusal is: `certain` if its code says that the address does not exist, `doubtful` if servers use the code
+ * for other reasons, too.
+ */
+export type BounceKind = 'certain' | 'doubtful';
 
 /** The recipient of an unsubscribe link. */
 export interface Recipient {
@@ -19,10 +32,16 @@ export interface Recipient {
 }
 
 export interface Suppressions {
-  /** Returns why no mail is sent to the address, or null. If both apply, it bounced. */
-  find(address: string): Promise<SuppressionReason | null>;
-  /** Records that the address bounced. It is forgotten after `BOUNCE_KEPT_DAYS`, because addresses can come back. */
-  bounced(address: string): Promise<void>;
+  /**
+   * Returns why no mail of the lane is sent to the address, or null. If both apply, it bounced. A bounce stops results for
+   * days and other mails for minutes (`BOUNCE_STOPS`), because people cannot sign in without them. Only results can be
+   * unsubscribed.
+   */
+  find(address: string, lane: MailLane): Promise<Suppression | null>;
+  /** Records that the address bounced. */
+  bounced(address: string, kind: BounceKind): Promise<void>;
+  /** Forgets that the address bounced, because a delivery or its owner proved that it works. @returns whether it had bounced */
+  lift(address: string): Promise<boolean>;
   /** Returns the token of the address' unsubscribe link, the same for each mail. The link works for `LINK_KEPT_DAYS` from now. */
   tokenFor(address: string, locale: Locale): Promise<string>;
   /** Returns the recipient of an unsubscribe link, or null if the link is unknown or expired. */
@@ -34,7 +53,12 @@ export interface Suppressions {
 }
 
 const DAY_MS = 86_400_000;
-export const BOUNCE_KEPT_DAYS = 90;
+const MINUTE_MS = 60_000;
+/** For how long a bounce stops results of public scans, and other mails, in milliseconds: addresses can come back. */
+export const BOUNCE_STOPS: Readonly<Record<BounceKind, { results: number; others: number }>> = {
+  certain: { results: 90 * DAY_MS, others: 60 * MINUTE_MS },
+  doubtful: { results: 7 * DAY_MS, others: 5 * MINUTE_MS },
+};
 /** How long an unsubscribe link works after the last mail. Someone who unsubscribed can undo it for ever. */
 export const LINK_KEPT_DAYS = 400;
 
@@ -45,13 +69,15 @@ interface AddressDocument {
   token?: string;
   locale?: Locale;
   unsubscribedAt?: Date;
+  /** Until when the last bounce stops results, and other mails. */
   bouncedUntil?: Date;
+  othersFrom?: Date;
   /** When the server removes the document. Absent: never, because the address is unsubscribed. */
   expiresAt?: Date;
 }
 
 /** Addresses are compared case-insensitively. */
-const hashOf = (address: string): string => createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
+export const addressHash = (address: string): string => createHash('sha256').update(address.trim().toLowerCase()).digest('hex');
 
 /** Suppressed addresses in MongoDB. */
 export function createSuppressions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Suppressions {
@@ -65,22 +91,30 @@ export function createSuppressions(db: Db, { now = () => new Date() }: { now?: (
     document && { locale: document.locale ?? 'en', unsubscribed: document.unsubscribedAt !== undefined };
 
   return {
-    async find(address) {
-      const found = await addresses.findOne({ _id: hashOf(address) });
-      if (found?.bouncedUntil !== undefined && found.bouncedUntil > now()) return 'bounced';
-      return found?.unsubscribedAt === undefined ? null : 'unsubscribed';
+    async find(address, lane) {
+      const found = await addresses.findOne({ _id: addressHash(address) });
+      const until = lane === 'public' ? found?.bouncedUntil : found?.othersFrom;
+      if (until !== undefined && until > now()) return { reason: 'bounced', until };
+      return lane === 'public' && found?.unsubscribedAt !== undefined ? { reason: 'unsubscribed', until: null } : null;
     },
 
-    async bounced(address) {
-      const _id = hashOf(address);
-      const until = later(BOUNCE_KEPT_DAYS);
-      const change = { $set: { bouncedUntil: until }, $setOnInsert: { expiresAt: until } };
+    async bounced(address, kind) {
+      const _id = addressHash(address);
+      const [until, othersFrom] = [BOUNCE_STOPS[kind].results, BOUNCE_STOPS[kind].others].map((ms) => new Date(now().getTime() + ms));
+      // A doubtful bounce does not shorten a certain one.
+      const change = { $max: { bouncedUntil: until, othersFrom }, $setOnInsert: { expiresAt: until } };
       await retryRace(() => addresses.updateOne({ _id }, change, { upsert: true }));
-      await keep(_id, until);
+      await keep(_id, until!);
+    },
+
+    async lift(address) {
+      const bounced = { _id: addressHash(address), bouncedUntil: { $exists: true } };
+      const { modifiedCount } = await addresses.updateOne(bounced, { $unset: { bouncedUntil: true, othersFrom: true } });
+      return modifiedCount === 1;
     },
 
     async tokenFor(address, locale) {
-      const _id = hashOf(address);
+      const _id = addressHash(address);
       const until = later(LINK_KEPT_DAYS);
       await retryRace(() =>
         addresses.updateOne({ _id }, { $set: { locale }, $setOnInsert: { expiresAt: until, token: newToken() } }, { upsert: true }),

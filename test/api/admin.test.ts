@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { run } from '../../api/admin/run.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
 import { openDatabase, type TestDatabase } from '../stores/database.ts';
 import { silentLogger } from '../support/silent-logger.ts';
@@ -349,6 +350,34 @@ describe('curbcut-admin', () => {
       expect((await admin('key', 'revoke', issued.id, '--organisation', 'keyed')).code).to.equal(0);
       expect(await stores.keys.recognise(issued.key)).to.equal(null);
       expect(await actions('keyed')).to.deep.equal(['organisation.add keyed', `key.issue ${issued.id}`, `key.revoke ${issued.id}`]);
+    });
+  });
+
+  describe('mail', () => {
+    it('shows and lifts the bounce of an address, and records it without the address of people who have no account', async () => {
+      await admin('organisation', 'add', 'mailed');
+      await admin('user', 'add', 'grace@mailed.example', '--organisation', 'mailed');
+      const { suppressions } = stores;
+      for (const address of ['grace@mailed.example', 'stranger@mailed.example']) {
+        const sent = 'Results of public scans are sent.\nInvitations and links for a new password are sent.\n';
+        expect((await admin('mail', 'show', address)).out).to.equal(sent);
+        expect((await admin('mail', 'lift', address)).out).to.equal(`${address} has not bounced.\n`);
+        await suppressions.bounced(address, 'certain');
+        const stopped = /^Results of public scans are not sent until \S+Z: bounced\.\nInvitations .* are not sent until \S+Z: bounced\.\n$/;
+        expect((await admin('mail', 'show', address)).out).to.match(stopped);
+        expect(await json('mail', 'lift', address.toUpperCase())).to.deep.equal({ address: address.toUpperCase(), lifted: true });
+        expect(await suppressions.find(address, 'public')).to.equal(null);
+        expect((await admin('mail', 'show', address)).out).to.equal(sent);
+      }
+      expect((await actions('mailed')).at(-1)).to.equal('mail.lift grace@mailed.example');
+      const [entry] = await stores.organisations.audit(ANONYMOUS, 50);
+      expect(entry).to.include({ actor: 'curbcut-admin', action: 'mail.lift' });
+      expect(entry!.subject).to.match(/^sha256:[0-9a-f]{64}$/);
+
+      await suppressions.unsubscribe(await suppressions.tokenFor('off@mailed.example', 'en'));
+      expect((await admin('mail', 'show', 'off@mailed.example')).out).to.include('Results of public scans are not sent: unsubscribed.');
+      const refused = await admin('mail', 'lift', 'no address');
+      expect([refused.code, refused.err]).to.deep.equal([1, 'curbcut-admin: no address is not an email address.\n']);
     });
   });
 

@@ -5,6 +5,7 @@ import { startProvider, type TestProvider } from '../support/oidc-provider.ts';
 import { createClient, type Client } from './client.ts';
 import { startContext, type ApiContext, type MonitoredReplica } from './context.ts';
 import { addPerson, PASSWORD } from './people.ts';
+import { down } from './replica.ts';
 
 const BASE = 'https://curbcut.example';
 const START = '/dashboard/sign-in/oidc';
@@ -46,6 +47,20 @@ describe('sign-in at the identity provider', () => {
     expect(await signIn(client, '?next=/dashboard/account')).to.equal('/dashboard/account');
     expect((await client.get('/dashboard/account')).text).to.include(email);
     expect((await context.stores.organisations.audit(id, 1))[0]).to.include({ actor: email, action: 'user.link' });
+  });
+
+  it('lifts a bounce of the verified address, so that its owner gets mails again', async () => {
+    const { email } = await user();
+    await context.stores.suppressions.bounced(email, 'certain');
+    is(email, { email_verified: false });
+    await signIn(createClient(replica.url));
+    expect((await context.stores.suppressions.find(email, 'account'))?.reason).to.equal('bounced');
+    is(email);
+    replica.faults.set('suppressions.lift', down);
+    expect(await signIn(createClient(replica.url))).to.equal('/dashboard');
+    replica.faults.clear();
+    expect(await signIn(createClient(replica.url))).to.equal('/dashboard');
+    expect(await context.stores.suppressions.find(email, 'public')).to.equal(null);
   });
 
   it('recognises the user by the account at the provider afterwards, also with another address', async () => {

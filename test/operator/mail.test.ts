@@ -223,6 +223,74 @@ describe('mails of the operator', () => {
       expect(JSON.stringify(sender.lines)).not.to.include('ada@');
     });
 
+    it('wait for the end of a bounce if their link lives longer, and are suppressed else', async () => {
+      const server = await startServer();
+      await stores.suppressions.bounced('ada@example.com', 'certain');
+      const { until: bouncedUntil } = (await stores.suppressions.find('ada@example.com', 'account'))!;
+      const link = (ms: number) => ({
+        url: `${BASE}/dashboard/reset-password/secret`,
+        expiresAt: new Date(bouncedUntil!.getTime() + ms).toISOString(),
+      });
+      const [short, long] = [
+        reset('ada@example.com', { data: link(-1) } as never),
+        reset('ada@example.com', { data: link(60_000) } as never),
+      ];
+      for (const mail of [short, long]) await stores.outbox.enqueue(mail);
+      const sender = startSender(server.url);
+      await ended(short);
+      await tried(long);
+      expect(await stores.outbox.find(short.id)).to.include({ state: 'suppressed', reason: 'bounced' });
+      expect(await stores.outbox.find(long.id)).to.deep.include({ state: 'waiting', reason: 'bounced', dueAt: bouncedUntil });
+      // The bounce is over: the mail is sent, and its delivery lifts the bounce for results as well.
+      await sender.stop();
+      await database.db.collection('mail_addresses').updateMany({}, { $set: { othersFrom: new Date() } });
+      await database.db.collection<{ _id: string }>('outbox').updateOne({ _id: long.id }, { $set: { dueAt: new Date() } });
+      expect((await stores.suppressions.find('ada@example.com', 'public'))?.reason).to.equal('bounced');
+      startSender(server.url);
+      await ended(long);
+      expect(await stateOf(long.id)).to.equal('sent');
+      await until('the bounce is lifted', async () => (await stores.suppressions.find('ada@example.com', 'public')) === null);
+    });
+
+    it('are tried again after a doubtful refusal, except results', async () => {
+      const server = await startServer({ onRcptTo: (_, __, done) => done(refusal(550, 'Go away')) });
+      const password = reset('grace@example.com');
+      await stores.outbox.enqueue(password);
+      const { scanId } = await publicScan();
+      await queueResults();
+      startSender(server.url);
+      await tried(password);
+      await until('the result was given up', async () => (await stateOf(resultMailId(scanId))) === 'failed');
+      expect(await stores.outbox.find(password.id)).to.include({ state: 'waiting', attempts: 1, reason: '550 Go away' });
+      expect((await stores.suppressions.find('grace@example.com', 'account'))?.reason).to.equal('bounced');
+    });
+
+    it('with links for new passwords are sent while servers hang on results, and before results that wait for longer', async () => {
+      const server = await startServer({
+        onRcptTo({ address }, _, done) {
+          if (!address.endsWith('.slow.example')) done();
+        },
+      });
+      const results: NewMail[] = Array.from({ length: 40 }, (_, n) => {
+        const domain = n < 20 ? `domain${n}.slow.example` : `domain${n}.example`;
+        return { id: resultMailId(randomUUID()), kind: 'scan_result', to: `ada@${domain}`, locale: 'en', data: { scanId: 'x' } };
+      });
+      for (const mail of results) await stores.outbox.enqueue(mail);
+      const message = async ({ mail }: { mail: NewMail }) => ({
+        ok: true as const,
+        message: { messageId: `<${mail.id}>`, date: new Date(), to: mail.to, subject: 's', text: 't', html: '', headers: {} },
+      });
+      const limits = { ...LIMITS, socketMs: 60_000, deliveryMs: 60_000 };
+      const openTransport = (connections: number) =>
+        createMailTransport({ smtpUrl: server.url, from: 'no-reply@curbcut.example.com', connections, limits });
+      startSender(server.url, { compose: message, openTransport });
+      await until('servers hang', async () => (await database.db.collection('outbox').countDocuments({ holder: { $exists: true } })) === 5);
+      const passwords = Array.from({ length: 12 }, (_, n) => reset(`person${n}@company.example`));
+      for (const mail of passwords) await stores.outbox.enqueue(mail);
+      for (const mail of passwords) await ended(mail);
+      expect(server.received.map(({ to }) => to)).to.have.members(passwords.map(({ to }) => to));
+    });
+
     it('do not suppress an address because the relay denies it or refuses the content', async () => {
       const server = await startServer({
         onRcptTo: ({ address }, _, done) => done(address.startsWith('relay') ? refusal(550, '5.7.1 Relaying denied') : null),
@@ -236,7 +304,7 @@ describe('mails of the operator', () => {
       for (const mail of mails) {
         await ended(mail);
         expect(await stateOf(mail.id)).to.equal('failed');
-        expect(await stores.suppressions.find(mail.to)).to.equal(null);
+        expect(await stores.suppressions.find(mail.to, 'public')).to.equal(null);
       }
     });
 

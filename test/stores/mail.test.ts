@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { ADDRESS_KEPT_DAYS, createOutbox, domainOf, ENTRY_KEPT_DAYS, resultMailId, type NewMail } from '../../stores/mail/outbox.ts';
-import { BOUNCE_KEPT_DAYS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
+import { BOUNCE_STOPS, createSuppressions, LINK_KEPT_DAYS } from '../../stores/mail/suppressions.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
 
 const START = new Date('2026-11-01T12:00:00Z');
@@ -58,6 +58,23 @@ describe('mail stores', () => {
       expect((await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] }))?.mail.to).to.equal('b@fast.example');
       expect(await outbox().claim({ ...LEASE, exceptDomains: ['slow.example'] })).to.equal(null);
       expect(domainOf('"odd@local"@Example.COM')).to.equal('example.com');
+    });
+
+    it('claims the mails of a lane, and passes over the organisations that the caller names', async () => {
+      const data = { organisation: 'Acme', invitedBy: 'ada@example.com', url: 'https://x.example', expiresAt: '2026-11-08T12:00:00Z' };
+      const inviteFor = (organisation: string, n: number): NewMail =>
+        ({ id: `invitation:${organisation}${n}`, kind: 'invitation', organisation, to: `${n}@${organisation}.example`, locale: 'en', data }); // prettier-ignore
+      const [result, first, second, other] = [resultFor('a@example.com'), inviteFor('acme', 1), inviteFor('acme', 2), inviteFor('b', 1)];
+      for (const mail of [result, first, second, other]) {
+        await outbox().enqueue(mail);
+        pass(1000);
+      }
+      expect(await outbox().claim({ ...LEASE, lane: 'account' })).to.equal(null);
+      expect((await outbox().claim({ ...LEASE, lane: 'organisation' }))?.mail).to.deep.equal(first);
+      expect((await outbox().claim({ ...LEASE, lane: 'organisation', exceptOrganisations: ['acme'] }))?.mail).to.deep.equal(other);
+      expect(await outbox().claim({ ...LEASE, lane: 'organisation', exceptOrganisations: ['acme'] })).to.equal(null);
+      expect((await outbox().claim({ ...LEASE, lane: 'public', exceptOrganisations: ['acme'] }))?.mail.id).to.equal(result.id);
+      expect((await outbox().claim(LEASE))?.mail.id).to.equal(second.id);
     });
 
     it('gives a mail to another claim when the lease has ended, and then ignores the first one', async () => {
@@ -160,44 +177,83 @@ describe('mail stores', () => {
       expect(await suppressions().recipient(token)).to.deep.equal({ locale: 'fr', unsubscribed: false });
       for (let time = 0; time < 2; time += 1) {
         expect(await suppressions().unsubscribe(token)).to.deep.equal({ locale: 'fr', unsubscribed: true });
-        expect(await suppressions().find('ADA@example.com')).to.equal('unsubscribed');
+        expect((await suppressions().find('ADA@example.com', 'public'))?.reason).to.equal('unsubscribed');
       }
-      expect(await suppressions().find('grace@example.com')).to.equal(null);
+      expect(await suppressions().find('grace@example.com', 'public')).to.equal(null);
       for (let time = 0; time < 2; time += 1) {
         expect(await suppressions().resubscribe(token)).to.deep.equal({ locale: 'fr', unsubscribed: false });
-        expect(await suppressions().find('ada@example.com')).to.equal(null);
+        expect(await suppressions().find('ada@example.com', 'public')).to.equal(null);
       }
     });
 
     it('knows no recipient of another token', async () => {
-      await suppressions().bounced('ada@example.com');
+      await suppressions().bounced('ada@example.com', 'certain');
       for (const call of ['recipient', 'unsubscribe', 'resubscribe'] as const) expect(await suppressions()[call]('unknown')).to.equal(null);
-      expect(await suppressions().find('ada@example.com')).to.equal('bounced');
+      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('bounced');
     });
 
     it('forgets a bounce after some months, but not that the address unsubscribed', async () => {
-      await suppressions().bounced('ada@example.com');
+      await suppressions().bounced('ada@example.com', 'certain');
       const token = await suppressions().tokenFor('ada@example.com', 'en');
       await suppressions().unsubscribe(token);
-      expect(await suppressions().find('ada@example.com')).to.equal('bounced');
-      pass(BOUNCE_KEPT_DAYS * DAY);
-      expect(await suppressions().find('ada@example.com')).to.equal('unsubscribed');
+      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('bounced');
+      pass(BOUNCE_STOPS.certain.results);
+      expect((await suppressions().find('ada@example.com', 'public'))?.reason).to.equal('unsubscribed');
+    });
+
+    it('stops results for days and other mails for minutes after a bounce, by how certain the refusal is', async () => {
+      for (const [address, kind] of [
+        ['gone@example.com', 'certain'],
+        ['maybe@example.com', 'doubtful'],
+      ] as const) {
+        // prettier-ignore
+        await suppressions().bounced(address, kind);
+        const { results, others } = BOUNCE_STOPS[kind];
+        expect(others).to.be.below(results);
+        for (const [lane, ms] of [
+          ['public', results],
+          ['organisation', others],
+          ['account', others],
+        ] as const)
+          // prettier-ignore
+          expect(await suppressions().find(address, lane)).to.deep.equal({ reason: 'bounced', until: new Date(START.getTime() + ms) });
+      }
+      await suppressions().bounced('gone@example.com', 'doubtful');
+      pass(BOUNCE_STOPS.certain.others - 1);
+      expect(await suppressions().find('gone@example.com', 'account'), 'not shortened').not.to.equal(null);
+      pass(1);
+      for (const address of ['gone@example.com', 'maybe@example.com']) {
+        expect(await suppressions().find(address, 'account')).to.equal(null);
+        expect((await suppressions().find(address, 'public'))?.reason).to.equal('bounced');
+      }
+    });
+
+    it('lifts a bounce for all mails, but not that the address unsubscribed', async () => {
+      await suppressions().bounced('Ada@example.com', 'certain');
+      await suppressions().unsubscribe(await suppressions().tokenFor('ada@example.com', 'en'));
+      expect(await Promise.all([suppressions().lift('ada@Example.com'), suppressions().lift('ada@Example.com')])).to.have.members([
+        true,
+        false,
+      ]);
+      expect(await suppressions().find('ada@example.com', 'account')).to.equal(null);
+      expect(await suppressions().find('ada@example.com', 'public')).to.deep.equal({ reason: 'unsubscribed', until: null });
+      expect(await suppressions().lift('unknown@example.com')).to.equal(false);
     });
 
     it('removes addresses some time after their last mail or bounce, except those that unsubscribed', async () => {
       const expiry = async (): Promise<unknown> => (await documents())[0]!['expiresAt'];
-      await suppressions().bounced('ada@example.com');
-      expect(await expiry()).to.deep.equal(new Date(START.getTime() + BOUNCE_KEPT_DAYS * DAY));
+      await suppressions().bounced('ada@example.com', 'certain');
+      expect(await expiry()).to.deep.equal(new Date(START.getTime() + BOUNCE_STOPS.certain.results));
       const token = await suppressions().tokenFor('ada@example.com', 'en');
       expect(await expiry()).to.deep.equal(new Date(START.getTime() + LINK_KEPT_DAYS * DAY));
       pass(DAY);
-      await suppressions().bounced('ada@example.com');
+      await suppressions().bounced('ada@example.com', 'certain');
       expect(await expiry(), 'not earlier').to.deep.equal(new Date(START.getTime() + LINK_KEPT_DAYS * DAY));
       await suppressions().tokenFor('ada@example.com', 'en');
       expect(await expiry()).to.deep.equal(new Date(now.getTime() + LINK_KEPT_DAYS * DAY));
       await suppressions().unsubscribe(token);
       expect(await expiry()).to.equal(undefined);
-      await suppressions().bounced('ada@example.com');
+      await suppressions().bounced('ada@example.com', 'certain');
       await suppressions().tokenFor('ada@example.com', 'en');
       expect(await expiry()).to.equal(undefined);
       await suppressions().resubscribe(token);

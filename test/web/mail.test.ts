@@ -95,15 +95,15 @@ describe('unsubscribe links', () => {
       const texts = UNSUBSCRIBE_TEXTS[locale];
       const plain = await web.open(`/unsubscribe/${token}`, { javaScriptEnabled: false });
       expect(await plain.locator('html').getAttribute('lang')).to.equal(locale);
-      expect(await suppressions.find(email), 'a scanner that opens the link').to.equal(null);
+      expect(await suppressions.find(email, 'public'), 'a scanner that opens the link').to.equal(null);
       await plain.getByRole('button', { name: texts.unsubscribe }).click();
       expect(await plain.locator('h1').innerText()).to.equal(texts.doneTitle);
-      expect(await suppressions.find(email)).to.equal('unsubscribed');
+      expect((await suppressions.find(email, 'public'))?.reason).to.equal('unsubscribed');
       const done = await web.open(`/unsubscribe/${token}`);
       await expectAccessible(done, `unsubscribed-${locale}`);
       await plain.getByRole('button', { name: texts.resubscribe }).click();
       expect(await plain.locator('h1').innerText()).to.equal(texts.title);
-      expect(await suppressions.find(email)).to.equal(null);
+      expect(await suppressions.find(email, 'public')).to.equal(null);
       await expectAccessible(await web.open(`/unsubscribe/${token}`), `unsubscribe-${locale}`);
     });
 
@@ -121,7 +121,7 @@ describe('unsubscribe links', () => {
         const response = await post(token, body, type);
         expect(response.status).to.equal(200);
         expect(response.headers.get('set-cookie')).to.equal(null);
-        expect(await suppressions.find(`grace@${encoding}.example`)).to.equal('unsubscribed');
+        expect((await suppressions.find(`grace@${encoding}.example`, 'public'))?.reason).to.equal('unsubscribed');
       }
     });
 
@@ -140,6 +140,6 @@ describe('unsubscribe links', () => {
     web.faults.delete('suppressions.unsubscribe');
     expect(response.status).to.equal(503);
     expect(response.headers.get('retry-after')).to.match(/^\d+$/);
-    expect(await suppressions.find('ada@example.com')).to.equal(null);
+    expect(await suppressions.find('ada@example.com', 'public')).to.equal(null);
   });
 });

@@ -90,6 +90,7 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const mail = await send(request, {
       id: `invitation:${id}`,
       kind: 'invitation',
+      organisation: organisation.id,
       to: email,
       locale: 'en',
       data: { organisation: organisation.displayName, invitedBy, url, expiresAt: expiresAt.toISOString() },

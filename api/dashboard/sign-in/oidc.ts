@@ -4,6 +4,7 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../key-check.ts';
+import { bestEffort } from '../../submission/best-effort.ts';
 import { annotate } from '../../plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../sessions/identity-provider.ts';
 import { ownPath, signInPath } from '../../sessions/own-path.ts';
@@ -14,7 +15,7 @@ import type { SignInProblem } from './problems.ts';
 import { startSession } from './start-session.ts';
 
 export interface OidcDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits'>;
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'>;
   identityProvider: IdentityProvider;
   logger: Logger;
 }
@@ -56,6 +57,9 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     const resolved = await resolve(deps, request, exchange.claims);
     if (!resolved.ok) return refuse(request, reply, resolved.reason, flow.next);
     if (!(await startSession({ request, reply, stores }, resolved.user, 'oidc'))) return refuse(request, reply, 'unknown_user', flow.next);
+    const { email } = exchange.claims;
+    // The provider verified the address, so mails to it are worth another attempt.
+    if (email !== null) await bestEffort('a bounce of a verified address remains', logger, () => stores.suppressions.lift(email));
     return reply.redirect(flow.next, 303);
   });
 };

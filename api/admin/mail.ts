@@ -1,0 +1,50 @@
+/** `curbcut-admin mail …`: addresses that get no mails, because a mail server refused them. */
+import { isEmailAddress } from '../../core/email-address.ts';
+import { ANONYMOUS } from '../../core/organisation.ts';
+import { addressHash } from '../../stores/mail/suppressions.ts';
+import { argument, CommandRefused, record, rejectExtra, type AdminContext, type Arguments, type Command } from './command.ts';
+
+/** @throws CommandRefused if it is not an e-mail address */
+function addressOf(given: Arguments): string {
+  const address = argument(given, 0, 'The ADDRESS');
+  rejectExtra(given, 1);
+  if (!isEmailAddress(address)) throw new CommandRefused(`${address} is not an email address.`);
+  return address;
+}
+
+/** Recorded for the user's organisation. Of other people the audit log, which is kept for ever, gets only the hash of the address. */
+async function recordLift(context: AdminContext, address: string): Promise<void> {
+  const user = await context.stores.users.find(address);
+  const [organisation, subject] = user === null ? [ANONYMOUS, `sha256:${addressHash(address)}`] : [user.organisation, user.email];
+  await record(context, organisation, 'mail.lift', subject);
+}
+
+export const MAIL: Record<string, Command> = {
+  show: {
+    usage: 'ADDRESS',
+    summary: 'shows whether mails to an address are stopped, why and until when',
+    async run(given, { stores }) {
+      const address = addressOf(given);
+      const [results, others] = [await stores.suppressions.find(address, 'public'), await stores.suppressions.find(address, 'account')];
+      const state = (what: string, found: typeof results): string =>
+        found === null
+          ? `${what} are sent.`
+          : `${what} are not sent${found.until === null ? '' : ` until ${found.until.toISOString()}`}: ${found.reason}.`;
+      return {
+        data: { address, results, others },
+        lines: [state('Results of public scans', results), state('Invitations and links for a new password', others)],
+      };
+    },
+  },
+
+  lift: {
+    usage: 'ADDRESS',
+    summary: 'sends mails again to an address that bounced. It does not undo that its owner unsubscribed',
+    async run(given, context) {
+      const address = addressOf(given);
+      const lifted = await context.stores.suppressions.lift(address);
+      if (lifted) await recordLift(context, address);
+      return { data: { address, lifted }, lines: [lifted ? `Mails are sent to ${address} again.` : `${address} has not bounced.`] };
+    },
+  },
+};
