@@ -27,6 +27,8 @@ export async function runProcess(program: Program, environment: NodeJS.ProcessEn
     now: () => performance.now(),
     newId: randomUUID,
   });
+  // A write that failed is reported with an exit code of its own (start.cjs), which this one must not hide.
+  await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((resolve) => stream.write('', resolve))));
   // Keep-alive connections must not keep the process running.
   process.exit(code);
 }

@@ -1,7 +1,7 @@
 /** Runs a command line: from its arguments to its exit code. */
 import type { Aftermath, CliContext, CliProcess, Program } from './commands/output.ts';
 import { splitKubectlFlags } from './kubectl/flags.ts';
-import { CliError, errorMessage, ServiceUnavailable, UsageError } from './errors.ts';
+import { CliError, ServiceUnavailable, UsageError } from './errors.ts';
 
 type Run = (args: readonly string[], context: CliContext, aftermath: Aftermath) => Promise<number>;
 /** Loads the command's module. Only the one that runs is loaded, because the command must start fast. */
@@ -33,7 +33,7 @@ const KUBERNETES = new Set(['run']);
 const INTERRUPTED = 130;
 const TERMINATED = 143;
 
-/** Runs one command and prints its errors. Never throws. @returns the exit code */
+/** Runs one command and prints its errors. @returns the exit code @throws errors that are mistakes of this program */
 export async function run(args: readonly string[], started: CliProcess): Promise<number> {
   const aftermath: Aftermath = { hint: [], submitted: false };
   const { stdout, stderr, signal } = started;
@@ -44,10 +44,8 @@ export async function run(args: readonly string[], started: CliProcess): Promise
       stderr.write(`${['Interrupted.', ...aftermath.hint].join('\n')}\n`);
       return signal.reason === 'SIGTERM' ? TERMINATED : INTERRUPTED;
     }
-    if (!(error instanceof CliError)) {
-      stderr.write(`curbcut: ${error instanceof Error && error.stack !== undefined ? error.stack : errorMessage(error)}\n`);
-      return 2;
-    }
+    // A mistake of ours: start.cjs reports it, and ends with 2.
+    if (!(error instanceof CliError)) throw error;
     stderr.write(`curbcut: ${error.message}\n`);
     if (error instanceof UsageError)
       stderr.write(`Try: ${[started.program, error.command, '--help'].filter((word) => word !== undefined).join(' ')}\n`);
