@@ -20,6 +20,9 @@ const CODES: Readonly<Record<Exclude<CancellationOutcome, 'accepted'>, ErrorCode
   resource_rejected: 'internal_error',
 };
 
+const NOT_SUBMITTED =
+  'The submission of this scan is not completed, so it was not canceled; retry after the number of seconds in Retry-After.';
+
 /**
  * Cancels the scan of a row that was just read. A repeated call has no further effect.
  * @throws ApiError if it cannot be canceled; DependencyDown if Kubernetes does not answer, in which case it may be canceled nevertheless
@@ -27,6 +30,7 @@ const CODES: Readonly<Record<Exclude<CancellationOutcome, 'accepted'>, ErrorCode
 export async function cancelScan(row: ScanRow, { scanResources, metrics }: CancellationDeps): Promise<void> {
   const { outcome, cause } = await cancel(row, scanResources);
   metrics.cancellation(outcome);
+  if (outcome === 'not_submitted') throw new ApiError(CODES[outcome], { fields: { message: NOT_SUBMITTED } });
   if (outcome !== 'accepted') throw new ApiError(CODES[outcome], { cause });
 }
 

@@ -15,6 +15,14 @@ export class DependencyDown extends Error {
   }
 }
 
+/** A submission failed, and so did its end: the scan may run and be charged, or be abandoned later. */
+export class SubmissionUnconfirmed extends Error {
+  constructor(cause: unknown) {
+    super(`the outcome of the submission is unknown: ${errorMessage(cause)}`, { cause });
+    this.name = 'SubmissionUnconfirmed';
+  }
+}
+
 interface OutageOptions {
   /** Null: the store bounds its own waits. */
   timeoutMs: number | null;

@@ -51,12 +51,19 @@ export const ERRORS = {
   },
   service_unavailable: {
     status: 503,
-    message: 'A part of the service is down and nothing was charged; retry after the number of seconds in Retry-After.',
+    message:
+      'A part of the service is down or did not answer in time, and nothing was charged; retry after the number of seconds in Retry-After.',
+    retryAfterSeconds: 5,
+  },
+  submission_unconfirmed: {
+    status: 503,
+    message:
+      'A part of the service failed, so the scan may or may not have been accepted and charged; retry with the same Idempotency-Key, or look for the scan in the list before you submit it again.',
     retryAfterSeconds: 5,
   },
   replica_busy: {
     status: 503,
-    message: 'This replica is busy and did nothing; retry after the number of seconds in Retry-After.',
+    message: 'This replica is busy; retry after the number of seconds in Retry-After.',
     retryAfterSeconds: 5,
   },
   public_scans_disabled: { status: 403, message: 'This installation offers no public scans; use an API key and POST /v1/ci/scans.' },
@@ -70,7 +77,7 @@ export const ERRORS = {
   report_format_unavailable: {
     status: 404,
     message:
-      'The JSON export of this scan is too large to be converted here; convert it with `curbcut report`, which has options for each format.',
+      'The JSON export of this scan is too large or of another version, so it cannot be converted here; convert it with `curbcut report`, which has options for each format.',
   },
   key_not_found: { status: 404, message: 'No live API key has this ID; list the keys to see their IDs.' },
   too_many_keys: {
@@ -89,7 +96,8 @@ export const ERRORS = {
   },
   idempotency_conflict: {
     status: 409,
-    message: 'A request with this Idempotency-Key is in progress; retry after the number of seconds in Retry-After to get its response.',
+    message:
+      'A request with this Idempotency-Key is in progress or was interrupted; retry after the number of seconds in Retry-After to get its response.',
     retryAfterSeconds: 1,
   },
   payload_too_large: { status: 413, message: 'The request body is too large; send at most 64 KiB.' },

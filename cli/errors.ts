@@ -10,7 +10,7 @@ export class CliError extends Error {
 
 /** The service was unavailable, busy or paused for longer than --max-wait. */
 export class ServiceUnavailable extends CliError {
-  /** False if no response arrived, so that the outcome of the request is unknown. */
+  /** False if no response arrived, or one that does not say what became of the request: the outcome is unknown. */
   readonly answered: boolean;
   constructor(answered: boolean, ...lines: string[]) {
     super(...lines);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { TooBusy } from '../../stores/accounts/gate.ts';
-import { DependencyDown } from '../dependency-outages.ts';
+import { DependencyDown, SubmissionUnconfirmed } from '../dependency-outages.ts';
 import { ApiError, bodyOf, ERRORS, statusOf, ValidationFailure, type ErrorCode } from '../errors.ts';
 import { errorPage, wantsPage } from '../web/error-page.ts';
 import { annotate } from './request-log.ts';
@@ -24,6 +24,7 @@ const invalidJson = new ValidationFailure([{ loc: ['body'], msg: 'The body is no
 export function refusalOf(error: unknown): ApiError | ValidationFailure {
   if (error instanceof ApiError || error instanceof ValidationFailure) return error;
   if (error instanceof DependencyDown) return new ApiError('service_unavailable', { cause: error });
+  if (error instanceof SubmissionUnconfirmed) return new ApiError('submission_unconfirmed', { cause: error });
   if (error instanceof TooBusy) return new ApiError('replica_busy', { cause: error });
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   const known = FASTIFY[String(code)];

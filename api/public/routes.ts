@@ -77,6 +77,7 @@ const REQUEST_SCAN = {
         'queue_paused',
         'queue_full',
         'service_unavailable',
+        'submission_unconfirmed',
         'internal_error',
       ],
       { validated: true },

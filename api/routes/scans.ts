@@ -152,6 +152,7 @@ const SUBMISSION_REFUSALS: readonly ErrorCode[] = [
   'unsupported_media_type',
   'queue_paused',
   'queue_full',
+  'submission_unconfirmed',
 ];
 
 const submitScanSchema = (maxPagesLimit: number) => ({

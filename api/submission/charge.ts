@@ -13,7 +13,7 @@ import { inSpan } from '../../platform/tracing.ts';
 
 import type { ReservationRequest } from '../../stores/credits/credits.ts';
 import { RowRemoved, type ScanRow, type Scans } from '../../stores/scans/scans.ts';
-import { DependencyDown } from '../dependency-outages.ts';
+import { DependencyDown, SubmissionUnconfirmed } from '../dependency-outages.ts';
 import { bestEffort } from './best-effort.ts';
 import type { SubmissionRefusal } from './refusals.ts';
 import { ResourceRejected, writeResource } from './resource-writer.ts';
@@ -38,7 +38,10 @@ export interface Attempt {
 /** `replayed`: an earlier request with the same idempotency key submitted the scan. */
 export type Charge = (attempt: Attempt) => Promise<{ ok: true; row: ScanRow; replayed: boolean } | SubmissionRefusal>;
 
-/** @returns the accepted row, or a refusal. @throws DependencyDown if the outcome is a retry; nothing is charged then */
+/**
+ * @returns the accepted row, or a refusal. @throws DependencyDown if the outcome is a retry; nothing is charged then.
+ * SubmissionUnconfirmed if it is unknown what becomes of the scan
+ */
 export function createCharge(deps: SubmissionDeps): Charge {
   const { credits, scans, scanResources } = deps.stores;
 
@@ -61,8 +64,9 @@ export function createCharge(deps: SubmissionDeps): Charge {
       await step(deps, 'write resource', request, () => writeResource(scanResources, row, request.origin));
       return { ok: true, row: await step(deps, 'accept', request, () => accept(scans, row, logger)), replayed: false };
     } catch (error) {
-      const accepted = await abandon(deps, attempt);
-      if (accepted !== null) return { ok: true, row: accepted, replayed: false };
+      const end = await abandon(deps, attempt);
+      if (end.accepted) return { ok: true, row: end.row, replayed: false };
+      if (!end.confirmed) throw new SubmissionUnconfirmed(error);
       if (error instanceof ResourceRejected) {
         logger.error({ err: error }, error.message);
         return { ok: false, reason: 'resource_rejected' };
@@ -116,18 +120,25 @@ async function accept(scans: Pick<Scans, 'accept'>, row: ScanRow, logger: Logger
   throw new DependencyDown('mongodb', new Error(`scan ${row.id} was abandoned because its submission took too long`));
 }
 
+/** `confirmed`: the scan never runs, and its credits are free. */
+type EndOfSubmission = { accepted: true; row: ScanRow } | { accepted: false; confirmed: boolean };
+
 /**
- * Abandons a failed submission and returns its credits.
- * @returns the row if the operator accepted it first: the failed step took effect, and the scan runs
+ * Abandons a failed submission and returns its credits. `accepted`: the operator accepted the row first, because the failed step
+ * took effect, and the scan runs.
  */
-async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request, scanId, logger }: Attempt): Promise<ScanRow | null> {
-  let accepted: ScanRow | null = null;
+async function abandon({ stores: { credits, scans } }: SubmissionDeps, { request, scanId, logger }: Attempt): Promise<EndOfSubmission> {
+  let end: EndOfSubmission = { accepted: false, confirmed: false };
   await bestEffort('a failed submission or its credits remain for the sweeper', logger, async () => {
     const abandoned = await scans.abandon(scanId);
-    if (!abandoned.ok) accepted = abandoned.reason === 'accepted' ? abandoned.row : null;
-    else if (abandoned.won) await credits.settle(request.organisation, scanId, 0);
+    if (!abandoned.ok && abandoned.reason === 'accepted') {
+      end = { accepted: true, row: abandoned.row };
+      return;
+    }
+    if (abandoned.ok && abandoned.won) await credits.settle(request.organisation, scanId, 0);
+    end = { accepted: false, confirmed: true };
   });
-  return accepted;
+  return end;
 }
 
 function newRow(deps: SubmissionDeps, { request, scanId }: Attempt): Parameters<Scans['create']>[0] {

@@ -43,7 +43,7 @@ export type SubmissionOutcome =
   { ok: true; answer: AcceptedAnswer; replayed: boolean } | SubmissionRefusal;
 
 export interface Submissions {
-  /** @throws DependencyDown if a dependency is down. Nothing is charged then, except if the database fails before it can abandon the scan */
+  /** @throws DependencyDown if a dependency is down, and nothing is charged; SubmissionUnconfirmed if it is down and the outcome is unknown */
   submit(request: SubmissionRequest, logger: Logger): Promise<SubmissionOutcome>;
 }
 

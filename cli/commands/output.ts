@@ -63,7 +63,11 @@ export interface Aftermath {
 /** The aftermath of a command that follows a scan. */
 export function scanContinues(aftermath: Aftermath, scanId: string): void {
   aftermath.submitted = true;
-  aftermath.hint = ['The scan continues.', `To follow it again: curbcut follow ${scanId}`, `To cancel it: curbcut cancel ${scanId}`];
+  aftermath.hint = [
+    'This command did not cancel the scan.',
+    `To follow it again: curbcut follow ${scanId}`,
+    `To cancel it: curbcut cancel ${scanId}`,
+  ];
 }
 
 export interface Output {

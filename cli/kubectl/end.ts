@@ -25,7 +25,7 @@ export async function prepareFiles(output: Output, context: CliContext): Promise
 export function resourceContinues(aftermath: Aftermath, name: string, context: CliContext): void {
   aftermath.submitted = true;
   aftermath.hint = [
-    'The scan continues.',
+    'This command did not cancel the scan.',
     `To follow it again: ${commandLine(context, 'follow', name)}`,
     `To cancel it: ${commandLine(context, 'cancel', name)}`,
   ];

@@ -39,7 +39,9 @@ export function reasonOf(answer: Answer): string {
     case 'queue_full':
       return 'Too many scans are running, nothing was charged';
     case 'service_unavailable':
-      return 'A part of the service is down, nothing was charged';
+      return 'A part of the service is down';
+    case 'submission_unconfirmed':
+      return 'A part of the service failed, the scan may have been accepted';
     case 'idempotency_conflict':
       return 'The same submission is still in progress';
     case 'scan_not_complete':

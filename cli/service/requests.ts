@@ -1,5 +1,6 @@
 /** Requests with the API key: to the service only, and again if they failed for a time, within the budget of --max-wait. */
 import { causeOf, readAnswer, reasonOf, type Answer } from './answers.ts';
+import { readRefusal } from './messages.ts';
 import { gaveUp, type Budget } from './budget.ts';
 import { CliError, ServiceUnavailable, printable } from '../errors.ts';
 
@@ -77,7 +78,7 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
       const asked = answer?.retryAfterSeconds ?? null;
       const seconds = asked ?? Math.min(FIRST_BACK_OFF_SECONDS * 2 ** (attempts - 1), LAST_BACK_OFF_SECONDS);
       if (seconds > budget.left() || budget.left() === 0)
-        throw new ServiceUnavailable(answer !== null, `${why}.`, gaveUp(budget, attempts, asked));
+        throw new ServiceUnavailable(answer !== null && !isUnconfirmed(answer), `${why}.`, gaveUp(budget, attempts, asked));
       options.onWait?.(why, seconds);
       await options.sleep(seconds * 1000, options.signal);
       budget.count();
@@ -89,6 +90,8 @@ export function createRequests(options: RequestOptions, budget: Budget): Request
 
 const isTemporary = ({ status, retryAfterSeconds }: Answer): boolean =>
   TEMPORARY.has(status) || (status === 409 && retryAfterSeconds !== null);
+
+const isUnconfirmed = ({ body }: Answer): boolean => readRefusal(body)?.code === 'submission_unconfirmed';
 
 function redirected(response: Response, address: string, baseUrl: string): CliError {
   const location = response.headers.get('location');

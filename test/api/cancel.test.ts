@@ -106,6 +106,7 @@ describe('POST /v1/ci/scans/{scan_id}/cancel', () => {
     const row = await context.scan(id, { submission: 'pending' });
     const { status, body, headers } = await cancel(row.id, key);
     expect([status, body.detail, headers.get('retry-after')]).to.deep.equal([503, 'service_unavailable', '5']);
+    expect(body.message).to.include('not canceled').and.not.include('down');
   });
 
   it('answers 202 if the resource of an accepted scan is gone: the sweeper ends the scan', async () => {

@@ -143,7 +143,9 @@ describe('sign-in at the identity provider', () => {
     const alone = await context.replica({ identityProvider: { ...settings, localPasswords: true } });
     const client = createClient(alone.url);
     expect(await begin(client)).to.equal('/dashboard/sign-in?problem=provider_down');
-    expect((await client.get('/dashboard/sign-in?problem=provider_down')).text).to.include('The identity provider does not answer.');
+    expect((await client.get('/dashboard/sign-in?problem=provider_down')).text).to.include(
+      'The identity provider cannot be used at the moment.',
+    );
     const { email } = await addPerson(context, (await context.organisation()).id);
     await client.signIn(email, PASSWORD);
   });

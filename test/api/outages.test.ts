@@ -97,12 +97,31 @@ describe('during an outage, the API', () => {
       throw outage();
     });
     context.faults.set('scanResources.exists', down);
-    expect((await submit(key)).status).to.equal(503);
+    const { status, body } = await submit(key);
+    expect([status, body.detail]).to.deep.equal([503, 'service_unavailable']);
+    expect(body.message).to.include('nothing was charged');
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
     // The operator ends the resource without running it, because its row is abandoned.
     expect(await context.db.collection('scans').countDocuments({ organisation: id, submission: 'abandoned' })).to.equal(1);
     await sweepNow();
     expect(await context.stores.credits.balance(id)).to.include({ balance: 5, held: 0 });
+  });
+
+  it('does not say that nothing was charged if it cannot return the credits, or if the scan may run', async () => {
+    for (const end of ['credits.settle', 'scans.abandon']) {
+      const { id, key } = await context.organisation({ credits: 5 });
+      context.faults.clear();
+      context.faults.set('scanResources.submit', async (real, ...parameters) => {
+        await real(...parameters);
+        throw outage();
+      });
+      context.faults.set('scanResources.exists', down);
+      context.faults.set(end, down);
+      const { status, body } = await submit(key);
+      expect([end, status, body.detail]).to.deep.equal([end, 503, 'submission_unconfirmed']);
+      expect(body.message).to.not.match(/nothing was charged/i);
+      expect(await context.stores.credits.balance(id)).to.include({ held: 5 });
+    }
   });
 
   it('answers 202 and charges once if the operator accepts the scan while the API believes that its write failed', async () => {

@@ -115,7 +115,9 @@ describe('a repeated submission', () => {
     context.faults.set('scanResources.submit', down);
     context.faults.set('scanResources.exists', down);
     context.faults.set('scans.abandon', down);
-    expect((await submit(key)).status).to.equal(503);
+    const unknown = await submit(key);
+    expect([unknown.status, unknown.body.detail, unknown.headers.get('retry-after')]).to.deep.equal([503, 'submission_unconfirmed', '5']);
+    expect(unknown.body.message).to.not.match(/nothing was charged/i);
     context.faults.clear();
     expect((await submit(key)).status).to.equal(202);
     expect(await rowsOf(id)).to.have.lengthOf(1);

@@ -100,7 +100,7 @@ describe('curbcut scan: following', () => {
       [POLL]: [down, replies(202, result({ status: 'scanning', score: null, passed: null, violations_count: null }))],
     });
     expect(ran.code).to.equal(0);
-    expect(ran.stderr).to.include('A part of the service is down, nothing was charged; retrying in 5 s.');
+    expect(ran.stderr).to.include('A part of the service is down; retrying in 5 s.');
   });
 
   it('stops if the key is revoked: exit code 2', async () => {
@@ -125,7 +125,7 @@ describe('curbcut scan: following', () => {
     const ran = await scan({ [SUBMIT]: [accepts], [EVENTS]: [opens] }, [], { interrupt });
     expect(ran.code).to.equal(130);
     expect(ran.stderr.split('Interrupted.\n')[1]).to.equal(
-      `The scan continues.\nTo follow it again: curbcut follow ${SCAN_ID}\nTo cancel it: curbcut cancel ${SCAN_ID}\n`,
+      `This command did not cancel the scan.\nTo follow it again: curbcut follow ${SCAN_ID}\nTo cancel it: curbcut cancel ${SCAN_ID}\n`,
     );
     // Interrupting the command must not cancel the scan: the next run of a pipeline may want its result.
     expect(service().of('POST', /cancel/)).to.have.length(0);

@@ -142,6 +142,15 @@ describe('curbcut scan: submission', () => {
     expect(ran.stderr).to.include('The scan queue is paused, nothing was charged; retrying in 30 s.');
   });
 
+  it('does not say that nothing was charged if the service does not know, and says how to find out', async () => {
+    const unknown = replies(503, { detail: 'submission_unconfirmed', message: 'Unknown.' }, { 'Retry-After': '5' });
+    const ran = await scan({ [SUBMIT]: [unknown, unknown] }, ['--max-wait', '7', '--idempotency-key', 'build-7']);
+    expect(ran.code).to.equal(2);
+    expect(ran.stderr).to.include('A part of the service failed, the scan may have been accepted; retrying in 5 s.');
+    expect(ran.stderr).to.include('It is unknown whether a scan was submitted.').and.include('--idempotency-key build-7');
+    expect(ran.stderr).to.not.include('nothing was charged');
+  });
+
   it('waits no longer than --max-wait: exit code 2', async () => {
     const ran = await scan({ [SUBMIT]: [replies(503, { detail: 'queue_paused', message: 'Paused.' }, { 'Retry-After': '30' })] }, [
       '--max-wait',

@@ -34,7 +34,7 @@ export const auditPages: FastifyPluginAsync = async (scope) => {
         items.length === 0
           ? emptyState({
               title: 'No entries',
-              text: action === undefined ? 'Nothing was changed yet.' : 'There are no entries of this action.',
+              text: action === undefined ? 'The audit log has no entries yet.' : 'There are no entries of this action.',
               action: action === undefined ? undefined : linkButton({ text: 'Show all actions', href: PATH }),
             })
           : table({

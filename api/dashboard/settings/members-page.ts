@@ -27,7 +27,7 @@ export const MEMBERS_PATH = '/dashboard/settings/members';
 
 /** What became of the mail with the link of an invitation. */
 const MAIL_TEXTS = {
-  sent: 'The link below was also sent by mail.',
+  sent: 'A mail with the link below will be sent, too. If it does not arrive, give the link to the person whom you invite.',
   off: 'Give this link to the person whom you invite.',
   failed: 'The invitation was created, but the mail could not be sent. Give this link to the person whom you invite.',
 } as const;

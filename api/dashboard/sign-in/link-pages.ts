@@ -51,7 +51,7 @@ const joinForm = ({ csrfToken, invitation, name, errors = [] }: InvitationPage):
     ${newPasswordField(errors)} ${button({ text: 'Join', kind: 'primary' })}
   </form>`;
 
-/** @param options.mail whether this service sends mail @param options.sent the address to which a link was sent, if it has an account */
+/** @param options.mail whether this service sends mail @param options.sent the address that was entered. The page must not reveal whether it has an account, and so gets a link */
 export function resetRequestPage(options: LinkPage & { email?: string; mail: boolean; sent?: string }): Html {
   const { request, csrfToken, errors = [], email, mail, sent } = options;
   if (!mail)
@@ -71,15 +71,16 @@ export function resetRequestPage(options: LinkPage & { email?: string; mail: boo
       html`${notice({
         kind: 'good',
         announce: true,
-        body: html`If ${sent} has an account with a password, we have sent a link to it. The link works once, for one hour.`,
+        body: html`If ${sent} has an account with a password, a link to set a new one is sent to it, at most three times in an hour. The link works once, for one hour.`,
       })}
+      <p>If no mail arrives within a few minutes, look into the folder for spam. Mail servers also refuse some addresses and senders: then ask an owner of your organisation for help.</p>
       <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
     );
   return plainPage(
     request,
     'Forgotten password',
     errors,
-    html`<p class="lead">Enter your e-mail address. We send you a link to set a new password.</p>
+    html`<p class="lead">Enter your e-mail address. If it has an account with a password, we send a link to set a new one.</p>
       <form method="post" action="/dashboard/reset-password" novalidate>
         ${hiddenField('_csrf', csrfToken)}
         ${textField({

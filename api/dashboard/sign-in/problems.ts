@@ -1,6 +1,6 @@
 /** Why a sign-in at the identity provider failed. The sign-in page shows the text. */
 export const SIGN_IN_PROBLEMS = {
-  provider_down: 'The identity provider does not answer. Try again in a few minutes.',
+  provider_down: 'The identity provider cannot be used at the moment. Try again in a few minutes.',
   expired: 'The sign-in took too long, or it was completed before. Sign in again.',
   refused: 'The identity provider refused the sign-in, or its answer was not valid. Sign in again.',
   unverified_email: 'The identity provider has not verified your e-mail address. Ask its administrator to do so.',

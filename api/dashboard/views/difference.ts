@@ -45,7 +45,7 @@ const REASONS: Readonly<Record<Exclude<Reason, 'busy'>, string>> = {
   not_found: 'The scans cannot be compared: the JSON export of one of them is not stored any more.',
   not_comparable:
     'The scans cannot be compared here: a JSON export is too large, or was made by another version. Download both exports, and run curbcut diff.',
-  unavailable: 'The scans cannot be compared at the moment: the object store is unavailable.',
+  unavailable: 'The scans cannot be compared at the moment.',
 };
 const RETRIES: ReadonlySet<Reason> = new Set(['unavailable', 'busy']);
 

@@ -91,7 +91,7 @@ function findings(data: ScanPageData): Html {
     return notice({
       kind: 'warn',
       title: 'The findings are unavailable at the moment',
-      body: html`The object store does not answer. ${link('Reload this page', `/dashboard/scans/${row.id}`)} in a while.`,
+      body: html`They could not be read. ${link('Reload this page', `/dashboard/scans/${row.id}`)} in a while.`,
     });
   if (view === null)
     return html`${differenceLater(row.id)} ${notice({ title: 'This scan has no findings to show', body: 'It was made by an earlier version. Download the PDF or the JSON export.' })}`;

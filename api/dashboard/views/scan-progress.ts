@@ -73,14 +73,14 @@ function cancelForm({ id, origin, pages, resource }: ScanRow, csrfToken: string 
     return notice({
       body: html`A Kubernetes manifest created this scan. Cancel it in the cluster: delete ${resource.namespace}/${resource.name}, or set spec.cancel to true.`,
     });
-  const tested = pages.scanned === 0 ? 'No page is charged.' : `${pagesText(pages.scanned)} tested until now will be charged.`;
+  const tested = pages.scanned === 0 ? '' : ` (${pagesText(pages.scanned)} until now)`;
   return confirmedForm({
     id: 'cancel',
     action: `/dashboard/scans/${id}/cancel`,
     fields: hiddenField('_csrf', csrfToken),
     trigger: { text: 'Cancel scan', kind: 'danger' },
     title: 'Cancel this scan?',
-    text: `${tested} The other reserved credits are returned.`,
+    text: `Pages that are tested before the scan ends are charged${tested}. The other reserved credits are returned.`,
     confirm: 'Cancel scan',
     cancel: 'Keep scanning',
   });

@@ -59,7 +59,10 @@ export const de: WebTextsOf<'de'> = {
       title: 'Es ist unklar, ob dies ausgeführt wurde',
       text: 'Ein Teil des Dienstes hat nicht mehr geantwortet. Prüfen Sie, ob Ihre Eingabe wirksam wurde, bevor Sie sie noch einmal senden.',
     },
-    busy: { title: 'Der Dienst ist ausgelastet', text: 'Es wurde nichts geändert. Bitte versuchen Sie es gleich noch einmal.' },
+    busy: {
+      title: 'Der Dienst ist ausgelastet',
+      text: 'Zu viele Anfragen dieser Art werden gerade bearbeitet. Bitte versuchen Sie es gleich noch einmal.',
+    },
   },
   requestId: 'Wenn Sie das Problem melden, nennen Sie bitte die Anfrage {id}.',
   goHome: 'Zur Startseite',

@@ -47,7 +47,7 @@ export const en: WebTextsOf<'en'> = {
       title: 'This may or may not have been done',
       text: 'A part of the service stopped answering. Check whether what you sent took effect before you send it again.',
     },
-    busy: { title: 'The service is busy', text: 'Nothing was changed. Try again in a moment.' },
+    busy: { title: 'The service is busy', text: 'Too many requests of this kind are in progress. Try again in a moment.' },
   },
   requestId: 'If you report this problem, name the request {id}.',
   goHome: 'Go to the home page',

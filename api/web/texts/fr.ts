@@ -59,7 +59,7 @@ export const fr: WebTextsOf<'fr'> = {
       title: 'L’opération a peut-être été effectuée',
       text: 'Une partie du service n’a pas répondu. Vérifiez si votre demande a pris effet avant de l’envoyer à nouveau.',
     },
-    busy: { title: 'Le service est occupé', text: 'Rien n’a été modifié. Réessayez dans un instant.' },
+    busy: { title: 'Le service est occupé', text: 'Trop de demandes de ce type sont en cours. Réessayez dans un instant.' },
   },
   requestId: 'Si vous signalez ce problème, indiquez la demande {id}.',
   goHome: 'Aller à la page d’accueil',

@@ -53,7 +53,7 @@ export const nl: WebTextsOf<'nl'> = {
       title: 'Het is niet zeker of dit is uitgevoerd',
       text: 'Een deel van de dienst gaf geen antwoord meer. Controleer of uw invoer is verwerkt voordat u die opnieuw verzendt.',
     },
-    busy: { title: 'De dienst is bezet', text: 'Er is niets gewijzigd. Probeer het zo dadelijk opnieuw.' },
+    busy: { title: 'De dienst is bezet', text: 'Er worden te veel verzoeken van deze soort verwerkt. Probeer het zo dadelijk opnieuw.' },
   },
   requestId: 'Vermeld aanvraag {id} als u dit probleem meldt.',
   goHome: 'Naar de startpagina',

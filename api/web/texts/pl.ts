@@ -64,7 +64,7 @@ export const pl: WebTextsOf<'pl'> = {
       title: 'Nie wiadomo, czy to zostało wykonane',
       text: 'Część usługi przestała odpowiadać. Przed ponownym wysłaniem proszę sprawdzić, czy zmiana została wprowadzona.',
     },
-    busy: { title: 'Usługa jest zajęta', text: 'Nic nie zostało zmienione. Proszę spróbować za chwilę.' },
+    busy: { title: 'Usługa jest zajęta', text: 'Trwa obsługa zbyt wielu żądań tego rodzaju. Proszę spróbować za chwilę.' },
   },
   requestId: 'Zgłaszając ten problem, proszę podać numer żądania {id}.',
   goHome: 'Przejdź do strony głównej',

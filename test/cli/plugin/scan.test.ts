@@ -179,7 +179,7 @@ describe('kubectl curbcut scan', function () {
     const ran = await running;
     expect(ran.code).to.equal(130);
     expect(ran.stderr).to.match(
-      /Interrupted\.\nThe scan continues\.\nTo follow it again: kubectl curbcut follow long --namespace=shop\nTo cancel it: kubectl curbcut cancel long --namespace=shop\n$/,
+      /Interrupted\.\nThis command did not cancel the scan\.\nTo follow it again: kubectl curbcut follow long --namespace=shop\nTo cancel it: kubectl curbcut cancel long --namespace=shop\n$/,
     );
   });
 

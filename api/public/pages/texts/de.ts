@@ -82,7 +82,7 @@ export const de: PublicTextsOf<'de'> = {
     position: { one: 'Vor Ihrer Prüfung ist noch {n} andere.', other: 'Vor Ihrer Prüfung sind noch {n} andere.' },
     next: 'Ihre Prüfung ist die nächste.',
     progress: 'Fortschritt der Prüfung',
-    mail: 'Das dauert meist etwa zwei Minuten. Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail.',
+    mail: 'Das dauert meist etwa zwei Minuten. Sie können diese Seite schließen: Wir senden Ihnen das Ergebnis auch per E-Mail, sofern Ihre Adresse nicht abgemeldet ist und unsere E-Mails annimmt.',
     again: 'Erneut nachsehen',
     noScripts: 'Ohne JavaScript aktualisiert sich diese Seite nicht selbst.',
   },

@@ -79,7 +79,7 @@ export const en: PublicTextsOf<'en'> = {
     position: { one: '{n} test is before yours.', other: '{n} tests are before yours.' },
     next: 'Yours is the next test.',
     progress: 'Progress of the test',
-    mail: 'This usually takes about two minutes. You can close this page: we also send you the result by e-mail.',
+    mail: 'This usually takes about two minutes. You can close this page: we also send you the result by e-mail, unless your address has unsubscribed or refuses our mails.',
     again: 'Check again',
     noScripts: 'This page does not refresh itself without JavaScript.',
   },

@@ -83,7 +83,7 @@ export const fr: PublicTextsOf<'fr'> = {
     },
     next: 'Le vôtre est le prochain test.',
     progress: 'Avancement du test',
-    mail: 'Cela prend généralement environ deux minutes. Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail.',
+    mail: 'Cela prend généralement environ deux minutes. Vous pouvez fermer cette page : nous vous envoyons aussi le résultat par e-mail, sauf si votre adresse est désinscrite ou refuse nos messages.',
     again: 'Vérifier de nouveau',
     noScripts: 'Sans JavaScript, cette page ne s’actualise pas d’elle-même.',
   },

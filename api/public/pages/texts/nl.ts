@@ -79,7 +79,7 @@ export const nl: PublicTextsOf<'nl'> = {
     position: { one: 'Er is nog {n} test vóór die van u.', other: 'Er zijn nog {n} tests vóór die van u.' },
     next: 'Uw test is de volgende.',
     progress: 'Voortgang van de test',
-    mail: 'Dit duurt meestal ongeveer twee minuten. U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail.',
+    mail: 'Dit duurt meestal ongeveer twee minuten. U kunt deze pagina sluiten: we sturen u het resultaat ook per e-mail, tenzij uw adres is afgemeld of onze e-mails weigert.',
     again: 'Opnieuw kijken',
     noScripts: 'Zonder JavaScript wordt deze pagina niet vanzelf bijgewerkt.',
   },

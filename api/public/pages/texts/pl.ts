@@ -85,7 +85,7 @@ export const pl: PublicTextsOf<'pl'> = {
     },
     next: 'To badanie jest następne w kolejce.',
     progress: 'Postęp badania',
-    mail: 'Zwykle trwa to około dwóch minut. Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną.',
+    mail: 'Zwykle trwa to około dwóch minut. Tę stronę można zamknąć: wynik wyślemy także pocztą elektroniczną, chyba że adres został wypisany z listy lub odrzuca nasze wiadomości.',
     again: 'Sprawdź ponownie',
     noScripts: 'Bez JavaScriptu ta strona nie odświeża się sama.',
   },
