@@ -3,6 +3,7 @@
  * namespace whose requests fail or hang waits by itself, so that its Events do not delay those of other namespaces.
  */
 import type { CoreV1Event } from '@kubernetes/client-node';
+import { createSemaphore, type Permit } from '../../platform/concurrency/semaphore.ts';
 import type { Logger } from '../../platform/logger.ts';
 import type { KubernetesObject } from '../../core/protocol/custom-resources.ts';
 import { KubernetesError, type KubernetesConnection, type ResourceType } from '../../platform/kubernetes/kubernetes.ts';
@@ -49,30 +50,21 @@ export interface EventSenderOptions {
   onDropped: (reason: DropReason) => void;
 }
 
-const MAX_SENDING = 8;
-const MAX_SENDING_PER_NAMESPACE = 2;
+const SENDING = { held: { total: 8, perKey: 2 } };
 const MAX_WAITING = 1000;
 /** Less than `MAX_WAITING`, so that a namespace that cannot be written does not use all of it. */
 const MAX_WAITING_PER_NAMESPACE = 250;
 const TRIES = 12;
 const RETRY_MS = 5_000;
 const TIMEOUT_MS = 10_000;
+/** The holders of permits have a time limit, so waits for permits need no other one. */
+const NEVER = new AbortController().signal;
 
 /** An earlier Event with the same content. */
 interface Known {
   namespace: string;
   name: string;
   count: number;
-}
-
-interface Lane {
-  waiting: Map<string, { event: PendingEvent; tries: number }>;
-  /** The objects whose Events are being sent. Events of one object are sent in order. */
-  sending: Set<string>;
-  /** No Event is sent before this time of the monotonic clock, because the last one failed. */
-  pausedUntil: number;
-  /** Whether dropping was logged since the lane was last not full. */
-  fullLogged: boolean;
 }
 
 const namespaceOf = ({ object }: PendingEvent) => object.metadata.namespace ?? 'default';
@@ -82,96 +74,82 @@ const time = (ms: number) => timestamp(new Date(ms));
 export function createEventSender(options: EventSenderOptions): EventSender {
   const { logger, clock, onDropped } = options;
   const send = createSend(options);
-  const lanes = new Map<string, Lane>();
-  let waitingCount = 0;
-  let sendingCount = 0;
-  let idle = Promise.withResolvers<void>();
+  const turns = createSemaphore(SENDING);
+  const waiting = new Map<string, PendingEvent>();
+  /** The last delivery of each object: its Events are sent in order. */
+  const deliveries = new Map<string, Promise<void>>();
+  /** Namespaces to which nothing is sent before this time of the monotonic clock, because an Event failed. */
+  const pausedUntil = new Map<string, number>();
+  /** Namespaces for which dropping was logged since an Event was last sent. */
+  const full = new Set<string>();
 
-  function startable(lane: Lane): [string, { event: PendingEvent; tries: number }] | undefined {
-    if (lane.sending.size >= MAX_SENDING_PER_NAMESPACE || lane.pausedUntil > clock.monotonic()) return undefined;
-    return lane.waiting.entries().find(([, { event }]) => !lane.sending.has(idOf(event)));
-  }
-
-  function pump() {
-    for (const [namespace, lane] of lanes) {
-      for (let next = startable(lane); next !== undefined && sendingCount < MAX_SENDING; next = startable(lane))
-        start(namespace, lane, ...next);
-    }
-    if (sendingCount === 0 && waitingCount === 0) idle.resolve();
-  }
-
-  function start(namespace: string, lane: Lane, identity: string, entry: { event: PendingEvent; tries: number }) {
-    const id = idOf(entry.event);
-    lane.waiting.delete(identity);
-    lane.sending.add(id);
-    waitingCount -= 1;
-    sendingCount += 1;
-    void deliver(lane, identity, entry).finally(() => {
-      lane.sending.delete(id);
-      sendingCount -= 1;
-      // A namespace that was served goes last.
-      lanes.delete(namespace);
-      if (lane.waiting.size > 0 || lane.sending.size > 0 || lane.pausedUntil > clock.monotonic()) lanes.set(namespace, lane);
-      pump();
-    });
-  }
-
-  async function deliver(lane: Lane, identity: string, { event, tries }: { event: PendingEvent; tries: number }) {
-    try {
-      await withinLimit(clock, (signal) => send(identity, event, signal));
-      lane.fullLogged = false;
-    } catch (error) {
-      const refused = error instanceof KubernetesError && error.code < 500 && error.code !== 429;
-      if (refused || tries + 1 >= TRIES) {
-        const fields = { err: error, namespace: namespaceOf(event), object: event.object.metadata.name, reason: event.reason };
-        // A namespace that is being deleted accepts no new objects.
-        const leaving = refused && (error.code === 404 || /being terminated/.test(error.message));
-        logger[leaving ? 'debug' : 'warn'](fields, 'cannot record event');
-        return onDropped(refused ? 'refused' : 'unavailable');
+  async function turnOf(namespace: string): Promise<Permit> {
+    for (;;) {
+      const permit = await turns.acquire(namespace, NEVER);
+      const pause = (pausedUntil.get(namespace) ?? 0) - clock.monotonic();
+      if (pause <= 0) {
+        pausedUntil.delete(namespace);
+        return permit;
       }
-      lane.pausedUntil = clock.monotonic() + RETRY_MS;
-      clock.after(RETRY_MS, pump);
-      requeue(lane, identity, event, tries + 1);
+      permit.release();
+      await sleep(clock, pause);
     }
   }
 
-  /** Puts an Event first again, and adds the repeats that were recorded while it was being sent. */
-  function requeue(lane: Lane, identity: string, event: PendingEvent, tries: number) {
-    const repeat = lane.waiting.get(identity)?.event;
-    if (repeat === undefined) waitingCount += 1;
-    else Object.assign(event, { message: repeat.message, times: event.times + repeat.times, last: repeat.last });
-    lane.waiting.delete(identity);
-    lane.waiting = new Map([[identity, { event, tries }], ...lane.waiting]);
+  async function deliver(identity: string, event: PendingEvent): Promise<void> {
+    const namespace = namespaceOf(event);
+    for (let tries = 1; ; tries += 1) {
+      const turn = await turnOf(namespace);
+      try {
+        // An earlier Event that failed took it over.
+        if (waiting.get(identity) !== event) return;
+        waiting.delete(identity);
+        await withinLimit(clock, (signal) => send(identity, event, signal));
+        full.delete(namespace);
+        return;
+      } catch (error) {
+        const refused = error instanceof KubernetesError && error.code < 500 && error.code !== 429;
+        if (refused || tries === TRIES) return drop(event, error, refused);
+        pausedUntil.set(namespace, clock.monotonic() + RETRY_MS);
+        const repeat = waiting.get(identity);
+        if (repeat) Object.assign(event, { message: repeat.message, times: event.times + repeat.times, last: repeat.last });
+        waiting.set(identity, event);
+      } finally {
+        turn.release();
+      }
+    }
   }
 
-  function laneOf(namespace: string): Lane {
-    const lane = lanes.get(namespace) ?? { waiting: new Map(), sending: new Set(), pausedUntil: 0, fullLogged: false };
-    lanes.set(namespace, lane);
-    return lane;
+  function drop(event: PendingEvent, error: unknown, refused: boolean): void {
+    const fields = { err: error, namespace: namespaceOf(event), object: event.object.metadata.name, reason: event.reason };
+    // A namespace that is being deleted accepts no new objects.
+    const leaving = refused && ((error as KubernetesError).code === 404 || /being terminated/.test((error as Error).message));
+    logger[leaving ? 'debug' : 'warn'](fields, 'cannot record event');
+    onDropped(refused ? 'refused' : 'unavailable');
   }
 
   return {
-    waiting: (identity) =>
-      lanes
-        .values()
-        .map((lane) => lane.waiting.get(identity)?.event)
-        .find((event) => event !== undefined),
+    waiting: (identity) => waiting.get(identity),
     add(identity, event) {
       const namespace = namespaceOf(event);
-      const lane = laneOf(namespace);
-      if (waitingCount >= MAX_WAITING || lane.waiting.size >= MAX_WAITING_PER_NAMESPACE) {
-        if (!lane.fullLogged) logger.warn({ namespace, waiting: lane.waiting.size }, 'too many events wait, dropping events');
-        lane.fullLogged = true;
+      const ofNamespace = waiting.values().filter((one) => namespaceOf(one) === namespace);
+      if (waiting.size >= MAX_WAITING || [...ofNamespace].length >= MAX_WAITING_PER_NAMESPACE) {
+        if (!full.has(namespace)) logger.warn({ namespace, waiting: waiting.size }, 'too many events wait, dropping events');
+        full.add(namespace);
         return onDropped('full');
       }
-      if (waitingCount + sendingCount === 0) idle = Promise.withResolvers();
-      lane.waiting.set(identity, { event, tries: 0 });
-      waitingCount += 1;
-      // Later, so that repeats recorded in the same turn are combined.
-      queueMicrotask(pump);
+      waiting.set(identity, event);
+      const id = idOf(event);
+      const delivery = (deliveries.get(id) ?? Promise.resolve())
+        .then(() => deliver(identity, event))
+        .finally(() => deliveries.get(id) === delivery && deliveries.delete(id));
+      deliveries.set(id, delivery);
     },
     async flush(withinMs) {
-      if (waitingCount + sendingCount > 0) await Promise.race([idle.promise, sleep(clock, withinMs)]);
+      const sent = async (): Promise<void> => {
+        while (deliveries.size > 0) await Promise.all(deliveries.values());
+      };
+      if (deliveries.size > 0) await Promise.race([sent(), sleep(clock, withinMs)]);
     },
   };
 }
