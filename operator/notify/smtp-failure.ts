@@ -1,9 +1,9 @@
 /** What a failed delivery means. Pure. */
 
 /**
- * `bounced`: the address does not exist. `doubtful`: it may not exist, or it is disabled. `refused`: this mail is not accepted, for a reason that another attempt does not
- * change. `later`: this mail may be accepted later. `unavailable`: the mail server accepts no mail at all. `unclear`: the
- * connection broke, so it may be the server or this mail.
+ * `bounced`: the address does not exist. `doubtful`: it may not exist, or it is disabled. `refused`: this mail is not accepted,
+ * for a reason that another attempt does not change. `later`: this mail may be accepted later. `unavailable`: the mail server
+ * accepts no mail at all. `unclear`: the connection broke, so it may be the server or this mail.
  */
 export type Failure = 'bounced' | 'doubtful' | 'refused' | 'later' | 'unavailable' | 'unclear';
 

@@ -26,7 +26,7 @@ const scan = (id: string, over: Partial<ComparedScan> = {}): ComparedScan => ({
 });
 
 describe('comparisons', () => {
-  function open(compare: (before: string, after: string) => Promise<StoredComparison>) {
+  function open(compare: (before: string, after: string) => Promise<StoredComparison>, timeoutMs?: number) {
     const cached = new Map<string, LastingComparison>();
     const compared: string[] = [];
     const comparisons = createComparisons({
@@ -41,6 +41,7 @@ describe('comparisons', () => {
         },
       },
       clock: () => new Date(0),
+      timeoutMs,
       logger: silentLogger,
     });
     return { comparisons, cached, compared };
@@ -110,6 +111,15 @@ describe('comparisons', () => {
     await second;
     expect([...cached.keys()]).to.have.members(['acme:a:0', 'acme:a:1']);
     expect(await comparisons.between(scan('a'), scan('2'))).to.deep.equal(SAME);
+  });
+
+  it('answer `busy` if a turn does not come in time', async () => {
+    const { promise, resolve } = Promise.withResolvers<StoredComparison>();
+    const { comparisons } = open(() => promise, 1);
+    const first = comparisons.between(scan('a'), scan('0'));
+    expect(await comparisons.between(scan('a'), scan('1'))).to.deep.equal({ ok: false, reason: 'busy', limit: 'total' });
+    resolve(SAME);
+    expect(await first).to.deep.equal(SAME);
   });
 
   it('of one organisation leave room and a turn for others, until the replica has no room', async () => {

@@ -31,6 +31,8 @@ export interface ComparisonsDeps {
   comparer: ReportComparer;
   clock: () => Date;
   logger: Logger;
+  /** The time limit of a comparison with its wait for others. Default: a minute. */
+  timeoutMs?: number;
 }
 
 /** The maximum numbers of new and of fixed root causes that a comparison lists. */
@@ -47,7 +49,7 @@ export const COMPARISON_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 
 const no = (reason: Extract<StoredComparison, { ok: false }>['reason']): Comparison => ({ ok: false, reason });
 
-export function createComparisons({ cache, comparer, clock, logger }: ComparisonsDeps): Comparisons {
+export function createComparisons({ cache, comparer, clock, logger, timeoutMs = TIMEOUT_MS }: ComparisonsDeps): Comparisons {
   /** By pair, so that several requests for one comparison share it. */
   const pending = new Map<string, Promise<Comparison>>();
   const turns = createSemaphore(COMPARISON_LIMITS);
@@ -59,7 +61,8 @@ export function createComparisons({ cache, comparer, clock, logger }: Comparison
   }
 
   async function inTurn(before: ComparedScan, after: ComparedScan, signal: AbortSignal): Promise<StoredComparison | Comparison> {
-    const permit = await turns.acquire(after.organisation, signal);
+    // A turn that does not come in time is a refusal, too.
+    const permit = await turns.acquire(after.organisation, signal).catch(() => ({ ok: false, limit: 'total' }) as const);
     if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
     try {
       return await comparer.compareStored(before.id, after.id, signal);
@@ -70,7 +73,7 @@ export function createComparisons({ cache, comparer, clock, logger }: Comparison
 
   /** Not ended by the caller's signal: its result is kept for the next caller. */
   async function compute(before: ComparedScan, after: ComparedScan): Promise<Comparison> {
-    const result = await inTurn(before, after, AbortSignal.timeout(TIMEOUT_MS)).catch((error: unknown) => {
+    const result = await inTurn(before, after, AbortSignal.timeout(timeoutMs)).catch((error: unknown) => {
       logger.warn({ scan: after.id, organisation: after.organisation, err: error }, 'reports not compared');
       return no('unavailable');
     });

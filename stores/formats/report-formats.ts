@@ -22,6 +22,7 @@ export interface ReportFormats {
   ensure(scan: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat>;
 }
 
+/** The time limit of a conversion with its wait for others, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 /**
  * Conversions of this replica. One runs at a time, because each needs a thread and its memory. If more were pending, callers would
@@ -32,15 +33,19 @@ export const CONVERSION_LIMITS = { held: { total: 1, perKey: 1 }, pending: { tot
 const no = (reason: 'not_found' | 'too_large'): StoredFormat => ({ ok: false, reason });
 
 /** Converts exports that are not large: larger ones would need more memory than a process has that serves requests. */
-export function createReportFormats(reports: Pick<Reports, 'read' | 'size' | 'writeFormat' | 'remove'>): ReportFormats {
+export function createReportFormats(
+  reports: Pick<Reports, 'read' | 'size' | 'writeFormat' | 'remove'>,
+  timeoutMs = TIMEOUT_MS,
+): ReportFormats {
   /** By key, so that several requests for one format share its conversion. */
   const pending = new Map<string, Promise<StoredFormat>>();
   const turns = createSemaphore(CONVERSION_LIMITS);
 
   async function convert({ id: scanId, organisation }: Pick<ScanRow, 'id' | 'organisation'>, format: ReportFormat): Promise<StoredFormat> {
     const key = reportKeys(scanId)[format];
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const permit = await turns.acquire(organisation, signal);
+    const signal = AbortSignal.timeout(timeoutMs);
+    // A turn that does not come in time is a refusal, too.
+    const permit = await turns.acquire(organisation, signal).catch(() => ({ ok: false, limit: 'total' }) as const);
     if (!permit.ok) return { ok: false, reason: 'busy', limit: permit.limit };
     try {
       const from = reportKeys(scanId).export;
