@@ -71,7 +71,7 @@ export function resetRequestPage(options: LinkPage & { email?: string; mail: boo
       html`${notice({
         kind: 'good',
         announce: true,
-        body: html`If ${sent} has an account with a password, a link to set a new one is sent to it, at most three times in an hour. The link works once, for one hour.`,
+        body: html`If ${sent} has an account with a password, we try to send it a link to set a new one, at most three times in an hour. The link works once, for one hour.`,
       })}
       <p>If no mail arrives within a few minutes, look into the folder for spam. Mail servers also refuse some addresses and senders: then ask an owner of your organisation for help.</p>
       <p>${linkButton({ text: 'Back to sign-in', href: '/dashboard/sign-in' })}</p>`,
