@@ -13,6 +13,7 @@ import type { Invitations } from '../stores/accounts/invitations.ts';
 import type { OidcFlows } from '../stores/accounts/oidc-flows.ts';
 import type { PasswordResets } from '../stores/accounts/password-resets.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
+import type { Members } from '../stores/accounts/members.ts';
 import type { Users } from '../stores/accounts/users.ts';
 import type { Organisations } from '../stores/accounts/organisations.ts';
 import type { QueueStates } from '../stores/submissions/queue-state.ts';
@@ -40,13 +41,12 @@ export interface ApiStores {
     | 'endSessions'
     | 'knowsNetwork'
     | 'recordSignIn'
-    | 'setRole'
-    | 'remove'
-    | 'list'
     | 'add'
     | 'findByIdentity'
     | 'link'
+    | 'reclaim'
   >;
+  members: Members;
   sessions: Sessions;
   invitations: Invitations;
   passwordResets: PasswordResets;

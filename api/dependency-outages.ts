@@ -60,6 +60,7 @@ export function detectOutages<T extends object>(dependency: CalledDependency, st
 const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDependency>> = {
   organisations: 'mongodb',
   users: 'mongodb',
+  members: 'mongodb',
   sessions: 'mongodb',
   schedules: 'mongodb',
   invitations: 'mongodb',

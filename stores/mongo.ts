@@ -142,7 +142,10 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['organisations', { namespaces: 1 }, { unique: true, sparse: true }],
   ['audit', { organisation: 1, at: -1, _id: -1 }, {}],
   ['audit', { organisation: 1, action: 1, at: -1, _id: -1 }, {}],
-  ['users', { organisation: 1, _id: 1 }, {}],
+  // For the organisations of a user.
+  ['memberships', { owner: 1 }, {}],
+  ['memberships', { member: 1 }, {}],
+  ['memberships', { viewer: 1 }, {}],
   // Sparse, because users who never signed in at an identity provider do not have the field.
   ['users', { identity: 1 }, { unique: true, sparse: true }],
   ['invitations', { hash: 1 }, { unique: true }],
@@ -150,7 +153,7 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['invitations', { email: 1, createdAt: -1, _id: -1 }, {}],
   ['invitations', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['oidcFlows', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
-  ['passwordResets', { email: 1 }, {}],
+  ['passwordResets', { hash: 1 }, {}],
   ['passwordResets', { expiresAt: 1 }, { expireAfterSeconds: 0 }],
   ['sessions', { email: 1, lastSeenAt: -1, _id: 1 }, {}],
   ['sessions', { expiresAt: 1 }, { expireAfterSeconds: 0 }],

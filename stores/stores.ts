@@ -15,6 +15,7 @@ import { createQueueStates, type QueueStates } from './submissions/queue-state.t
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { createScans, type Scans } from './scans/scans.ts';
 import { createInvitations, type Invitations } from './accounts/invitations.ts';
+import { createMembers, type Members } from './accounts/members.ts';
 import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
@@ -29,6 +30,7 @@ export interface AllStores {
   keys: Keys;
   organisations: Organisations;
   users: Users;
+  members: Members;
   sessions: Sessions;
   invitations: Invitations;
   passwordResets: PasswordResets;
@@ -59,6 +61,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     keys: createKeys(db),
     organisations: createOrganisations(db),
     users: createUsers(db),
+    members: createMembers(db),
     sessions: createSessions(db),
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),

@@ -5,7 +5,9 @@ import type { ApiStores } from '../dependencies.ts';
 import permissions from '../plugins/permissions.ts';
 import requireSession from '../sessions/require-session.ts';
 import htmlScope from '../web/html-scope.ts';
-import { accountPages } from './account.ts';
+import { accountPages } from './account/account.ts';
+import { deletionPages } from './account/delete.ts';
+import { organisationPages } from './account/organisations.ts';
 import { keyPages } from './api-keys/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
@@ -42,18 +44,27 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
   if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
+  await app.register((scope) => ownPages(scope, deps));
   await app.register((scope) => signedInPages(scope, deps));
 }
 
+/** The pages of a user's own account, which need no organisation. They use only the stores of `ownStoresOf`. */
+async function ownPages(scope: FastifyInstance, { stores, logger, mail, signIn }: DashboardDeps): Promise<void> {
+  await scope.register(requireSession, { organisation: false });
+  await scope.register(permissions);
+  await scope.register(accountPages, { stores, local: signIn.local, mail, logger });
+  await scope.register(organisationPages, { stores, logger });
+  await scope.register(deletionPages, { stores, logger });
+}
+
 /**
- * The pages of signed-in users. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
+ * The pages of an organisation. Each route says in `config.permission` what it requires, reads the caller with `callerOf`, and
  * uses only the stores of `storesOf`. Forms contain `csrfField(request)`.
  */
-async function signedInPages(scope: FastifyInstance, { stores, clock, logger, scans, mail, signIn }: DashboardDeps): Promise<void> {
+async function signedInPages(scope: FastifyInstance, { stores, clock, logger, scans, mail }: DashboardDeps): Promise<void> {
   await scope.register(requireSession);
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
-  await scope.register(accountPages, { stores, local: signIn.local, record });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });

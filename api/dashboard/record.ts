@@ -16,6 +16,22 @@ export function createRecorder(deps: { organisations: Pick<ApiStores['organisati
   };
 }
 
+/** Records a change of an account in every organisation that it belongs to. A failure is only logged: the change was made. */
+export async function recordForUser(
+  { stores, logger }: { stores: Pick<ApiStores, 'organisations' | 'members'>; logger: Logger },
+  request: Pick<FastifyRequest, 'id'>,
+  email: string,
+  entry: Pick<AuditEntry, 'action' | 'subject'>,
+): Promise<void> {
+  try {
+    const { organisations, members } = stores;
+    for (const { organisation, confirmed } of await members.of(email))
+      if (confirmed) await recordEntry({ organisations, logger }, request, { ...entry, organisation: organisation.id, actor: email });
+  } catch (error) {
+    logger.error({ request: request.id, actor: email, ...entry, err: error }, 'audit entry lost');
+  }
+}
+
 /** Writes an entry of the audit log. A failure is only logged: the change was made. */
 export async function recordEntry(
   { organisations, logger }: { organisations: Pick<ApiStores['organisations'], 'record'>; logger: Logger },

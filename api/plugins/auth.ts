@@ -40,9 +40,9 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> 
     // A wrong key is refused also if there is a session: the sender wanted to use the key.
     if (secret === undefined && sessions && request.routeOptions.config.session === true) {
       const signedIn = await scope.readSession(request);
-      if (signedIn !== null) {
-        actAs(request, reply, signedIn);
-        if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+      if (signedIn?.membership) {
+        actAs(request, signedIn, signedIn.membership);
+        if (signedIn.membership.organisation.blocked) throw new ApiError('account_blocked');
         return checkCsrf(request);
       }
     }

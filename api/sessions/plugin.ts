@@ -34,6 +34,13 @@ declare module 'fastify' {
   }
 }
 
+/** Returns the session of a signed-in user. @throws TypeError in scopes that do not require one */
+export function signedInOf({ session }: Pick<FastifyRequest, 'session'>): SignedIn {
+  const signedIn = session?.signedIn ?? null;
+  if (signedIn === null) throw new TypeError('signedInOf was called before sign-in');
+  return signedIn;
+}
+
 const FORM_SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** The secret of a session's CSRF tokens. It cannot be turned back into that of the session. */

@@ -1,7 +1,8 @@
-/** Requires a signed-in user of an organisation that is not blocked, for every page of the scope that registers it. */
+/** Requires a signed-in user for every page of the scope that registers it. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { permissionsOf } from '../../core/accounts.ts';
+import { permissionsOf, type Role } from '../../core/accounts.ts';
+import type { Organisation } from '../../core/organisation.ts';
 import type { SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { annotate } from '../plugins/request-log.ts';
@@ -10,7 +11,15 @@ import { formExpiredPage } from '../web/form-expired-page.ts';
 import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
 import { ownPath, signInPath } from './own-path.ts';
 
-const requireSession: FastifyPluginAsync = async (scope) => {
+export interface RequireSessionOptions {
+  /** Whether the session must act for an organisation that is not blocked. Default: true. The pages of the account need none. */
+  organisation?: boolean;
+}
+
+/** The page on which users choose an organisation. */
+export const ORGANISATIONS_PATH = '/dashboard/organisations';
+
+const requireSession: FastifyPluginAsync<RequireSessionOptions> = async (scope, { organisation = true }) => {
   scope.addHook('onRequest', async (request, reply) => {
     const signedIn = await scope.readSession(request);
     if (signedIn === null) {
@@ -18,8 +27,15 @@ const requireSession: FastifyPluginAsync = async (scope) => {
       if (!isNavigation(request)) throw new ApiError('session_required');
       return reply.redirect(signInPath(returnAddress(request), { unsaved: !isSafe(request) }), 303);
     }
-    actAs(request, reply, signedIn);
-    if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+    const { membership } = signedIn;
+    view(request, reply, signedIn);
+    if (!organisation) return;
+    if (membership === null) {
+      if (!isNavigation(request)) throw new ApiError('session_required');
+      return reply.redirect(ORGANISATIONS_PATH, 303);
+    }
+    actAs(request, signedIn, membership);
+    if (membership.organisation.blocked) throw new ApiError('account_blocked');
   });
   // After the body is parsed, because the token is a field of the form.
   scope.addHook('preValidation', async (request, reply) => {
@@ -33,16 +49,25 @@ const requireSession: FastifyPluginAsync = async (scope) => {
   });
 };
 
-/** Sets the caller of a request, and what pages show of the user. */
-export function actAs(request: FastifyRequest, reply: FastifyReply, { session, user, organisation }: SignedIn): void {
-  request.caller = { organisation, actor: { kind: 'user', email: user.email, role: user.role, sessionId: session.id } };
+/** Sets what pages show of the user. */
+function view(request: FastifyRequest, reply: FastifyReply, { user, membership }: SignedIn): void {
   request.viewer = {
     email: user.email,
-    organisation: organisation.id,
-    organisationName: organisation.displayName,
-    permissions: permissionsOf(user.role),
+    organisation: membership?.organisation.id ?? null,
+    organisationName: membership?.organisation.displayName ?? null,
+    permissions: membership === null || membership.organisation.blocked ? [] : permissionsOf(membership.role),
     csrfToken: csrfToken(request, reply),
   };
+  annotate(request, { user: user.email });
+}
+
+/** Sets the caller of a request. */
+export function actAs(
+  request: FastifyRequest,
+  { session, user }: SignedIn,
+  { organisation, role }: { organisation: Organisation; role: Role },
+): void {
+  request.caller = { organisation, actor: { kind: 'user', email: user.email, role, sessionId: session.id } };
   annotate(request, { organisation: organisation.id, user: user.email });
 }
 

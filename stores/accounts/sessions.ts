@@ -1,13 +1,15 @@
 /**
  * Sessions of users who are signed in. The browser holds a random secret; the store keeps its SHA-256. A session ends 12 hours
- * after its last use and 30 days after sign-in, and at once when the user is removed or ends all sessions.
+ * after its last use and 30 days after sign-in, and at once when the user is deleted or ends all sessions, or is removed from the
+ * organisation of the session. A session acts for one organisation and never changes it: to switch is to start another session.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { Db } from 'mongodb';
 import type { Organisation } from '../../core/organisation.ts';
-import { MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
+import type { Role } from '../../core/accounts.ts';
+import { createMemberships, MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
-import { toUser, type User, type UserDocument } from './user-document.ts';
+import { isConfirmed, toUser, type User, type UserDocument } from './user-document.ts';
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 export const SESSION_MAX_MS = 30 * 24 * 3_600_000;
@@ -34,19 +36,31 @@ export interface Session {
   browser: string;
 }
 
-/** A session with its user and organisation, which may be blocked. */
+/** A session with its user. */
 export interface SignedIn {
   session: Session;
   user: User;
-  organisation: Organisation;
+  /** The organisation of the session, which may be blocked. Null: the user belonged to none at its start. */
+  membership: { organisation: Organisation; role: Role } | null;
+}
+
+export interface SessionRequest {
+  email: string;
+  method: SignInMethod;
+  browser: string;
+  /** The organisation to act for. Default: the one that the user chose last, else the first one. */
+  organisation?: string;
 }
 
 export interface Sessions {
-  /** Starts a session of a user. @returns the secret for the browser; null if the user was removed meanwhile */
-  start(request: { email: string; method: SignInMethod; browser: string }): Promise<{ secret: string; session: Session } | null>;
+  /**
+   * Starts a session of a user, and remembers an organisation that was asked for.
+   * @returns the secret for the browser; null if the user was deleted meanwhile, or does not belong to the organisation
+   */
+  start(request: SessionRequest): Promise<(SignedIn & { secret: string }) | null>;
   /** Returns the session of a secret, or null if it is unknown or has ended. */
   recognise(secret: string): Promise<SignedIn | null>;
-  /** Returns those of the sessions that have not ended, and whose organisation is not blocked. It does not extend them. */
+  /** Returns those of the sessions that have not ended, and act for an organisation that is not blocked. It does not extend them. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
   list(email: string): Promise<Session[]>;
@@ -57,7 +71,8 @@ export interface Sessions {
 interface SessionDocument extends Omit<Session, 'id'> {
   /** SHA-256 of the secret. */
   _id: string;
-  organisation: string;
+  /** Null: none. */
+  organisation: string | null;
   generation: string;
   /** When the session ends unless it is used. */
   expiresAt: Date;
@@ -87,6 +102,7 @@ const lookup = (from: string, localField: string, as: string) => ({ $lookup: { f
 export function createSessions(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Sessions {
   const sessions = db.collection<SessionDocument>('sessions');
   const users = db.collection<UserDocument>('users');
+  const memberships = createMemberships(db);
 
   /** Extends a session that is in use. */
   async function touch({ _id, createdAt, lastSeenAt }: SessionDocument, at: Date): Promise<void> {
@@ -94,9 +110,8 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     await sessions.updateOne({ _id, lastSeenAt }, { $set: { lastSeenAt: at, expiresAt: expiryOf(createdAt, at) } });
   }
 
-  /** Removes ended sessions of a user, and the oldest beyond the limit. */
-  async function prune(email: string, generation: string): Promise<void> {
-    await sessions.deleteMany({ email, $or: [{ generation: { $ne: generation } }, { expiresAt: { $lte: now() } }] });
+  /** Removes the oldest sessions of a user beyond the limit. Those of earlier generations are older than the others. */
+  async function prune(email: string): Promise<void> {
     const extra = await sessions.find({ email }).sort({ lastSeenAt: -1, _id: 1 }).skip(SESSIONS_PER_USER).toArray();
     if (extra.length > 0) await sessions.deleteMany({ _id: { $in: extra.map(({ _id }) => _id) } });
   }
@@ -112,16 +127,25 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       ])
       .toArray();
 
+  /** Chooses the organisation of a new session. @returns undefined if the user does not belong to the one that is wanted */
+  async function choose(user: UserDocument, wanted: string | undefined): Promise<string | null | undefined> {
+    const roles = await memberships.organisationsOf(user._id, user.organisation);
+    const open = [...roles.keys()].filter((organisation) => isConfirmed(user, organisation)).sort();
+    if (wanted !== undefined) return open.find((organisation) => organisation === wanted);
+    return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
+  }
+
   return {
-    async start({ email, method, browser }) {
+    async start({ email, method, browser, organisation: wanted }) {
       const user = await users.findOne({ _id: email });
-      if (user === null) return null;
+      const organisation = user === null ? undefined : await choose(user, wanted);
+      if (user === null || organisation === undefined) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
       const at = now();
       const document: SessionDocument = {
         _id: hashOf(secret),
         email,
-        organisation: user.organisation,
+        organisation,
         generation: user.generation ?? '',
         method,
         createdAt: at,
@@ -130,8 +154,16 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         browser: browser.slice(0, BROWSER_MAX),
       };
       await sessions.insertOne(document);
-      await prune(email, document.generation);
-      return { secret, session: toSession(document) };
+      // A removal or a new password at the same time may have missed the session.
+      const [found] = await find([document._id]);
+      const signedIn = found === undefined ? null : signedInOf(found, at);
+      if (signedIn === null) {
+        await sessions.deleteOne({ _id: document._id });
+        return null;
+      }
+      if (wanted !== undefined) await users.updateOne({ _id: email }, { $set: { lastOrganisation: wanted } });
+      await prune(email);
+      return { secret, ...signedIn };
     },
 
     async recognise(secret) {
@@ -146,7 +178,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     async usable(ids) {
       const at = now();
       const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
-      return new Set(signedIn.filter(({ organisation }) => !organisation.blocked).map(({ session }) => session.id));
+      return new Set(signedIn.filter(({ membership }) => membership?.organisation.blocked === false).map(({ session }) => session.id));
     },
 
     async list(email) {
@@ -163,9 +195,11 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
 
 /** Null if the session has ended. */
 function signedInOf(found: FoundSession, at: Date): SignedIn | null {
-  const [user, organisation] = [found.users[0], found.organisations[0]];
-  if (user === undefined || organisation === undefined || found.expiresAt <= at) return null;
-  const role = roleIn(found.memberships[0], found.email);
-  if (role === null || user.organisation !== found.organisation || (user.generation ?? '') !== found.generation) return null;
-  return { session: toSession(found), user: toUser(user, role), organisation: toOrganisation(organisation) };
+  const user = found.users[0];
+  if (user === undefined || found.expiresAt <= at || (user.generation ?? '') !== found.generation) return null;
+  const signedIn = { session: toSession(found), user: toUser(user) };
+  if (found.organisation === null) return { ...signedIn, membership: null };
+  const [organisation, role] = [found.organisations[0], roleIn(found.memberships[0], found.email)];
+  if (organisation === undefined || role === null || !isConfirmed(user, found.organisation)) return null;
+  return { ...signedIn, membership: { organisation: toOrganisation(organisation), role } };
 }

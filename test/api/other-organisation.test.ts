@@ -27,6 +27,7 @@ async function storePictures(context: ApiContext, scanId: string): Promise<void>
 
 /** What an organisation has. */
 interface Belongings {
+  organisation: string;
   scan: string;
   liveScan: string;
   key: string;
@@ -81,6 +82,18 @@ const CASES: Readonly<Record<string, Case>> = {
   'POST /dashboard/settings/members/remove': withForm('/dashboard/settings/members/remove', ({ email }) => ({ email })),
   'GET /dashboard/settings/audit-log': OWN,
   'GET /dashboard/account': OWN,
+  'GET /dashboard/account/delete': OWN,
+  'POST /dashboard/account/delete': { expect: 'own', status: 422 },
+  'GET /dashboard/organisations': OWN,
+  'POST /dashboard/organisations/switch': withForm('/dashboard/organisations/switch', ({ organisation }) => ({
+    organisation: organisation,
+  })),
+  'POST /dashboard/organisations/join': withForm('/dashboard/organisations/join', ({ invitation }) => ({ id: invitation })),
+  'POST /dashboard/organisations/decline': withForm('/dashboard/organisations/decline', ({ invitation }) => ({ id: invitation })),
+  'POST /dashboard/organisations/confirm': withForm('/dashboard/organisations/confirm', ({ organisation }) => ({
+    organisation: organisation,
+  })),
+  'POST /dashboard/organisations/leave': withForm('/dashboard/organisations/leave', ({ organisation }) => ({ organisation: organisation })),
   'POST /dashboard/account/name': { expect: 'own', status: 303 },
   'POST /dashboard/account/password': { expect: 'own', status: 422 },
   'POST /dashboard/account/sign-out-everywhere': { expect: 'own', status: 303 },
@@ -147,6 +160,7 @@ describe("another organisation's things", () => {
       email: `${SECRET}@people.example`,
       role: 'owner',
       createdBy: their.email,
+      mailed: true,
     });
     if (!invited.ok) throw new Error(invited.reason);
     const { id: invitation } = invited.invitation;
@@ -155,7 +169,7 @@ describe("another organisation's things", () => {
     await stores.credits.relay();
     await stores.organisations.record({ organisation: other.id, actor: their.email, action: 'user.invite', subject: SECRET });
     await stores.schedules.put(scheduleRow({ organisation: other.id, name: SECRET }), 'digest');
-    theirs = { scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation };
+    theirs = { organisation: other.id, scan: scan.id, liveScan: liveScan.id, key: other.keyId, email: their.email, invitation };
     marks = [SECRET, other.id, ...Object.values(theirs)];
     const mine = await context.organisation({ credits: 50 });
     myKey = mine.key;
@@ -189,6 +203,7 @@ describe("another organisation's things", () => {
   }
 
   const nobodys = (): Belongings => ({
+    organisation: `org-${randomUUID()}`,
     scan: randomUUID(),
     liveScan: randomUUID(),
     key: randomUUID(),

@@ -114,6 +114,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
   const names = [
     'organisations',
     'users',
+    'members',
     'sessions',
     'invitations',
     'passwordResets',

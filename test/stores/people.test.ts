@@ -4,6 +4,7 @@ import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
 import { createKeys, type KeyPage } from '../../stores/accounts/keys.ts';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createQueueStates } from '../../stores/submissions/queue-state.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { issueKey } from '../support/issue-key.ts';
@@ -245,6 +246,7 @@ describe('organisations, keys and users', () => {
 
   describe('users', () => {
     const users = () => createUsers(database.db);
+    const members = () => createMembers(database.db);
     const add = async (user: Parameters<ReturnType<typeof createUsers>['add']>[0]) => {
       const added = await users().add(user);
       if (!added.ok) throw new Error(added.reason);
@@ -269,10 +271,11 @@ describe('organisations, keys and users', () => {
       expect(await users().resetPassword(email, 'second password')).to.equal(true);
       expect(await users().verify(email, 'first password')).to.equal(null);
       expect((await users().verify(email, 'second password'))?.email).to.equal(email);
-      expect((await users().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
-      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'last_owner' });
-      expect((await users().remove(email, { lastOwner: true })).ok).to.equal(true);
-      expect(await users().remove(email)).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect((await members().list(organisation)).map((user) => user.email)).to.deep.equal([email]);
+      expect(await members().deleteAccount(email)).to.deep.equal({ ok: false, reason: 'last_owner', organisations: [organisation] });
+      expect(await members().deleteAccount(email, { lastOwner: true })).to.deep.equal({ ok: true, organisations: [organisation] });
+      expect(await members().deleteAccount(email)).to.deep.equal({ ok: false, reason: 'not_found' });
+      expect(await members().list(organisation)).to.deep.equal([]);
       expect(await users().resetPassword(email, 'third password')).to.equal(false);
     });
   });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { createOrganisations } from '../../stores/accounts/organisations.ts';
 import { createSessions, SESSION_IDLE_MS, SESSION_MAX_MS, SESSIONS_PER_USER } from '../../stores/accounts/sessions.ts';
+import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
@@ -18,6 +19,7 @@ describe('sessions', () => {
   const now = () => new Date(at);
   const sessions = () => createSessions(database.db, { now });
   const users = () => createUsers(database.db);
+  const members = () => createMembers(database.db);
   before(async () => {
     database = await openDatabase();
     await createOrganisations(database.db).add({ id: 'acme', displayName: 'Acme', plan: 'team', namespaces: [] });
@@ -38,7 +40,7 @@ describe('sessions', () => {
     expect(session).to.deep.include({ email, method: 'password', browser: BROWSER, createdAt: now(), lastSeenAt: now() });
     const found = (await sessions().recognise(secret))!;
     expect(found.session).to.deep.equal(session);
-    expect([found.user.email, found.user.role, found.organisation.id]).to.deep.equal([email, 'member', 'acme']);
+    expect([found.user.email, found.membership?.role, found.membership?.organisation.id]).to.deep.equal([email, 'member', 'acme']);
     expect(JSON.stringify(await database.db.collection('sessions').find().toArray())).to.not.include(secret);
     for (const wrong of ['', secret.slice(1), `${secret}A`, session.id, 'A'.repeat(43)])
       expect(await sessions().recognise(wrong)).to.equal(null);
@@ -106,12 +108,13 @@ describe('sessions', () => {
   const ends: [what: string, end: (email: string) => Promise<unknown>][] = [
     ['signs out everywhere', (email) => users().endSessions(email)],
     ['gets a new password', (email) => users().resetPassword(email, 'seven blue bicycles')],
-    ['is removed', (email) => users().remove(email)],
+    ['is removed', (email) => members().remove('acme', email)],
+    ['deletes the account', (email) => members().deleteAccount(email)],
     [
       'is removed and added again',
       async (email) => {
-        await users().remove(email);
-        await users().add({ email, organisation: 'acme', password: null, role: 'member' });
+        await members().remove('acme', email);
+        await members().add('acme', email, 'member');
       },
     ],
   ];
@@ -132,10 +135,10 @@ describe('sessions', () => {
     await addUser('owner');
     const email = await addUser();
     const { secret, session } = await start(email);
-    await users().setRole('acme', email, 'viewer');
-    expect((await sessions().recognise(secret))?.user.role).to.equal('viewer');
+    await members().setRole('acme', email, 'viewer');
+    expect((await sessions().recognise(secret))?.membership?.role).to.equal('viewer');
     await createOrganisations(database.db).setBlocked('acme', true);
-    expect((await sessions().recognise(secret))?.organisation.blocked).to.equal(true);
+    expect((await sessions().recognise(secret))?.membership?.organisation.blocked).to.equal(true);
     expect((await sessions().usable([session.id])).size).to.equal(0);
     await createOrganisations(database.db).setBlocked('acme', false);
   });

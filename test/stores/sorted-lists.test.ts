@@ -23,7 +23,7 @@ const LISTS: Readonly<Record<string, (stores: AllStores) => Promise<unknown>>> =
   'scans.trend': ({ scans }) => scans.trend('acme', 'https://example.com/', 5),
   'schedules.list': ({ schedules }) => schedules.list('acme', { limit: 5, after: { namespace: 'n', name: 'm' } }),
   'sessions.list': ({ sessions }) => sessions.list('a@example.com'),
-  'users.list': ({ users }) => users.list('acme'),
+  'members.list': ({ members }) => members.list('acme'),
   'invitations.list': ({ invitations }) => invitations.list('acme'),
   'invitations.findByEmail': ({ invitations }) => invitations.findByEmail('a@example.com'),
   'credits.ledger': ({ credits }) => credits.ledger('acme', { limit: 5, before: 9 }),

@@ -10,19 +10,19 @@ import { linkButton, type FormError } from '../../web/components/index.ts';
 import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
-import { recordEntry } from '../record.ts';
+import { recordForUser } from '../record.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
 import { waitText } from './routes.ts';
 import { startSession } from './start-session.ts';
 
 export interface ResetDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;
+  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;
   /** Whether this service sends mail. */
   mail: boolean;
   logger: Logger;
 }
 
-const PATH = '/dashboard/reset-password';
+export const RESET_PATH = '/dashboard/reset-password';
 /** Requests of one client address, and mails to one account. */
 const PER_ADDRESS: LimitSize = { limit: 10, windowSeconds: 3600 };
 const PER_ACCOUNT: LimitSize = { limit: 3, windowSeconds: 3600 };
@@ -36,7 +36,7 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     const reset = allowed.ok ? await stores.passwordResets.create(email) : null;
     if (reset === null) return;
     const { id, token, expiresAt } = reset;
-    const url = `${scope.web.publicBaseUrl}${PATH}/${token}`;
+    const url = `${scope.web.publicBaseUrl}${RESET_PATH}/${token}`;
     await stores.outbox.enqueue({
       id: `password-reset:${id}`,
       kind: 'password_reset',
@@ -46,12 +46,12 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     });
   }
 
-  scope.get(PATH, async (request, reply) => {
+  scope.get(RESET_PATH, async (request, reply) => {
     await scope.readSession(request);
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail }));
   });
 
-  scope.post(PATH, async (request, reply) => {
+  scope.post(RESET_PATH, async (request, reply) => {
     await scope.readSession(request);
     const email = formOf(request.body).text('email').toLowerCase();
     const refuse = (error: FormError, status = 422) =>
@@ -72,14 +72,14 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));
   });
 
-  scope.get<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+  scope.get<{ Params: { token: string } }>(`${RESET_PATH}/:token`, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
     return reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email: reset.email }));
   });
 
-  scope.post<{ Params: { token: string } }>(`${PATH}/:token`, async (request, reply) => {
+  scope.post<{ Params: { token: string } }>(`${RESET_PATH}/:token`, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
@@ -94,12 +94,9 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     const password = formOf(request.body).exact(NEW_PASSWORD);
     const errors = newPasswordErrors(password, [email]);
     if (errors.length > 0) return refuse(errors);
-    const user = await stores.users.find(email);
-    if (user === null || (await stores.passwordResets.take(request.params.token)) === null)
-      return reply.page(ended(request), { status: 404 });
-    await stores.users.resetPassword(email, password);
-    const entry = { organisation: user.organisation, actor: email, action: 'user.reset-password', subject: email };
-    await recordEntry({ organisations: stores.organisations, logger }, request, entry);
+    const user = await stores.passwordResets.use(request.params.token, password);
+    if (user === null) return reply.page(ended(request), { status: 404 });
+    await recordForUser({ stores, logger }, request, email, { action: 'user.reset-password', subject: email });
     await startSession({ request, reply, stores }, user, 'password');
     return reply.redirect('/dashboard', 303);
   });
@@ -110,5 +107,5 @@ const ended = (request: Parameters<typeof linkEnded>[0]) =>
     request,
     'This link does not work any more',
     'It was used, it is older than one hour, or there is a newer one. Ask for a new link.',
-    linkButton({ text: 'Get a new link', href: PATH }),
+    linkButton({ text: 'Get a new link', href: RESET_PATH }),
   );

@@ -92,10 +92,11 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
 };
 
 /** What happened before the page. */
-function messageOf({ signedOut, problem, unsaved }: { signedOut?: string; problem?: string; unsaved?: string }) {
+function messageOf({ signedOut, deleted, problem, unsaved }: { signedOut?: string; deleted?: string; problem?: string; unsaved?: string }) {
   const text = problemText(problem);
   if (text !== null) return notice({ kind: 'bad', body: text, announce: true });
   if (unsaved !== undefined) return notice({ kind: 'warn', body: UNSAVED, announce: true });
+  if (deleted !== undefined) return notice({ kind: 'good', body: 'Your account is deleted, and you are signed out.', announce: true });
   return signedOut === undefined ? null : notice({ kind: 'good', body: 'You are signed out.', announce: true });
 }
 

@@ -15,15 +15,21 @@ interface StartOptions {
 
 /**
  * Starts a session of a user, with a new secret, and ends the one that the browser had.
- * @returns false if the user was removed meanwhile
+ * @param organisation the one to act for. Default: the one that the user chose last
+ * @returns false if the user was deleted meanwhile, or does not belong to the organisation
  */
-export async function startSession({ request, reply, stores }: StartOptions, user: User, method: SignInMethod): Promise<boolean> {
+export async function startSession(
+  { request, reply, stores }: StartOptions,
+  user: User,
+  method: SignInMethod,
+  organisation?: string,
+): Promise<boolean> {
   const before = await request.server.readSession(request);
-  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '' });
+  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '', organisation });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));
   setSession(reply, started.secret);
-  annotate(request, { organisation: user.organisation, user: user.email });
+  annotate(request, { organisation: started.membership?.organisation.id, user: user.email });
   return true;
 }
