@@ -52,7 +52,10 @@ export interface ApiStores {
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
   outbox: Pick<Outbox, 'enqueue'>;
-  keys: Pick<Keys, 'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'touch'>;
+  keys: Pick<
+    Keys,
+    'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch'
+  >;
   credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;
   idempotency: Idempotency;

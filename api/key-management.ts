@@ -24,12 +24,15 @@ export interface WantedKey {
 /** Who asks: the caller, the stores of the caller's organisation, and the ID of the HTTP request, for logs. */
 interface Asked {
   caller: Caller;
-  stores: Pick<ScopedStores, 'keys' | 'audit'>;
+  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable'>;
   request: string;
 }
 
 export interface KeyManagement {
-  /** @throws ValidationFailure if the expiry has passed; ApiError if the caller lacks one of the scopes */
+  /**
+   * @throws ValidationFailure if the expiry has passed; ApiError if the caller lacks one of the scopes, or if the caller's key
+   * or session ended while the key was issued
+   */
   issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
   /** @throws ApiError if the organisation has no such live key */
   revoke(asked: Asked, id: string): Promise<void>;
@@ -44,13 +47,26 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
     });
   }
 
+  /**
+   * Revokes a new key whose creator was removed or revoked during the request. The end of all keys of a person may have missed
+   * the new one. Its secret is not in a response yet, so no one has it if this fails.
+   */
+  async function revokeIfTooLate(asked: Asked, id: string): Promise<void> {
+    const { caller, stores } = asked;
+    if (await stores.callerIsUsable()) return;
+    if (await stores.keys.revoke(id)) await record(asked, 'key.revoke', id);
+    throw new ApiError(caller.actor.kind === 'key' ? 'invalid_api_key' : 'session_required');
+  }
+
   return {
     async issue(asked, { name, expiresAt, scopes, id }) {
       if (expiresAt !== null && expiresAt <= clock())
         throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
       for (const scope of scopes) requirePermission(asked.caller, scope);
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id });
-      if (issued.ok) await record(asked, 'key.issue', issued.key.id);
+      if (!issued.ok) return issued;
+      await record(asked, 'key.issue', issued.key.id);
+      await revokeIfTooLate(asked, issued.key.id);
       return issued;
     },
 

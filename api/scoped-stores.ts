@@ -3,7 +3,7 @@
  * the caller. Routes get these stores by `storesOf`, and no others.
  */
 import type { FastifyRequest } from 'fastify';
-import { auditName, type Caller, type Role } from '../core/accounts.ts';
+import { auditName, keyCreator, type Caller, type Role } from '../core/accounts.ts';
 import type { AuditPage } from '../stores/accounts/audit.ts';
 import type { Keys } from '../stores/accounts/keys.ts';
 import type { ScanRow } from '../stores/scans/scan-row.ts';
@@ -22,7 +22,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, members, invitations } = stores;
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -32,10 +32,13 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       previousDone: async (row: ScanRow) => (row.organisation === id ? scans.previousDone(row) : null),
     },
     keys: {
-      issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation'>) => keys.issue({ ...key, organisation: id }),
+      issue: (key: Omit<Parameters<Keys['issue']>[0], 'organisation' | 'creator'>) =>
+        keys.issue({ ...key, organisation: id, creator: keyCreator(actor) }),
       find: (keyId: string) => keys.find(id, keyId),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
       revoke: (keyId: string) => keys.revoke(id, keyId),
+      createdBy: (person: string) => keys.createdBy(id, person),
+      revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person),
     },
     credits: {
       balance: () => credits.balance(id),
@@ -57,6 +60,11 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         invitations.create({ ...invitation, organisation: id, createdBy: auditName(actor) }),
       cancel: (invitationId: string) => invitations.cancel(id, invitationId),
     },
+    /** Whether the key or the session of the caller can still be used: it was when the request began. */
+    callerIsUsable: async () =>
+      actor.kind === 'key'
+        ? (await keys.usable([actor.keyId])).has(actor.keyId)
+        : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
       /** Records what the caller changed. */

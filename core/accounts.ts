@@ -37,8 +37,17 @@ export function permissionsOf(role: Role): readonly Permission[] {
 }
 
 /** Who acts for an organisation: a live API key, or a user who is signed in. */
-export type Actor =
-  { kind: 'key'; keyId: string; scopes: readonly KeyScope[] } | { kind: 'user'; email: string; role: Role; sessionId: string };
+export type Actor = KeyActor | { kind: 'user'; email: string; role: Role; sessionId: string };
+
+export interface KeyActor {
+  kind: 'key';
+  keyId: string;
+  scopes: readonly KeyScope[];
+  /** Null: the key does not expire. */
+  expiresAt: Date | null;
+  /** See `KeyCreator`. Null: not known. */
+  rootCreator: string | null;
+}
 
 /** The sender of a request. */
 export interface Caller {
@@ -55,4 +64,20 @@ export function mayCall({ actor }: Pick<Caller, 'actor'>, permission: Permission
 /** The actor as the audit log names it: `key:<id>`, or the e-mail address. */
 export function auditName(actor: Actor): string {
   return actor.kind === 'key' ? `key:${actor.keyId}` : actor.email;
+}
+
+/** Who created an API key, as the audit log names actors. */
+export interface KeyCreator {
+  createdBy: string;
+  /**
+   * The first creator of a chain of keys that created each other, which is `createdBy` if that is no key. The keys of a person
+   * who leaves are those with the person as the root creator: no key of the chain remains.
+   */
+  rootCreator: string;
+}
+
+/** The creator of a key that the actor creates. A key whose own creator is not known is the root of its chain. */
+export function keyCreator(actor: Actor): KeyCreator {
+  const createdBy = auditName(actor);
+  return { createdBy, rootCreator: (actor.kind === 'key' ? actor.rootCreator : null) ?? createdBy };
 }

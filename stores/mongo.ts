@@ -136,6 +136,8 @@ const INDEXES: readonly [collection: string, key: IndexSpecification, options: C
   ['ledger', { organisation: 1, sequence: -1 }, {}],
   ['keys', { hash: 1 }, { unique: true }],
   ['keys', { organisation: 1, createdAt: -1, _id: -1 }, {}],
+  // For the live keys of a person: of many keys, most are revoked.
+  ['keys', { organisation: 1, rootCreator: 1, revokedAt: 1, createdAt: -1, _id: -1 }, {}],
   // Sparse, because revoked keys do not have the field.
   ['keys', { slot: 1 }, { unique: true, sparse: true }],
   // Sparse, because organisations without namespaces do not have the field.

@@ -96,9 +96,12 @@ export async function findOrganisation(context: AdminContext, id: string) {
 }
 
 /** Issues a key and records it. @throws CommandRefused if the organisation has too many live keys */
-export async function issueKey(context: AdminContext, request: Omit<KeyRequest, 'id'>): Promise<{ key: ApiKey; secret: string }> {
+export async function issueKey(
+  context: AdminContext,
+  request: Omit<KeyRequest, 'id' | 'creator'>,
+): Promise<{ key: ApiKey; secret: string }> {
   const { organisation } = request;
-  const issued = await context.stores.keys.issue(request);
+  const issued = await context.stores.keys.issue({ ...request, creator: { createdBy: ACTOR, rootCreator: ACTOR } });
   if (!issued.ok)
     throw new CommandRefused(`organisation ${organisation} has ${LIVE_KEYS_MAX} live keys, which is the limit; revoke one first`);
   await record(context, organisation, 'key.issue', issued.key.id);

@@ -83,6 +83,7 @@ export const KEY: Record<string, Command> = {
         `…${key.last4}`,
         key.scopes.length === KEY_SCOPES.length ? 'all' : key.scopes.join(','),
         key.createdAt.toISOString(),
+        key.createdBy ?? 'not known',
         key.expiresAt?.toISOString() ?? 'never',
         key.lastUsedAt?.toISOString() ?? 'never',
       ]);
@@ -91,7 +92,7 @@ export const KEY: Record<string, Command> = {
         lines:
           keys.length === 0
             ? [`${id} has no live keys.`]
-            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'EXPIRES', 'LAST USED'], ...rows]),
+            : columns([['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'CREATED BY', 'EXPIRES', 'LAST USED'], ...rows]),
       };
     },
   },

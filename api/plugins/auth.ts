@@ -50,7 +50,8 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> 
     const checked = await check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
-    request.caller = { organisation, actor: { kind: 'key', keyId: key.id, scopes: key.scopes } };
+    const { id: keyId, scopes, expiresAt, rootCreator } = key;
+    request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
     keys.touch(key.id);

@@ -38,6 +38,11 @@ const shared = {
   last4: Type.String({ description: 'The last four characters of the key.' }),
   scopes: Type.Array(growing(KEY_SCOPES), { description: 'What requests with the key may do.' }),
   created_at: Type.String({ format: 'date-time' }),
+  created_by: nullable(
+    Type.String({
+      description: 'An e-mail address, `key:` and the ID of the API key that created it, or `curbcut-admin`. Null: not known.',
+    }),
+  ),
   expires_at: nullable(Type.String({ format: 'date-time' })),
 };
 
@@ -155,6 +160,7 @@ const toShared = (key: ApiKey) => ({
   last4: key.last4,
   scopes: [...key.scopes],
   created_at: key.createdAt.toISOString(),
+  created_by: key.createdBy,
   expires_at: key.expiresAt?.toISOString() ?? null,
 });
 

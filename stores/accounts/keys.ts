@@ -1,7 +1,7 @@
 /** API keys. The secret is returned only when a key is issued; the store keeps its SHA-256. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Collection, Db, Filter } from 'mongodb';
-import { KEY_SCOPES, type KeyScope } from '../../core/accounts.ts';
+import { KEY_SCOPES, type KeyCreator, type KeyScope } from '../../core/accounts.ts';
 import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
@@ -17,6 +17,10 @@ export interface ApiKey {
   scopes: readonly KeyScope[];
   last4: string;
   createdAt: Date;
+  /** As the audit log names actors. Null in a key that is older than the field. */
+  createdBy: string | null;
+  /** The first creator of the chain of keys (`KeyCreator`). Null in a key that is older than the field. */
+  rootCreator: string | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
@@ -46,6 +50,7 @@ export interface KeyRequest {
   scopes?: readonly KeyScope[];
   /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
   id?: string;
+  creator: KeyCreator;
 }
 
 /** A part of the keys of an organisation, newest first. */
@@ -81,17 +86,30 @@ export interface Keys extends KeyUses {
   list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
   /** Revokes a key. @returns false if the organisation has no such live key */
   revoke(organisation: string, id: string): Promise<boolean>;
+  /** Returns the live keys that a person created, or that such keys created, newest first. */
+  createdBy(organisation: string, person: string): Promise<ApiKey[]>;
+  /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
+  revokeCreatedBy(organisation: string, person: string): Promise<ApiKey[]>;
 }
 
 /**
- * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` is absent in a key that is older
- * than scopes.
+ * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` and the creators are absent in a
+ * key that is older than these fields.
  */
-type KeyDocument = Omit<ApiKey, 'id' | 'scopes'> & { _id: string; hash: string; scopes?: readonly KeyScope[]; slot?: string };
+type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator'> & {
+  _id: string;
+  hash: string;
+  scopes?: readonly KeyScope[];
+  createdBy?: string;
+  rootCreator?: string;
+  slot?: string;
+};
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
-function toKey({ _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, expiresAt, revokedAt, lastUsedAt }: KeyDocument): ApiKey {
-  return { id: _id, organisation, name, scopes, last4, createdAt, expiresAt, revokedAt, lastUsedAt };
+function toKey(document: KeyDocument): ApiKey {
+  const { _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, createdBy = null, rootCreator = null } = document;
+  const { expiresAt, revokedAt, lastUsedAt } = document;
+  return { id: _id, organisation, name, scopes, last4, createdAt, createdBy, rootCreator, expiresAt, revokedAt, lastUsedAt };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
@@ -121,10 +139,16 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
     });
   }
 
+  async function createdBy(organisation: string, person: string): Promise<ApiKey[]> {
+    const at = now();
+    const found = await keys.find({ organisation, rootCreator: person, revokedAt: null }).sort({ createdAt: -1, _id: -1 }).toArray();
+    return found.map(toKey).filter((key) => statusOf(key, at) === 'live');
+  }
+
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID() }) {
+    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID(), creator }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
       const secret = makeKey(randomBytes);
       const document: KeyDocument = {
@@ -135,6 +159,8 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
         last4: secret.slice(-4),
         hash: hashOf(secret),
         createdAt: now(),
+        createdBy: creator.createdBy,
+        rootCreator: creator.rootCreator,
         expiresAt,
         revokedAt: null,
         lastUsedAt: null,
@@ -174,6 +200,24 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
       const live = { _id: id, organisation, revokedAt: null };
       const { matchedCount } = await keys.updateOne(live, { $set: { revokedAt: now() }, $unset: { slot: '' } });
       return matchedCount === 1;
+    },
+
+    createdBy,
+
+    async revokeCreatedBy(organisation, person) {
+      const revoked: ApiKey[] = [];
+      // Repeated until none is found: while one key of the chain is being revoked, it may still create another one.
+      for (;;) {
+        const live = await createdBy(organisation, person);
+        if (live.length === 0) return revoked;
+        // One update per key, because the driver repeats no update of several documents after a failover.
+        const update = { $set: { revokedAt: now() }, $unset: { slot: '' as const } };
+        await keys.bulkWrite(
+          live.map(({ id }) => ({ updateOne: { filter: { _id: id, revokedAt: null }, update } })),
+          { ordered: false },
+        );
+        revoked.push(...live);
+      }
     },
   };
 }

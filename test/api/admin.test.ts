@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { issueKey } from '../support/issue-key.ts';
 import { run } from '../../api/admin/run.ts';
 import { ANONYMOUS } from '../../core/organisation.ts';
 import { openStores, type AllStores } from '../../stores/stores.ts';
@@ -431,7 +432,7 @@ describe('curbcut-admin', () => {
 
   it('issues at most 100 live keys to an organisation', async () => {
     await admin('organisation', 'add', 'full');
-    for (let count = 0; count < 100; count += 1) await stores.keys.issue({ organisation: 'full', name: 'x', expiresAt: null });
+    for (let count = 0; count < 100; count += 1) await issueKey(stores.keys, 'full');
     const refused = await admin('key', 'issue', '--organisation', 'full', '--name', 'one more');
     expect([refused.code, refused.out]).to.deep.equal([1, '']);
     expect(refused.err).to.include('organisation full has 100 live keys, which is the limit');

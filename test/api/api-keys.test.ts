@@ -110,6 +110,41 @@ describe('/v1/api-keys', () => {
     expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(3);
   });
 
+  it('names who created each key, and the first of a chain of keys', async () => {
+    const { id } = await context.organisation();
+    const ann = { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' };
+    const own = await issueKey(context.stores.keys, id, { creator: ann });
+    const child = await context.request('POST', '/v1/api-keys', { key: own.secret, body: { name: 'x' } });
+    expect(child.body.created_by).to.equal(`key:${own.key.id}`);
+    const { data } = (await context.request('GET', '/v1/api-keys', { key: own.secret })).body;
+    expect(data.map((one: { created_by: string }) => one.created_by)).to.have.members([
+      `key:${own.key.id}`,
+      'ann@example.com',
+      'curbcut-admin',
+    ]);
+    expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.have.lengthOf(2);
+  });
+
+  it('lists a key that was stored before there were creators', async () => {
+    const { key, keyId } = await context.organisation();
+    await context.db.collection<{ _id: string }>('keys').updateOne({ _id: keyId }, { $unset: { createdBy: '', rootCreator: '' } });
+    expect((await context.request('GET', '/v1/api-keys', { key })).body.data[0].created_by).to.equal(null);
+  });
+
+  // ASVS 7.4.2: access ends when an account is disabled or deleted.
+  it('leaves no key to a person whose keys are revoked while one of them creates another', async () => {
+    const { id } = await context.organisation();
+    const own = await issueKey(context.stores.keys, id, { creator: { createdBy: 'ann@example.com', rootCreator: 'ann@example.com' } });
+    context.faults.set('keys.issue', async (real, ...parameters) => {
+      await context.stores.keys.revokeCreatedBy(id, 'ann@example.com');
+      return real(...parameters);
+    });
+    const answer = await context.request('POST', '/v1/api-keys', { key: own.secret, body: { name: 'x' } });
+    expect([answer.status, answer.body.detail]).to.deep.equal([401, 'invalid_api_key']);
+    expect(answer.text).to.not.include('svc_live_');
+    expect(await context.stores.keys.createdBy(id, 'ann@example.com')).to.deep.equal([]);
+  });
+
   it('lists keys of every status in pages, newest first', async () => {
     const { id, key, keyId } = await context.organisation();
     const expired = await issueKey(context.stores.keys, id, { name: 'old', expiresAt: new Date(Date.now() - 1000) });

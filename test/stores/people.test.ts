@@ -7,7 +7,7 @@ import { createQueueStates } from '../../stores/submissions/queue-state.ts';
 import { createMembers } from '../../stores/accounts/members.ts';
 import { createUsers } from '../../stores/accounts/users.ts';
 import { connectMongo } from '../../stores/mongo.ts';
-import { issueKey } from '../support/issue-key.ts';
+import { issueKey, TEST_CREATOR } from '../support/issue-key.ts';
 import { monitored, recordCommands } from '../support/mongo-commands.ts';
 import { silentLogger } from '../support/silent-logger.ts';
 import { openDatabase, type TestDatabase } from './database.ts';
@@ -97,7 +97,7 @@ describe('organisations, keys and users', () => {
       const other = createKeys(database.another(), { now: () => now });
       const expires = new Date(now.getTime() + 1000);
       const issue = (index: number, expiresAt: Date | null = null) =>
-        (index % 2 === 0 ? keys() : other).issue({ organisation, name: String(index), expiresAt });
+        (index % 2 === 0 ? keys() : other).issue({ organisation, name: String(index), expiresAt, creator: TEST_CREATOR });
       const count = (outcomes: { ok: boolean }[]) => outcomes.filter(({ ok }) => ok).length;
       const first = await Promise.all(Array.from({ length: LIVE_KEYS_MAX + 20 }, (_, index) => issue(index, index % 2 ? expires : null)));
       expect(count(first)).to.equal(LIVE_KEYS_MAX);
@@ -118,7 +118,7 @@ describe('organisations, keys and users', () => {
     it('issues one key for an ID, whatever the number of requests', async () => {
       const organisation = named('org');
       const id = randomUUID();
-      const request = { organisation, name: 'once', expiresAt: null, id };
+      const request = { organisation, name: 'once', expiresAt: null, id, creator: TEST_CREATOR };
       const outcomes = await Promise.all(Array.from({ length: 5 }, () => keys().issue(request)));
       expect(outcomes.filter(({ ok }) => ok)).to.have.lengthOf(1);
       for (const outcome of outcomes) if (!outcome.ok) expect(outcome.reason).to.equal('already_issued');

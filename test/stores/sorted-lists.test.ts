@@ -17,6 +17,7 @@ const LISTS: Readonly<Record<string, (stores: AllStores) => Promise<unknown>>> =
   'organisations.list': ({ organisations }) => organisations.list(),
   'keys.list': ({ keys }) => keys.list('acme', { limit: 5, after: entry(UUID) }),
   'keys.list of a status': ({ keys }) => keys.list('acme', { status: 'live', limit: 5 }),
+  'keys.createdBy': ({ keys }) => keys.createdBy('acme', 'a@example.com'),
   'scans.list': ({ scans }) => scans.list('acme', { limit: 5, after: entry(UUID) }),
   'scans.list of a phase': ({ scans }) => scans.list('acme', { phase: 'done', limit: 5 }),
   'scans.search of a site': ({ scans }) => scans.search('acme', { site: 'example.com', limit: 5 }),

@@ -34,7 +34,7 @@ export async function addOrganisation(healthy: Db): Promise<void> {
 /** What the administrator of an organisation asks the API. */
 async function asked(db: Db, healthy: Db) {
   const organisation = (await createOrganisations(healthy).find('acme'))!;
-  const caller: Caller = { organisation, actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES } };
+  const caller: Caller = { organisation, actor: { kind: 'key', keyId: 'admin', scopes: KEY_SCOPES, expiresAt: null, rootCreator: null } };
   return { caller, stores: scopedTo(caller, apiStores(db)), request: 'request' };
 }
 const management = createKeyManagement({ clock: () => new Date(), logger: silentLogger });
@@ -56,6 +56,7 @@ async function endOf(healthy: Db): Promise<unknown> {
 export const issue: FlowOf = (db, healthy) => ({
   async prepare() {
     await addOrganisation(healthy);
+    await issueKey(createKeys(healthy), 'acme', { id: 'admin' });
     // Gives up its slot first.
     await issueKey(createKeys(healthy), 'acme', { expiresAt: new Date(0) });
   },
