@@ -13,6 +13,7 @@ import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
 import { createRecorder } from './record.ts';
 import { auditPages } from './settings/audit-log.ts';
+import { memberKeyPages } from './settings/member-keys.ts';
 import { memberPages } from './settings/members.ts';
 import { invitationRoutes } from './sign-in/invitation.ts';
 import { resetRoutes } from './sign-in/reset-password.ts';
@@ -66,6 +67,7 @@ async function signedInPages(scope: FastifyInstance, { stores, clock, logger, sc
   await scope.register(permissions);
   const record = createRecorder({ organisations: stores.organisations, logger });
   await scope.register(memberPages, { outbox: mail ? stores.outbox : null, rateLimits: stores.rateLimits, record, logger });
+  await scope.register(memberKeyPages, { record });
   await scope.register(auditPages);
   await scope.register(keyPages, { rateLimits: stores.rateLimits, clock, logger });
   await scope.register(creditPages);

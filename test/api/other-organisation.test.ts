@@ -80,6 +80,8 @@ const CASES: Readonly<Record<string, Case>> = {
   })),
   'POST /dashboard/settings/members/role': withForm('/dashboard/settings/members/role', ({ email }) => ({ email, role: 'viewer' })),
   'POST /dashboard/settings/members/remove': withForm('/dashboard/settings/members/remove', ({ email }) => ({ email })),
+  'GET /dashboard/settings/members/keys': on(({ email }) => `/dashboard/settings/members/keys?of=${email}`),
+  'POST /dashboard/settings/members/keys': withForm('/dashboard/settings/members/keys', ({ email }) => ({ email })),
   'GET /dashboard/settings/audit-log': OWN,
   'GET /dashboard/account': OWN,
   'GET /dashboard/account/delete': OWN,

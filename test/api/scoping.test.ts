@@ -44,6 +44,7 @@ const FORMS: Readonly<Record<string, (theirs: Theirs) => Record<string, string>>
   [`POST ${MEMBERS}/invitations/cancel`]: ({ invitation }) => ({ id: invitation }),
   [`POST ${MEMBERS}/role`]: ({ email }) => ({ email, role: 'viewer' }),
   [`POST ${MEMBERS}/remove`]: ({ email }) => ({ email }),
+  [`POST ${MEMBERS}/keys`]: ({ email }) => ({ email }),
   'POST /dashboard/scans/new': () => ({}),
   'POST /dashboard/scans/:id/cancel': () => ({}),
   'POST /dashboard/scans/:id/again': () => ({}),

@@ -14,6 +14,7 @@ import { formOf } from '../../web/html-scope.ts';
 import type { Recorder } from '../record.ts';
 import { ROLE_TEXTS, roleOf } from '../roles.ts';
 import { waitText } from '../sign-in/routes.ts';
+import { memberKeysPath } from './member-keys.ts';
 import { MEMBERS_PATH, membersPage, type MembersPage } from './members-page.ts';
 
 export interface MembersDeps {
@@ -35,6 +36,7 @@ const DONE: Readonly<Record<string, string>> = {
   role: 'The role is changed.',
   invited: `The invitation is sent by mail. Its link works once, and expires after ${INVITATION_HOURS} hours.`,
   removed: 'The member is removed and signed out. What the member invited is canceled.',
+  keys: 'The keys are revoked.',
   canceled: 'The invitation is canceled. Its link does not work any more.',
 };
 
@@ -86,10 +88,12 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
       return refuse([{ field: null, text: `There are ${INVITATIONS_MAX} open invitations, which is the limit; cancel one first.` }]);
     const { id, expiresAt } = created.invitation;
     const url = `${scope.web.publicBaseUrl}/dashboard/invitation/${created.token}`;
-    await record(request, 'user.invite', `${email}: ${role}`);
     const invitedBy = actor.kind === 'user' ? actor.email : organisation.displayName;
     // The link is shown only where it cannot be mailed: it lets the person who opens it set the password.
-    if (outbox === null) return show(request, reply, { invited: { email, url } });
+    if (outbox === null) {
+      await record(request, 'user.invite', `${email}: ${role}`);
+      return show(request, reply, { invited: { email, url } });
+    }
     const sent = await send(request, outbox, {
       id: `invitation:${created.linkId}`,
       kind: 'invitation',
@@ -98,9 +102,12 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
       locale: 'en',
       data: { organisation: organisation.displayName, invitedBy, url, expiresAt: expiresAt.toISOString() },
     });
-    if (sent) return reply.redirect(`${MEMBERS_PATH}?done=invited`, 303);
-    await invitations.cancel(id);
-    return refuse([{ field: null, text: NOT_MAILED }], 503);
+    if (!sent) {
+      await invitations.cancel(id);
+      return refuse([{ field: null, text: NOT_MAILED }], 503);
+    }
+    await record(request, 'user.invite', `${email}: ${role}`);
+    return reply.redirect(`${MEMBERS_PATH}?done=invited`, 303);
   });
 
   scope.post(`${MEMBERS_PATH}/invitations/cancel`, { config: CONFIG }, async (request, reply) => {
@@ -127,8 +134,10 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     const removed = await storesOf(request).members.remove(formOf(request.body).text('email'));
     if (!removed.ok && removed.reason === 'not_found') throw new ApiError('not_found');
     if (!removed.ok) return show(request, reply, { errors: [{ field: null, text: LAST_OWNER }] }, 409);
-    await record(request, 'user.remove', removed.member.email);
-    return reply.redirect(`${MEMBERS_PATH}?done=removed`, 303);
+    const { email } = removed.member;
+    await record(request, 'user.remove', email);
+    const keys = await storesOf(request).keys.createdBy(email);
+    return reply.redirect(keys.length > 0 ? memberKeysPath(email, { removed: true }) : `${MEMBERS_PATH}?done=removed`, 303);
   });
 };
 
