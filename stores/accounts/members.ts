@@ -80,12 +80,12 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
   const remove: Members['remove'] = async (organisation, email, { lastOwner = false } = {}) => {
     const id = userIdOf(email);
     const member = await find(organisation, id);
+    // An invitation of the same address must not bring the member back. A member does not need it.
+    if (member !== null) await db.collection('invitations').deleteMany({ organisation, email: id });
     const removed = await memberships.remove(organisation, id, { lastOwner });
     // Also for someone who is no member any more: an earlier attempt may have failed half-way.
     if (removed.ok || removed.reason === 'not_found') await endAccess(organisation, id);
     if (!removed.ok) return removed;
-    // An invitation of the same address must not bring the member back.
-    await db.collection('invitations').deleteMany({ organisation, email: id });
     return member === null ? { ok: false, reason: 'not_found' } : { ok: true, member };
   };
 
