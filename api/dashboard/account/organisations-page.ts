@@ -113,31 +113,31 @@ const confirmationCard = (request: FastifyRequest, { organisation: { id, display
   });
 
 function organisationTable({ request, current }: OrganisationsPage, belongings: readonly Belonging[]): Html {
-  return table({
-    id: 'organisations',
-    caption: 'Organisations that you belong to',
-    columns: [{ text: 'Organisation' }, { text: 'Your role' }, { text: 'Switch', hidden: true }, { text: 'Leave', hidden: true }],
-    rows: belongings.map(({ organisation: { id, displayName, blocked }, role }, at) => [
-      html`${displayName}${blocked && html` ${badge('bad', 'Blocked')}`}`,
-      ROLE_TEXTS[role].name,
-      id === current
-        ? badge('good', 'Current')
-        : form(
-            request,
-            'switch',
-            hiddenField('organisation', id),
-            button({ text: 'Switch', kind: 'quiet', hiddenText: `to ${displayName}` }),
-          ),
-      confirmedForm({
-        id: `leave-${at + 1}`,
-        action: `${ORGANISATIONS_PATH}/leave`,
-        fields: html`${csrfField(request)}${hiddenField('organisation', id)}`,
-        trigger: { text: 'Leave', kind: 'quiet', hiddenText: displayName },
-        title: `Leave ${displayName}?`,
-        text: 'You lose access at once, and what you invited is canceled. To come back, you need a new invitation. API keys that you created keep working: revoke those that are not needed any more first.',
-        confirm: 'Leave',
-        cancel: 'Cancel',
-      }),
-    ]),
-  });
+  return html`<h2>Your organisations</h2>
+    ${table({
+      id: 'organisations',
+      caption: 'Organisations that you belong to',
+      captionHidden: true,
+      columns: [{ text: 'Organisation' }, { text: 'Your role' }, { text: 'Actions', hidden: true }],
+      rows: belongings.map(({ organisation: { id, displayName, blocked }, role }, at) => [
+        html`${displayName}${blocked && html` ${badge('bad', 'Blocked')}`}`,
+        ROLE_TEXTS[role].name,
+        actions(id === current ? badge('good', 'Current') : switchForm(request, id, displayName), leaveForm(request, id, displayName, at)),
+      ]),
+    })}`;
 }
+
+const switchForm = (request: FastifyRequest, id: string, name: string): Html =>
+  form(request, 'switch', hiddenField('organisation', id), button({ text: 'Switch', kind: 'quiet', hiddenText: `to ${name}` }));
+
+const leaveForm = (request: FastifyRequest, id: string, name: string, at: number): Html =>
+  confirmedForm({
+    id: `leave-${at + 1}`,
+    action: `${ORGANISATIONS_PATH}/leave`,
+    fields: html`${csrfField(request)}${hiddenField('organisation', id)}`,
+    trigger: { text: 'Leave', kind: 'quiet', hiddenText: name },
+    title: `Leave ${name}?`,
+    text: 'You lose access at once, and what you invited is canceled. To come back, you need a new invitation. API keys that you created keep working: revoke those that are not needed any more first.',
+    confirm: 'Leave',
+    cancel: 'Cancel',
+  });

@@ -66,7 +66,7 @@ function wayToJoin(options: InvitationPage): Html {
       return html`${notice({
         kind: 'warn',
         title: 'You are signed in with another address',
-        body: html`The invitation is not for ${signedIn?.email}. Sign out, and then open the link again.`,
+        body: html`You are signed in as ${signedIn?.email}, and the invitation is for another address. Sign out, and then open the link again.`,
       })}
         <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', csrfToken)} ${button({ text: 'Sign out' })}</form>`;
   }

@@ -54,7 +54,11 @@ export const removal: FlowOf = (db, healthy) => ({
     const { users, sessions, invitations } = await addOwner(healthy);
     await users.add({ email: PERSON, organisation: 'acme', password: null });
     await sessions.start({ email: PERSON, method: 'oidc', browser: 'test' });
-    for (const [email, createdBy] of [[FRIEND, PERSON], [PERSON, OWNER]] as const) // prettier-ignore
+    for (const [email, createdBy] of [
+      [FRIEND, PERSON],
+      [PERSON, OWNER],
+    ] as const)
+      // prettier-ignore
       await invitations.create({ organisation: 'acme', email, role: 'owner', createdBy, mailed: true });
   },
   async attempt() {
