@@ -155,7 +155,7 @@ export function dashboardPage({ request, title, active, body, scripts }: Dashboa
 const accountMenu = (viewer: Viewer, current: (id: DashboardPart) => string | undefined): Html =>
   html`<div class="account">
     <a${attributes({ class: 'account-organisation', href: '/dashboard/organisations', 'aria-current': current('organisations') })}
-      >${viewer.organisationName ?? 'Organisations'}${viewer.organisationName !== null && visuallyHidden(': switch organisation')}</a
+      >${viewer.organisationName ?? 'Organisations'}${viewer.organisationName !== null && visuallyHidden(' (switch organisation)')}</a
     >
     <a${attributes({ href: '/dashboard/account', 'aria-current': current('account') })}>${viewer.email}</a>
     <form method="post" action="/dashboard/sign-out">${hiddenField('_csrf', viewer.csrfToken)}${button({ text: 'Sign out', kind: 'quiet' })}</form>

@@ -50,12 +50,15 @@ export interface SessionRequest {
   browser: string;
   /** The organisation to act for. Default: the one that the user chose last, else the first one. */
   organisation?: string;
+  /** The generation of the user when the password was checked. Default: the current one. */
+  generation?: string;
 }
 
 export interface Sessions {
   /**
    * Starts a session of a user, and remembers an organisation that was asked for.
-   * @returns the secret for the browser; null if the user was deleted meanwhile, or does not belong to the organisation
+   * @returns the secret for the browser; null if the user was deleted or has another generation, or does not belong to the
+   * organisation
    */
   start(request: SessionRequest): Promise<(SignedIn & { secret: string }) | null>;
   /** Returns the session of a secret, or null if it is unknown or has ended. */
@@ -136,8 +139,9 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
   }
 
   return {
-    async start({ email, method, browser, organisation: wanted }) {
+    async start({ email, method, browser, organisation: wanted, generation }) {
       const user = await users.findOne({ _id: email });
+      if (generation !== undefined && (user?.generation ?? '') !== generation) return null;
       const organisation = user === null ? undefined : await choose(user, wanted);
       if (user === null || organisation === undefined) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');

@@ -13,6 +13,9 @@ export type { Identity, Member, User } from './user-document.ts';
 export type AddedUser = { ok: true; user: User } | { ok: false; reason: 'already_exists'; email: string };
 export type LinkedUser = { ok: true; first: boolean; user: User } | { ok: false; reason: 'other_identity' | 'not_found' };
 
+/** A user whose password was correct. A session of another generation must not start: the password may have changed since. */
+export type VerifiedUser = User & { generation: string };
+
 export interface NewUser {
   email: string;
   /** The organisation that the user belongs to from the start. Default: none. */
@@ -33,7 +36,7 @@ export interface Users {
   /** Adds an account. It takes the place of one that is not verified and belongs to no organisation. */
   add(user: NewUser): Promise<AddedUser>;
   /** Returns the user if the password is correct, else null. An unknown address, and one without a password, take the same time. */
-  verify(email: string, password: string): Promise<User | null>;
+  verify(email: string, password: string): Promise<VerifiedUser | null>;
   find(email: string): Promise<User | null>;
   findByIdentity(identity: Identity): Promise<User | null>;
   /**
@@ -106,7 +109,7 @@ export function createUsers(db: Db, { now = () => new Date() }: { now?: () => Da
     async verify(email, password) {
       const document = await users.findOne({ _id: userIdOf(email) });
       const right = await matchesPassword(password, document?.password ?? UNMATCHABLE);
-      return right && document?.password !== undefined ? toUser(document) : null;
+      return right && document?.password !== undefined ? { ...toUser(document), generation: document.generation ?? '' } : null;
     },
 
     find: async (email) => asUser(await users.findOne({ _id: userIdOf(email) })),

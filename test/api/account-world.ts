@@ -127,7 +127,7 @@ export class World {
     if (status !== 200) return false;
     const before = (await this.look(person)).signedInAs;
     const fresh = text.includes('name="new-password"');
-    const fields = fresh ? { 'new-password': passwordOf(person.name) } : {};
+    const fields: Record<string, string> = fresh ? { 'new-password': passwordOf(person.name) } : {};
     const answer = await person.mailOn.post(link, { _csrf: tokenIn(text), ...fields });
     if (answer.status !== 303) return false;
     if (link.includes('/reset-password/')) this.model.reset(person.name, (await this.look(person)).signedInAs!);

@@ -143,6 +143,44 @@ describe('sessions', () => {
     await createOrganisations(database.db).setBlocked('acme', false);
   });
 
+  // ASVS 7.4: a sign-in that began with the old password must not outlive it.
+  it('do not start if the password changed after it was checked', async () => {
+    const email = await addUser();
+    await users().resetPassword(email, 'seven blue bicycles');
+    const { generation } = (await users().verify(email, 'seven blue bicycles'))!;
+    const request = { email, method: 'password', browser: BROWSER, generation } as const;
+    expect(await sessions().start(request)).to.not.equal(null);
+    await users().endSessions(email);
+    expect(await sessions().start(request)).to.equal(null);
+  });
+
+  it('of users who are older than memberships start in their organisation', async () => {
+    const email = `${randomUUID().slice(0, 8)}@people.example`;
+    await createOrganisations(database.db).add({ id: 'older', displayName: 'Older', plan: 'team', namespaces: [] });
+    await database.db.collection<{ _id: string }>('users').insertOne({ _id: email, organisation: 'older', createdAt: now() } as never);
+    const started = await start(email);
+    expect([started.membership?.organisation.id, started.membership?.role]).to.deep.equal(['older', 'owner']);
+    expect((await members().of(email)).map(({ organisation, confirmed }) => [organisation.id, confirmed])).to.deep.equal([['older', true]]);
+  });
+
+  it('act for the organisation that was asked for, and for the one that was chosen last', async () => {
+    const email = await addUser();
+    await createOrganisations(database.db).add({ id: 'globex', displayName: 'Globex', plan: 'team', namespaces: [] });
+    const wanted = { email, method: 'password', browser: BROWSER, organisation: 'globex' } as const;
+    expect(await sessions().start(wanted), 'not a member').to.equal(null);
+    await members().add('globex', email, 'viewer');
+    expect((await start(email)).membership?.organisation.id).to.equal('acme');
+    const { secret } = (await sessions().start(wanted))!;
+    expect((await start(email)).membership?.organisation.id).to.equal('globex');
+    await members().remove('globex', email);
+    expect(await sessions().recognise(secret)).to.equal(null);
+    expect((await start(email)).membership?.organisation.id).to.equal('acme');
+    await members().remove('acme', email);
+    const none = await start(email);
+    expect([none.membership, (await sessions().recognise(none.secret))?.membership]).to.deep.equal([null, null]);
+    expect((await sessions().usable([none.session.id])).size, 'acts for no organisation').to.equal(0);
+  });
+
   it('do not start for an unknown user', async () => {
     expect(await sessions().start({ email: 'nobody@people.example', method: 'password', browser: BROWSER })).to.equal(null);
   });

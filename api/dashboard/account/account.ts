@@ -90,13 +90,12 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
       reply.header('Retry-After', decision.retryAfterSeconds);
       return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
     }
-    const user = await own.verify(form.exact('password'));
-    if (user === null)
+    if ((await own.verify(form.exact('password'))) === null)
       return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
     await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, user, session.method, membership?.organisation.id);
+    await startSession({ request, reply, stores }, me, session.method, membership?.organisation.id);
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 

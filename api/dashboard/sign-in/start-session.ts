@@ -1,7 +1,7 @@
 /** Starts the session of a user who has proved who they are. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
-import type { User } from '../../../stores/accounts/users.ts';
+import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
 import { networkOf } from '../../key-check.ts';
 import { annotate } from '../../plugins/request-log.ts';
@@ -16,16 +16,22 @@ interface StartOptions {
 /**
  * Starts a session of a user, with a new secret, and ends the one that the browser had.
  * @param organisation the one to act for. Default: the one that the user chose last
- * @returns false if the user was deleted meanwhile, or does not belong to the organisation
+ * @returns false if the user was deleted or got a new password meanwhile, or does not belong to the organisation
  */
 export async function startSession(
   { request, reply, stores }: StartOptions,
-  user: User,
+  user: User & Partial<Pick<VerifiedUser, 'generation'>>,
   method: SignInMethod,
   organisation?: string,
 ): Promise<boolean> {
   const before = await request.server.readSession(request);
-  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '', organisation });
+  const started = await stores.sessions.start({
+    email: user.email,
+    method,
+    browser: request.headers['user-agent'] ?? '',
+    organisation,
+    generation: user.generation,
+  });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));
