@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Db, Filter } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
+import { deleteEach } from '../mongo-retry.ts';
 import { newToken, replaceLink, tokenHash } from './one-time-links.ts';
 import { userIdOf } from './user-document.ts';
 
@@ -45,6 +46,8 @@ export interface Invitations {
   cancel(organisation: string, id: string): Promise<Invitation | null>;
   /** Cancels what a user invited to an organisation. */
   cancelBy(organisation: string, createdBy: string): Promise<void>;
+  /** Cancels what an address was invited to in an organisation. */
+  cancelFor(organisation: string, email: string): Promise<void>;
   /** Cancels the invitation of an address. @returns null if there is none */
   decline(email: string, id: string): Promise<Invitation | null>;
   /** Returns the pending invitation of a link. */
@@ -124,9 +127,9 @@ export function createInvitations(db: Db, { now = () => new Date() }: { now?: ()
       return document && toInvitation(document);
     },
 
-    async cancelBy(organisation, createdBy) {
-      await invitations.deleteMany({ organisation, createdBy });
-    },
+    cancelBy: (organisation, createdBy) => deleteEach(invitations, { organisation, createdBy }),
+
+    cancelFor: (organisation, email) => deleteEach(invitations, { organisation, email }),
 
     async decline(email, id) {
       const document = await invitations.findOneAndDelete({ _id: id, email, ...pending() });

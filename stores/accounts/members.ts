@@ -2,6 +2,7 @@
 import type { Db } from 'mongodb';
 import type { Role } from '../../core/accounts.ts';
 import type { Organisation } from '../../core/organisation.ts';
+import { deleteEach } from '../mongo-retry.ts';
 import { createInvitations, type Invitation } from './invitations.ts';
 import { createMemberships, type MembershipChange } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
@@ -70,18 +71,16 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
 
   /** Ends what a former member has in the organisation. */
   async function endAccess(organisation: string, email: string): Promise<void> {
-    await Promise.all([
-      db.collection('sessions').deleteMany({ email, organisation }),
-      invitations.cancelBy(organisation, email),
-      users.updateOne({ _id: email }, { $pull: { unconfirmed: organisation } }),
-    ]);
+    await deleteEach(db.collection('sessions'), { email, organisation });
+    await invitations.cancelBy(organisation, email);
+    await users.updateOne({ _id: email }, { $pull: { unconfirmed: organisation } });
   }
 
   const remove: Members['remove'] = async (organisation, email, { lastOwner = false } = {}) => {
     const id = userIdOf(email);
     const member = await find(organisation, id);
     // An invitation of the same address must not bring the member back. A member does not need it.
-    if (member !== null) await db.collection('invitations').deleteMany({ organisation, email: id });
+    if (member !== null) await invitations.cancelFor(organisation, id);
     const removed = await memberships.remove(organisation, id, { lastOwner });
     // Also for someone who is no member any more: an earlier attempt may have failed half-way.
     if (removed.ok || removed.reason === 'not_found') await endAccess(organisation, id);
@@ -190,7 +189,7 @@ export function createMembers(db: Db, { now = () => new Date() }: { now?: () => 
       const late = [...(await memberships.organisationsOf(_id)).keys()];
       for (const id of late) await memberships.remove(id, _id, { lastOwner: true });
       for (const id of new Set([...belongs, ...late])) await endAccess(id, _id);
-      await db.collection('sessions').deleteMany({ email: _id });
+      await deleteEach(db.collection('sessions'), { email: _id });
       await db.collection<{ _id: string }>('passwordResets').deleteOne({ _id });
       return { ok: true, organisations: belongs };
     },

@@ -126,7 +126,7 @@ describe('pages of sign-in and people', () => {
     const { id, email } = await account('member');
     const [other, third, fourth] = [await web.organisation(), await web.organisation(), await web.organisation()];
     const users = web.db.collection<{ _id: string }>('users');
-    await users.updateOne({ _id: email }, { $set: { verifiedAt: new Date(), unconfirmed: [third.id] } });
+    await users.updateOne({ _id: email }, { $set: { verifiedAt: new Date(), unconfirmed: [third.id], lastOrganisation: id } });
     await addPerson(web, id);
     for (const one of [other, third]) await web.stores.members.add(one.id, email, 'viewer');
     const inviter = await addPerson(web, fourth.id);
