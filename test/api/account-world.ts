@@ -18,7 +18,7 @@ const BASE = 'https://curbcut.example';
 interface Person {
   name: Name;
   address: string;
-  /** Two replicas, with mail and without, and one set of cookies. */
+  /** Two replicas, with mail and without. */
   mailOn: Client;
   mailOff: Client;
   /** Links that the person got by mail, or was given. */
@@ -53,13 +53,17 @@ export class World {
     this.model = new Model(addresses);
     const person = (name: Name): Person => {
       const [on, off] = [createClient(context.url), createClient(mailOff.url)];
-      return { name, address: addresses[name], mailOn: on, mailOff: { ...off, cookies: on.cookies }, links: [] };
+      return { name, address: addresses[name], mailOn: on, mailOff: off, links: [] };
     };
     this.people = { olive: person('olive'), mallory: person('mallory'), alice: person('alice') };
   }
 
   one<T>(of: readonly T[]): T {
     return of[Math.floor(this.random() * of.length)]!;
+  }
+  /** One of the newest links of a person. */
+  link({ links }: Person): string | undefined {
+    return this.one(links.slice(-3));
   }
   person(): Person {
     return this.people[this.one(PEOPLE)];
@@ -105,6 +109,7 @@ export class World {
     const organisation = await this.current(person);
     const seen = await this.look(person);
     const client = mail ? person.mailOn : person.mailOff;
+    for (const [name, value] of person.mailOn.cookies) client.cookies.set(name, value);
     if (organisation === null || (await client.get(MEMBERS)).status !== 200) return false;
     const answer = await client.submit(`${MEMBERS}/invitations`, { email: to, role }, MEMBERS);
     const shown = /(\/dashboard\/invitation\/[\w-]{43})/.exec(answer.text)?.[1];
@@ -123,7 +128,11 @@ export class World {
 
   /** Opens the link of an invitation or of a reset, and does what its page offers. */
   async use(person: Person, link: string): Promise<boolean> {
-    const { status, text } = await person.mailOn.get(link);
+    let { status, text } = await person.mailOn.get(link);
+    if (text.includes('You are signed in with another address')) {
+      await this.signOut(person);
+      ({ status, text } = await person.mailOn.get(link));
+    }
     if (status !== 200) return false;
     const before = (await this.look(person)).signedInAs;
     const fresh = text.includes('name="new-password"');
@@ -133,6 +142,10 @@ export class World {
     if (link.includes('/reset-password/')) this.model.reset(person.name, (await this.look(person)).signedInAs!);
     else this.model.accepted(person.name, link, fresh ? 'new_password' : 'signed_in', before);
     return true;
+  }
+
+  async signOut({ mailOn }: Person): Promise<void> {
+    await mailOn.submit('/dashboard/sign-out', {}, '/dashboard/account');
   }
 
   async signInAtProvider(person: Person, link?: string): Promise<boolean> {
