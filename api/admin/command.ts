@@ -95,6 +95,11 @@ export async function findOrganisation(context: AdminContext, id: string) {
   return organisation;
 }
 
+/** The organisations of a user, whose audit logs record what concerns the account. */
+export async function organisationsOf({ stores }: AdminContext, email: string): Promise<string[]> {
+  return (await stores.members.of(email)).map(({ organisation }) => organisation.id);
+}
+
 /** Issues a key and records it. @throws CommandRefused if the organisation has too many live keys */
 export async function issueKey(
   context: AdminContext,

@@ -10,6 +10,7 @@ import {
   columns,
   findOrganisation,
   option,
+  organisationsOf,
   record,
   requiredOption,
   rejectExtra,
@@ -46,11 +47,6 @@ function roleOf(text: string): Role {
   const role = ROLES.find((one) => one === text);
   if (role === undefined) throw new CommandRefused(`--role must be ${ROLES.join(', ').replace(/, (?=\w+$)/, ' or ')}, not ${text}.`, true);
   return role;
-}
-
-/** The organisations of a user. */
-async function organisationsOf({ stores }: AdminContext, email: string): Promise<string[]> {
-  return (await stores.members.of(email)).map(({ organisation }) => organisation.id);
 }
 
 const notMember = (email: string, organisation: string): CommandRefused =>
