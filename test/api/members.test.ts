@@ -34,7 +34,7 @@ describe('members of an organisation', () => {
     expect(mail.data.url).to.equal(`https://curbcut.example${link}`);
     // ASVS 6.3: the link proves the address, so the inviter does not see it.
     expect((await owner.client.get(`${MEMBERS}?done=invited`)).text)
-      .to.include('The invitation is sent by mail.')
+      .to.include('The service sends the invitation by mail.')
       .to.include(email)
       .and.not.include(link);
 

@@ -67,7 +67,7 @@ describe('pages of sign-in and people', () => {
     const guestAddress = `guest-${randomUUID().slice(0, 8)}@people.example`;
     await page.getByLabel('E-mail address').fill(guestAddress);
     await page.getByRole('button', { name: 'Create invitation' }).click();
-    await page.getByText('The invitation is sent by mail.').waitFor();
+    await page.getByText('The service sends the invitation by mail.').waitFor();
     await expectAccessible(page, 'members-invited');
     const link = await mailedLink(web, guestAddress);
 

@@ -34,7 +34,7 @@ const CONFIG = { permission: 'members:write' } as const;
 /** What was done, by the value of `done` in the address. */
 const DONE: Readonly<Record<string, string>> = {
   role: 'The role is changed.',
-  invited: `The invitation is sent by mail. Its link works once, and expires after ${INVITATION_HOURS} hours.`,
+  invited: `The service sends the invitation by mail. Its link works once, and expires after ${INVITATION_HOURS} hours. If it does not arrive, invite the address again.`,
   removed: 'The member is removed and signed out. What the member invited is canceled.',
   keys: 'The keys are revoked.',
   canceled: 'The invitation is canceled. Its link does not work any more.',
