@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { PICTURES_TYPE } from '../../core/protocol/pod-messages.ts';
 import { reportKeys } from '../../stores/reports.ts';
 import type { ScanRow } from '../../stores/scans/scans.ts';
+import { issueKey } from '../support/issue-key.ts';
 import { scheduleRow } from '../support/schedule-rows.ts';
 import { storeView } from '../web/scan-views.ts';
 import { tokenIn } from './client.ts';
@@ -166,6 +167,7 @@ describe("another organisation's things", () => {
     });
     if (!invited.ok) throw new Error(invited.reason);
     const { id: invitation } = invited.invitation;
+    await issueKey(stores.keys, other.id, { creator: { createdBy: their.email, rootCreator: their.email } });
     await stores.credits.grant(other.id, SECRET, 7);
     // Into the ledger: otherwise the replica does it at some time during the tests, which changes what is stored.
     await stores.credits.relay();

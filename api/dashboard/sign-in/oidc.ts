@@ -17,10 +17,7 @@ import type { SignInProblem } from './problems.ts';
 import { startSession } from './start-session.ts';
 
 export interface OidcDeps {
-  stores: Pick<
-    ApiStores,
-    'users' | 'members' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'
-  >;
+  stores: Pick<ApiStores, 'users' | 'members' | 'sessions' | 'invitations' | 'organisations' | 'oidcFlows' | 'rateLimits' | 'suppressions'>;
   identityProvider: IdentityProvider;
   logger: Logger;
 }
