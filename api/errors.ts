@@ -155,6 +155,7 @@ export const VALIDATION_TYPES = [
   'string.date_time',
   'enum',
   'date.past',
+  'date.after_creator',
   'cursor.invalid',
   'url.private_address',
   'url.scheme',

@@ -1,6 +1,7 @@
 /** Issues and revokes API keys for a caller, over REST and in the dashboard. Each change is recorded in the audit log. */
 import type { FastifyRequest } from 'fastify';
-import type { Caller, KeyScope } from '../core/accounts.ts';
+import type { Caller } from '../core/accounts.ts';
+import { rightsOfNewKey, type KeyRights, type WantedRights } from '../core/key-rights.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { IssuedKey } from '../stores/accounts/keys.ts';
 import { ApiError, ValidationFailure } from './errors.ts';
@@ -13,10 +14,8 @@ export interface KeyManagementDeps {
   logger: Logger;
 }
 
-export interface WantedKey {
+export interface WantedKey extends WantedRights {
   name: string;
-  expiresAt: Date | null;
-  scopes: readonly KeyScope[];
   /** Repeated requests with the same ID issue one key. Default: a random one. */
   id?: string;
 }
@@ -30,8 +29,8 @@ interface Asked {
 
 export interface KeyManagement {
   /**
-   * @throws ValidationFailure if the expiry has passed; ApiError if the caller lacks one of the scopes, or if the caller's key
-   * or session ended while the key was issued
+   * @throws ValidationFailure if the expiry has passed or is after that of the caller's key; ApiError if the caller lacks one
+   * of the scopes, or if the caller's key or session ended while the key was issued
    */
   issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
   /** @throws ApiError if the organisation has no such live key */
@@ -59,10 +58,8 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
   }
 
   return {
-    async issue(asked, { name, expiresAt, scopes, id }) {
-      if (expiresAt !== null && expiresAt <= clock())
-        throw new ValidationFailure([{ loc: ['body', 'expires_at'], msg: 'expires_at must be in the future.', type: 'date.past' }]);
-      for (const scope of scopes) requirePermission(asked.caller, scope);
+    async issue(asked, { name, id, ...wanted }) {
+      const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, clock()));
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id });
       if (!issued.ok) return issued;
       await record(asked, 'key.issue', issued.key.id);
@@ -76,6 +73,25 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
       await record(asked, 'key.revoke', id);
     },
   };
+}
+
+/** @throws ValidationFailure or ApiError if the caller cannot pass on the rights */
+function granted(caller: Caller, rights: KeyRights): Extract<KeyRights, { ok: true }> {
+  if (rights.ok) return rights;
+  const refuse = (msg: string, type: 'date.past' | 'date.after_creator') =>
+    new ValidationFailure([{ loc: ['body', 'expires_at'], msg, type }]);
+  switch (rights.reason) {
+    case 'expired':
+      throw refuse('expires_at must be in the future.', 'date.past');
+    case 'outlives_creator':
+      throw refuse(
+        `expires_at must not be after ${rights.end.toISOString()}, when the API key of this request expires.`,
+        'date.after_creator',
+      );
+    case 'missing_scope':
+      requirePermission(caller, rights.scope);
+      throw new TypeError(`the caller has the scope ${rights.scope}`);
+  }
 }
 
 /** Who asks by a request. */

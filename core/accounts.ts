@@ -14,6 +14,9 @@ export type Permission = (typeof PERMISSIONS)[number];
 export const KEY_SCOPES = ['scans:read', 'scans:write', 'credits:read', 'keys:write'] as const satisfies readonly Permission[];
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
+/** The scopes that a pipeline needs. */
+export const PIPELINE_SCOPES: readonly KeyScope[] = ['scans:read', 'scans:write'];
+
 /** The longest name of an API key, in characters. */
 export const KEY_NAME_MAX = 100;
 

@@ -16,12 +16,21 @@ import { answer, emptyAnswer, growing, KEYED, keyOrSession, LIMITED, reference, 
 export const NewKey = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: KEY_NAME_MAX, pattern: '\\S', description: 'The purpose of the key.' }),
-    expires_at: Type.Optional(nullable(Type.String({ format: 'date-time', description: 'When the key expires. Null or absent: never.' }))),
+    expires_at: Type.Optional(
+      nullable(
+        Type.String({
+          format: 'date-time',
+          description:
+            'When the key expires. Null or absent: never, or when the API key of the request expires. A key cannot create a key that expires later than itself.',
+        }),
+      ),
+    ),
     scopes: Type.Optional(
       Type.Array(oneOf(KEY_SCOPES), {
         minItems: 1,
         uniqueItems: true,
-        description: 'What requests with the key may do. Absent: all. A key cannot create a key with a scope that it lacks.',
+        description:
+          'What requests with the key may do. Absent: all that the sender of the request has. A key cannot create a key with a scope that it lacks.',
       }),
     ),
   },
@@ -119,7 +128,7 @@ export const keyRoutes: FastifyPluginAsyncTypebox<KeyManagementDeps> = async (sc
       schema: ISSUE_KEY,
     },
     async (request, reply) => {
-      const { name, expires_at: expires, scopes = KEY_SCOPES } = request.body;
+      const { name, expires_at: expires, scopes } = request.body;
       const expiresAt = expires == null ? null : readDateTime(expires);
       const issued = await management.issue(askedBy(request), { name, expiresAt, scopes });
       if (!issued.ok) throw issued.reason === 'already_issued' ? new TypeError('a random ID exists') : new ApiError(issued.reason);

@@ -99,15 +99,25 @@ describe('/v1/api-keys', () => {
     const { secret } = await issueKey(context.stores.keys, id, { scopes: ['keys:write', 'scans:read'] });
     const create = (scopes?: string[]) => context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'x', scopes } });
     expect((await create(['scans:read'])).status).to.equal(201);
-    for (const [scopes, missing] of [
-      [undefined, 'scans:write'],
-      [['scans:read', 'credits:read'], 'credits:read'],
-    ] as const) {
-      const { status, body } = await create(scopes && [...scopes]);
-      expect([status, body.detail, body.permission]).to.deep.equal([403, 'permission_denied', missing]);
-      expect(body.message).to.include(missing);
-    }
-    expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(3);
+    expect((await create()).body.scopes, 'what it has').to.deep.equal(['scans:read', 'keys:write']);
+    const { status, body } = await create(['scans:read', 'credits:read']);
+    expect([status, body.detail, body.permission]).to.deep.equal([403, 'permission_denied', 'credits:read']);
+    expect(body.message).to.include('credits:read');
+    expect(await context.stores.keys.list(id, { limit: 10 })).to.have.lengthOf(4);
+  });
+
+  it('does not let a key create one that expires later', async () => {
+    const { id } = await context.organisation();
+    const end = new Date(Date.now() + 60_000);
+    const { secret } = await issueKey(context.stores.keys, id, { expiresAt: end });
+    const create = (expires_at?: string | null) =>
+      context.request('POST', '/v1/api-keys', { key: secret, body: { name: 'x', expires_at } });
+    for (const expires of [undefined, null, end.toISOString()]) expect((await create(expires)).body.expires_at).to.equal(end.toISOString());
+    const { status, body } = await create(new Date(end.getTime() + 1).toISOString());
+    expect(status).to.equal(422);
+    expect(body.detail).to.have.lengthOf(1);
+    expect(body.detail[0]).to.deep.include({ loc: ['body', 'expires_at'], type: 'date.after_creator' });
+    expect(body.detail[0].msg).to.include(end.toISOString());
   });
 
   it('names who created each key, and the first of a chain of keys', async () => {
