@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../core/accounts.ts';
 import { rightsOfNewKey, type KeyRights, type WantedRights } from '../core/key-rights.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { IssuedKey } from '../stores/accounts/keys.ts';
+import type { IssuedKey, KeyRequest } from '../stores/accounts/keys.ts';
 import { ApiError, ValidationFailure } from './errors.ts';
 import { callerOf } from './plugins/auth.ts';
 import { requirePermission } from './plugins/permissions.ts';
@@ -18,12 +18,14 @@ export interface WantedKey extends WantedRights {
   name: string;
   /** Repeated requests with the same ID issue one key. Default: a random one. */
   id?: string;
+  /** See `KeyRequest`. */
+  bytes?: KeyRequest['bytes'];
 }
 
 /** Who asks: the caller, the stores of the caller's organisation, and the ID of the HTTP request, for logs. */
-interface Asked {
+export interface Asked {
   caller: Caller;
-  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable'>;
+  stores: Pick<ScopedStores, 'keys' | 'audit' | 'callerIsUsable' | 'idempotency'>;
   request: string;
 }
 
@@ -58,9 +60,9 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
   }
 
   return {
-    async issue(asked, { name, id, ...wanted }) {
+    async issue(asked, { name, id, bytes, ...wanted }) {
       const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, clock()));
-      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id });
+      const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id, bytes });
       if (!issued.ok) return issued;
       await record(asked, 'key.issue', issued.key.id);
       await revokeIfTooLate(asked, issued.key.id);

@@ -186,6 +186,20 @@ export const KEYED: readonly ErrorCode[] = [
   'internal_error',
 ];
 
+/** The header of a POST that can be repeated. @param meaning what a repeated request gets */
+export const idempotencyKeyHeader = (meaning: string) =>
+  Type.Object({
+    'Idempotency-Key': Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 255,
+        description:
+          `${meaning} Bodies are compared as they were sent: an explicit default differs from an absent field, null equals absent, and the ` +
+          'order of the fields does not matter.',
+      }),
+    ),
+  });
+
 /** The `security` of a route that also accepts the session of a user. */
 export const keyOrSession = (scope: KeyScope) => [...keyWith(scope), { session: [] }];
 

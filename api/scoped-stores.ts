@@ -22,7 +22,7 @@ export type ScopedStores = ReturnType<typeof scopedTo>;
 
 /** Binds the stores to the organisation of a caller. */
 export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiStores) {
-  const { scans, keys, credits, organisations, schedules, members, invitations, sessions } = stores;
+  const { scans, keys, credits, organisations, schedules, members, invitations, sessions, idempotency } = stores;
   return {
     scans: {
       find: (scanId: string) => scans.find(scanId, id),
@@ -39,6 +39,12 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
       revoke: (keyId: string) => keys.revoke(id, keyId),
       createdBy: (person: string) => keys.createdBy(id, person),
       revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person),
+    },
+    idempotency: {
+      claim: (request: Omit<Parameters<typeof idempotency.claim>[0], 'organisation'>) =>
+        idempotency.claim({ ...request, organisation: id }),
+      release: idempotency.release,
+      remove: idempotency.remove,
     },
     credits: {
       balance: () => credits.balance(id),

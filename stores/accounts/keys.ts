@@ -51,6 +51,8 @@ export interface KeyRequest {
   /** A UUID, so that a repeated request does not issue a second key. Default: a random one. */
   id?: string;
   creator: KeyCreator;
+  /** The source of the secret's random bytes. A repeated request with the same ID and source gets the same key again. */
+  bytes?: (count: number) => Uint8Array;
 }
 
 /** A part of the keys of an organisation, newest first. */
@@ -148,9 +150,9 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
   return {
     ...uses,
 
-    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID(), creator }) {
+    async issue({ organisation, name, expiresAt, scopes = KEY_SCOPES, id = randomUUID(), creator, bytes = randomBytes }) {
       if (organisation === ANONYMOUS) throw new RangeError('the organisation of public scans cannot hold keys');
-      const secret = makeKey(randomBytes);
+      const secret = makeKey(bytes);
       const document: KeyDocument = {
         _id: id,
         organisation,
@@ -165,8 +167,8 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
         revokedAt: null,
         lastUsedAt: null,
       };
-      const refusal = await insertIntoSlot(keys, document);
-      return refusal === null ? { ok: true, key: toKey(document), secret } : { ok: false, reason: refusal };
+      const stored = await insertIntoSlot(keys, document);
+      return typeof stored === 'string' ? { ok: false, reason: stored } : { ok: true, key: toKey(stored), secret };
     },
 
     recogniseAll,
@@ -228,11 +230,11 @@ function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
   return { revokedAt: null, $or: [{ expiresAt: null }, { expiresAt: { $gt: now } }] };
 }
 
-/** Stores a new key in a free slot of its organisation. @returns why it is not stored, or null */
+/** Stores a new key in a free slot of its organisation. @returns the stored key, or why it is not stored */
 async function insertIntoSlot(
   keys: Collection<KeyDocument>,
   document: KeyDocument,
-): Promise<Extract<IssuedKey, { ok: false }>['reason'] | null> {
+): Promise<KeyDocument | Extract<IssuedKey, { ok: false }>['reason']> {
   const { organisation, createdAt } = document;
   // Each conflict means that one slot fewer is free.
   for (let attempt = 0; attempt <= LIVE_KEYS_MAX; attempt += 1) {
@@ -246,12 +248,12 @@ async function insertIntoSlot(
     if (freed.length > 0) await keys.bulkWrite(freed, { ordered: false });
     try {
       await keys.insertOne({ ...document, slot: choice.slot });
-      return null;
+      return document;
     } catch (error) {
       if (!isDuplicate(error)) throw error;
-      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver repeated it.
-      const existing = await keys.findOne({ _id: document._id }, { projection: { hash: 1 } });
-      if (existing !== null) return existing.hash === document.hash ? null : 'already_issued';
+      // The slot was taken, or the ID exists. With the same hash, the answer to an insert that succeeded was lost, and the driver or the caller repeated it.
+      const existing = await keys.findOne({ _id: document._id });
+      if (existing !== null) return existing.hash === document.hash ? existing : 'already_issued';
     }
   }
   return 'too_many_keys';
