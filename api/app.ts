@@ -137,6 +137,8 @@ export async function buildApp(deps: AppDeps, options: AppOptions): Promise<Fast
   await app.register(referenceRoutes);
   await app.register(designPage);
   app.refuseOtherMethods();
+  // What requests left to be written outside them.
+  app.addHook('onClose', async () => void (await Promise.all([stores.keys.flush(), stores.signInFailures.flush()])));
   return app;
 }
 

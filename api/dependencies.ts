@@ -12,6 +12,7 @@ import type { Outbox } from '../stores/mail/outbox.ts';
 import type { Invitations } from '../stores/accounts/invitations.ts';
 import type { OidcFlows } from '../stores/accounts/oidc-flows.ts';
 import type { PasswordResets } from '../stores/accounts/password-resets.ts';
+import type { SignInFailures } from '../stores/accounts/sign-in-failures.ts';
 import type { Sessions } from '../stores/accounts/sessions.ts';
 import type { Members } from '../stores/accounts/members.ts';
 import type { Users } from '../stores/accounts/users.ts';
@@ -48,13 +49,14 @@ export interface ApiStores {
   >;
   members: Members;
   sessions: Sessions;
+  signInFailures: SignInFailures;
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
   outbox: Pick<Outbox, 'enqueue'>;
   keys: Pick<
     Keys,
-    'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch'
+    'issue' | 'recognise' | 'recogniseAll' | 'usable' | 'find' | 'list' | 'revoke' | 'createdBy' | 'revokeCreatedBy' | 'touch' | 'flush'
   >;
   credits: Pick<Credits, 'accounts' | 'balance' | 'reserve' | 'settle' | 'ledger'>;
   scans: Pick<Scans, 'create' | 'accept' | 'abandon' | 'discard' | 'find' | 'list' | 'search' | 'trend' | 'previousDone' | 'countLive'>;

@@ -62,6 +62,7 @@ const SERVERS: Readonly<Record<Exclude<keyof ApiStores, 'rateLimits'>, CalledDep
   users: 'mongodb',
   members: 'mongodb',
   sessions: 'mongodb',
+  signInFailures: 'mongodb',
   schedules: 'mongodb',
   invitations: 'mongodb',
   passwordResets: 'mongodb',

@@ -61,7 +61,10 @@ export async function issueOnce(
   const { resourceId: id, salt } = claimed.ok ? claimed.claim : claimed;
   // The key comes first: once it exists, no refusal replaces it, whatever the lease, the time or the number of keys.
   const existing = claimed.ok && !claimed.claim.takenOver ? null : await keys.find(id);
-  if (existing !== null) return { issued: repeated(existing, credential, salt), replayed: true };
+  if (existing !== null) {
+    await management.record(asked, existing);
+    return { issued: repeated(existing, credential, salt), replayed: true };
+  }
   if (!claimed.ok) throw conflict(claimed);
   try {
     const issued = await management.issue(asked, { ...wanted, id, bytes: derivedBytes(credential, salt) });

@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../core/accounts.ts';
 import { rightsOfNewKey, type KeyRights, type WantedRights } from '../core/key-rights.ts';
 import type { Logger } from '../platform/logger.ts';
-import type { IssuedKey, KeyRequest } from '../stores/accounts/keys.ts';
+import type { ApiKey, IssuedKey, KeyRequest } from '../stores/accounts/keys.ts';
 import { ApiError, ValidationFailure } from './errors.ts';
 import { callerOf } from './plugins/auth.ts';
 import { requirePermission } from './plugins/permissions.ts';
@@ -37,14 +37,16 @@ export interface KeyManagement {
   issue(asked: Asked, wanted: WantedKey): Promise<IssuedKey>;
   /** @throws ApiError if the organisation has no such live key */
   revoke(asked: Asked, id: string): Promise<void>;
+  /** Revokes the live keys that a person created, and those that these keys created. @returns the revoked keys */
+  revokeCreatedBy(asked: Asked, person: string): Promise<ApiKey[]>;
+  /** Records what happened to a key, if its entries are missing. A failure is only logged: it must not hide a new key from its creator. */
+  record(asked: Asked, key: ApiKey): Promise<void>;
 }
 
 export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyManagement {
-  /** A failure is only logged: it must not hide a new key from its creator, who cannot read it again. */
-  async function record({ caller, stores, request }: Asked, action: string, subject: string): Promise<void> {
-    const organisation = caller.organisation.id;
-    await stores.audit.record({ action, subject }).catch((error: unknown) => {
-      logger.error({ request, organisation, action, subject, err: error }, 'audit entry lost');
+  async function record({ caller, stores, request }: Asked, key: ApiKey): Promise<void> {
+    await stores.audit.recordKey(key).catch((error: unknown) => {
+      logger.error({ request, organisation: caller.organisation.id, key: key.id, err: error }, 'audit entry lost');
     });
   }
 
@@ -55,24 +57,41 @@ export function createKeyManagement({ clock, logger }: KeyManagementDeps): KeyMa
   async function revokeIfTooLate(asked: Asked, id: string): Promise<void> {
     const { caller, stores } = asked;
     if (await stores.callerIsUsable()) return;
-    if (await stores.keys.revoke(id)) await record(asked, 'key.revoke', id);
+    const revoked = await stores.keys.revoke(id);
+    if (revoked !== null) await record(asked, revoked);
     throw new ApiError(caller.actor.kind === 'key' ? 'invalid_api_key' : 'session_required');
   }
 
   return {
+    record,
+
     async issue(asked, { name, id, bytes, ...wanted }) {
       const { scopes, expiresAt } = granted(asked.caller, rightsOfNewKey(asked.caller.actor, wanted, clock()));
       const issued = await asked.stores.keys.issue({ name: name.trim(), expiresAt, scopes, id, bytes });
-      if (!issued.ok) return issued;
-      await record(asked, 'key.issue', issued.key.id);
+      if (!issued.ok) {
+        const key = issued.reason === 'already_issued' && id !== undefined ? await asked.stores.keys.find(id) : null;
+        // The entry of the first request may have been lost.
+        if (key !== null) await record(asked, key);
+        return issued;
+      }
+      await record(asked, issued.key);
       await revokeIfTooLate(asked, issued.key.id);
       return issued;
     },
 
     async revoke(asked, keyId) {
       const id = keyId.toLowerCase();
-      if (!(await asked.stores.keys.revoke(id))) throw new ApiError('key_not_found');
-      await record(asked, 'key.revoke', id);
+      const revoked = await asked.stores.keys.revoke(id);
+      // Also if it was revoked before: the answer to that request, and its entry, may have been lost.
+      const key = revoked ?? (await asked.stores.keys.find(id));
+      if (key !== null) await record(asked, key);
+      if (revoked === null) throw new ApiError('key_not_found');
+    },
+
+    async revokeCreatedBy(asked, person) {
+      const revoked = await asked.stores.keys.revokeCreatedBy(person);
+      for (const key of revoked) await record(asked, key);
+      return revoked;
     },
   };
 }

@@ -5,7 +5,8 @@
 import type { FastifyRequest } from 'fastify';
 import { auditName, keyCreator, type Caller, type Role } from '../core/accounts.ts';
 import type { AuditPage } from '../stores/accounts/audit.ts';
-import type { Keys } from '../stores/accounts/keys.ts';
+import { keyEntries } from '../stores/accounts/key-entries.ts';
+import type { ApiKey, Keys } from '../stores/accounts/keys.ts';
 import type { ScanRow } from '../stores/scans/scan-row.ts';
 import type { ApiStores } from './dependencies.ts';
 import { callerOf } from './plugins/auth.ts';
@@ -36,9 +37,9 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         keys.issue({ ...key, organisation: id, creator: keyCreator(actor) }),
       find: (keyId: string) => keys.find(id, keyId),
       list: (page: Parameters<Keys['list']>[1]) => keys.list(id, page),
-      revoke: (keyId: string) => keys.revoke(id, keyId),
+      revoke: (keyId: string) => keys.revoke(id, keyId, auditName(actor)),
       createdBy: (person: string) => keys.createdBy(id, person),
-      revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person),
+      revokeCreatedBy: (person: string) => keys.revokeCreatedBy(id, person, auditName(actor)),
     },
     idempotency: {
       claim: (request: Omit<Parameters<typeof idempotency.claim>[0], 'organisation'>) =>
@@ -73,9 +74,10 @@ export function scopedTo({ organisation: { id }, actor }: Caller, stores: ApiSto
         : (await sessions.usable([actor.sessionId])).has(actor.sessionId),
     audit: {
       page: (page: AuditPage) => organisations.auditPage(id, page),
-      /** Records what the caller changed. */
-      record: (entry: { action: string; subject: string | null }) =>
-        organisations.record({ ...entry, organisation: id, actor: auditName(actor) }),
+      /** Records what happened to keys of the organisation. An entry that is stored already changes nothing. */
+      recordKey: async (key: ApiKey) => {
+        for (const entry of keyEntries(key)) await organisations.record({ ...entry, organisation: id });
+      },
     },
   };
 }

@@ -18,6 +18,7 @@ import { createInvitations, type Invitations } from './accounts/invitations.ts';
 import { createMembers, type Members } from './accounts/members.ts';
 import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
+import { createSignInFailures, type SignInFailures } from './accounts/sign-in-failures.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
@@ -32,6 +33,7 @@ export interface AllStores {
   users: Users;
   members: Members;
   sessions: Sessions;
+  signInFailures: SignInFailures;
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
@@ -63,6 +65,7 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     users: createUsers(db),
     members: createMembers(db),
     sessions: createSessions(db),
+    signInFailures: createSignInFailures(db),
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),
     oidcFlows: createOidcFlows(db),

@@ -1,6 +1,8 @@
 /** Types and helpers of the commands of `curbcut-admin`. */
 import { errorMessage } from '../../platform/errors.ts';
 import { LIVE_KEYS_MAX } from '../../stores/accounts/key-slots.ts';
+import type { NewAuditEntry } from '../../stores/accounts/audit.ts';
+import { keyEntries } from '../../stores/accounts/key-entries.ts';
 import type { ApiKey, KeyRequest } from '../../stores/accounts/keys.ts';
 import type { AddedOrganisation, ChangedNamespaces } from '../../stores/accounts/organisations.ts';
 import type { AllStores } from '../../stores/stores.ts';
@@ -55,12 +57,22 @@ export const ACTOR = 'curbcut-admin';
  * Writes an entry of the audit log about a change that was made. A failure is only reported: the result of the command may be
  * a secret that is never shown again, and repeating the command would repeat the change.
  */
-export async function record(context: AdminContext, organisation: string, action: string, subject: string): Promise<void> {
+export function record(context: AdminContext, organisation: string, action: string, subject: string): Promise<void> {
+  return recordEntry(context, { organisation, actor: ACTOR, action, subject });
+}
+
+async function recordEntry({ stores, warn }: AdminContext, entry: NewAuditEntry): Promise<void> {
   try {
-    await context.stores.organisations.record({ organisation, actor: ACTOR, action, subject });
+    await stores.organisations.record(entry);
   } catch (error) {
-    context.warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
+    const { action, subject } = entry;
+    warn(`warning: the change was made, but its entry in the audit log (${action} ${subject}) was lost: ${errorMessage(error)}`);
   }
+}
+
+/** Writes the entries of the audit log about a key, if they are missing. A failure is only reported. */
+export async function recordKey(context: AdminContext, key: ApiKey): Promise<void> {
+  for (const entry of keyEntries(key)) await recordEntry(context, entry);
 }
 
 /** Returns a positional argument. @throws CommandRefused if it is missing */
@@ -109,7 +121,7 @@ export async function issueKey(
   const issued = await context.stores.keys.issue({ ...request, creator: { createdBy: ACTOR, rootCreator: ACTOR } });
   if (!issued.ok)
     throw new CommandRefused(`organisation ${organisation} has ${LIVE_KEYS_MAX} live keys, which is the limit; revoke one first`);
-  await record(context, organisation, 'key.issue', issued.key.id);
+  await recordKey(context, issued.key);
   return issued;
 }
 

@@ -8,10 +8,12 @@ import htmlScope from '../web/html-scope.ts';
 import { accountPages } from './account/account.ts';
 import { deletionPages } from './account/delete.ts';
 import { organisationPages } from './account/organisations.ts';
+import { createAccountMails } from './account-mails.ts';
 import { keyPages } from './api-keys/routes.ts';
 import { creditPages } from './credits/routes.ts';
 import { schedulePages } from './schedules/routes.ts';
 import { createRecorder } from './record.ts';
+import { createTrail } from './trail.ts';
 import { auditPages } from './settings/audit-log.ts';
 import { memberKeyPages } from './settings/member-keys.ts';
 import { memberPages } from './settings/members.ts';
@@ -40,7 +42,9 @@ export interface DashboardDeps {
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  const { stores, logger, mail } = deps;
+  const { stores, clock, logger, mail } = deps;
+  const mails = mail ? createAccountMails({ outbox: stores.outbox, clock, logger }) : null;
+  app.decorate('trail', createTrail({ organisations: stores.organisations, failures: stores.signInFailures, mails, logger }));
   await app.register(signInRoutes, { stores, ...deps.signIn });
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });

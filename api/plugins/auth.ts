@@ -7,6 +7,7 @@ import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
+import { auditNetwork } from '../audit-network.ts';
 import { createKeyCheck } from '../key-check.ts';
 import { checkCsrf } from '../sessions/plugin.ts';
 import { actAs } from '../sessions/require-session.ts';
@@ -54,7 +55,7 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> 
     request.caller = { organisation, actor: { kind: 'key', keyId, scopes, expiresAt, rootCreator } };
     annotate(request, { organisation: organisation.id, key: key.id });
     if (organisation.blocked) throw new ApiError('account_blocked');
-    keys.touch(key.id);
+    keys.touch({ id: key.id, organisation: organisation.id, network: auditNetwork(request.ip) });
   });
 };
 

@@ -6,6 +6,7 @@ import { ANONYMOUS, type Organisation } from '../../core/organisation.ts';
 import { hashOf, isWellFormed, makeKey } from './key-format.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 import { chooseSlot, LIVE_KEYS_MAX, type SlotHolder } from './key-slots.ts';
+import { createAuditLog } from './audit.ts';
 import { createKeyUses, type KeyUses } from './key-uses.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
 
@@ -23,6 +24,8 @@ export interface ApiKey {
   rootCreator: string | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
+  /** As `createdBy`. Null also in a live key. */
+  revokedBy: string | null;
   lastUsedAt: Date | null;
 }
 
@@ -86,38 +89,39 @@ export interface Keys extends KeyUses {
   find(organisation: string, id: string): Promise<ApiKey | null>;
   /** Returns keys of an organisation, newest first. */
   list(organisation: string, page: KeyPage): Promise<ApiKey[]>;
-  /** Revokes a key. @returns false if the organisation has no such live key */
-  revoke(organisation: string, id: string): Promise<boolean>;
+  /** Revokes a key. @param by who revokes it, as the audit log names actors @returns null if the organisation has no such live key */
+  revoke(organisation: string, id: string, by?: string): Promise<ApiKey | null>;
   /** Returns the live keys that a person created, or that such keys created, newest first. */
   createdBy(organisation: string, person: string): Promise<ApiKey[]>;
   /** Revokes all of them. It does not end before there is none. @returns the revoked keys */
-  revokeCreatedBy(organisation: string, person: string): Promise<ApiKey[]>;
+  revokeCreatedBy(organisation: string, person: string, by?: string): Promise<ApiKey[]>;
 }
 
 /**
  * `slot` is absent in a revoked key, and in an expired one that had to give it up. `scopes` and the creators are absent in a
  * key that is older than these fields.
  */
-type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator'> & {
+type KeyDocument = Omit<ApiKey, 'id' | 'scopes' | 'createdBy' | 'rootCreator' | 'revokedBy'> & {
   _id: string;
   hash: string;
   scopes?: readonly KeyScope[];
   createdBy?: string;
   rootCreator?: string;
+  revokedBy?: string;
   slot?: string;
 };
 type HeldKeyDocument = KeyDocument & { holders: OrganisationDocument[] };
 
 function toKey(document: KeyDocument): ApiKey {
   const { _id, organisation, name, scopes = KEY_SCOPES, last4, createdAt, createdBy = null, rootCreator = null } = document;
-  const { expiresAt, revokedAt, lastUsedAt } = document;
-  return { id: _id, organisation, name, scopes, last4, createdAt, createdBy, rootCreator, expiresAt, revokedAt, lastUsedAt };
+  const { expiresAt, revokedAt, revokedBy = null, lastUsedAt } = document;
+  return { id: _id, organisation, name, scopes, last4, createdAt, createdBy, rootCreator, expiresAt, revokedAt, revokedBy, lastUsedAt };
 }
 
 /** API keys in MongoDB. Nothing is cached, so every replica rejects a revoked key immediately. */
 export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Keys {
   const keys = db.collection<KeyDocument>('keys');
-  const uses = createKeyUses(db.collection('keys'), now);
+  const uses = createKeyUses(db.collection('keys'), createAuditLog(db, now), now);
 
   async function recogniseAll(secrets: readonly string[]): Promise<Map<string, KeyHolder>> {
     const byHash = new Map(secrets.filter(isWellFormed).map((secret) => [hashOf(secret), secret]));
@@ -198,31 +202,36 @@ export function createKeys(db: Db, { now = () => new Date() }: { now?: () => Dat
       return (await keys.find(filter).sort({ createdAt: -1, _id: -1 }).limit(limit).toArray()).map(toKey);
     },
 
-    async revoke(organisation, id) {
+    async revoke(organisation, id, by) {
       const live = { _id: id, organisation, revokedAt: null };
-      const { matchedCount } = await keys.updateOne(live, { $set: { revokedAt: now() }, $unset: { slot: '' } });
-      return matchedCount === 1;
+      const document = await keys.findOneAndUpdate(live, revocation(now(), by), { returnDocument: 'after' });
+      return document && toKey(document);
     },
 
     createdBy,
 
-    async revokeCreatedBy(organisation, person) {
+    async revokeCreatedBy(organisation, person, by) {
       const revoked: ApiKey[] = [];
       // Repeated until none is found: while one key of the chain is being revoked, it may still create another one.
       for (;;) {
         const live = await createdBy(organisation, person);
         if (live.length === 0) return revoked;
         // One update per key, because the driver repeats no update of several documents after a failover.
-        const update = { $set: { revokedAt: now() }, $unset: { slot: '' as const } };
+        const update = revocation(now(), by);
         await keys.bulkWrite(
           live.map(({ id }) => ({ updateOne: { filter: { _id: id, revokedAt: null }, update } })),
           { ordered: false },
         );
-        revoked.push(...live);
+        revoked.push(...live.map((key) => ({ ...key, ...update.$set, revokedBy: by ?? null })));
       }
     },
   };
 }
+
+const revocation = (at: Date, by: string | undefined) => ({
+  $set: { revokedAt: at, ...(by !== undefined && { revokedBy: by }) },
+  $unset: { slot: '' as const },
+});
 
 function withStatus(status: KeyStatus, now: Date): Filter<KeyDocument> {
   if (status === 'revoked') return { revokedAt: { $ne: null } };

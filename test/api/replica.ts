@@ -116,6 +116,7 @@ export async function startReplica(real: ApiStores, bus: MessageBus, settings: R
     'users',
     'members',
     'sessions',
+    'signInFailures',
     'invitations',
     'passwordResets',
     'oidcFlows',

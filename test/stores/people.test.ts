@@ -56,7 +56,7 @@ describe('organisations, keys and users', () => {
 
       const revoked = await issueKey(keys(), 'acme');
       expect((await other.recognise(revoked.secret))?.key.id).to.equal(revoked.key.id);
-      expect(await keys().revoke('acme', revoked.key.id)).to.equal(true);
+      expect((await keys().revoke('acme', revoked.key.id))?.id).to.equal(revoked.key.id);
       expect(await other.recognise(revoked.secret), 'on every replica at once').to.equal(null);
     });
 
@@ -70,9 +70,9 @@ describe('organisations, keys and users', () => {
           (await issueKey(keys(), organisation, { name, expiresAt: name === 'one' ? new Date(now.getTime() + 1500) : null })).key,
         );
       }
-      expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(false);
-      expect(await keys().revoke(organisation, issued[1]!.id)).to.equal(true);
-      expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(false);
+      expect(await keys().revoke('globex', issued[1]!.id), 'another organisation’s').to.equal(null);
+      expect((await keys().revoke(organisation, issued[1]!.id))?.revokedAt).to.deep.equal(now);
+      expect(await keys().revoke(organisation, issued[1]!.id), 'again').to.equal(null);
       const names = async (page: Partial<KeyPage>) => (await keys().list(organisation, { limit: 10, ...page })).map((key) => key.name);
       const all = await names({});
       expect(all.slice(0, 2)).to.have.members(['three', 'four']);
@@ -142,23 +142,23 @@ describe('organisations, keys and users', () => {
       const [one, other] = [await issue(), await issue()];
       const noted = async () => (await counted.list(organisation, { limit: 10 })).map(({ lastUsedAt }) => lastUsedAt);
       const first = now;
-      for (const { key } of [one, other, one]) counted.touch(key.id);
+      for (const { key } of [one, other, one]) counted.touch({ id: key.id, organisation: 'acme', network: '203.0.113.0/24' });
       expect(await noted(), 'not during the request').to.deep.equal([null, null]);
       await counted.flush();
       expect(await noted()).to.deep.equal([first, first]);
-      expect(updates()).to.equal(1);
+      expect(updates(), 'one for both keys, and one for the network of each').to.equal(3);
 
       now = new Date(first.getTime() + 59_000);
-      counted.touch(one.key.id);
+      counted.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await counted.flush();
-      expect(updates()).to.equal(1);
+      expect(updates()).to.equal(3);
       const replica = keys();
-      replica.touch(one.key.id);
+      replica.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await replica.flush();
       expect(await noted(), 'not by another replica either').to.deep.equal([first, first]);
 
       now = new Date(first.getTime() + 60_001);
-      counted.touch(one.key.id);
+      counted.touch({ id: one.key.id, organisation: 'acme', network: '203.0.113.0/24' });
       await counted.flush();
       expect((await noted()).filter((at) => at!.getTime() === now.getTime())).to.have.length(1);
       await mongo.close();
@@ -240,6 +240,9 @@ describe('organisations, keys and users', () => {
         action: 'key.revoke',
         subject: null,
         at: new Date(Date.UTC(2026, 0, 1, 0, 3)),
+        networks: [],
+        count: 1,
+        until: new Date(Date.UTC(2026, 0, 1, 0, 3)),
       });
     });
   });

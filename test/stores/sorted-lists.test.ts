@@ -14,6 +14,7 @@ const LISTS: Readonly<Record<string, (stores: AllStores) => Promise<unknown>>> =
   'organisations.auditPage': ({ organisations }) => organisations.auditPage('acme', { limit: 5 }),
   'organisations.auditPage, next': ({ organisations }) => organisations.auditPage('acme', { limit: 5, after: entry(OID) }),
   'organisations.auditPage of an action': ({ organisations }) => organisations.auditPage('acme', { action: 'key.issue', limit: 5 }),
+  'organisations.auditPage of a kind': ({ organisations }) => organisations.auditPage('acme', { kind: 'changes', limit: 5 }),
   'organisations.list': ({ organisations }) => organisations.list(),
   'keys.list': ({ keys }) => keys.list('acme', { limit: 5, after: entry(UUID) }),
   'keys.list of a status': ({ keys }) => keys.list('acme', { status: 'live', limit: 5 }),

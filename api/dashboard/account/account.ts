@@ -90,8 +90,10 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
       reply.header('Retry-After', decision.retryAfterSeconds);
       return show(request, reply, { errors: [{ field: null, text: waitText(decision.retryAfterSeconds) }], status: 429 });
     }
-    if ((await own.verify(form.exact('password'))) === null)
+    if ((await own.verify(form.exact('password'))) === null) {
+      scope.trail.signInFailed(request, email);
       return show(request, reply, { errors: [{ field: 'password', text: 'This is not your current password.' }], status: 422 });
+    }
     await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.

@@ -55,7 +55,7 @@ export const organisationPages: FastifyPluginAsync<OrganisationPagesDeps> = asyn
     return startSession({ request, reply, stores }, user, session.method, organisation);
   }
 
-  const record = (request: FastifyRequest, organisation: string, action: string): Promise<void> => {
+  const record = (request: FastifyRequest, organisation: string, action: string): Promise<unknown> => {
     const { email } = signedInOf(request).user;
     return recordEntry({ organisations, logger }, request, { organisation, actor: email, action, subject: email });
   };

@@ -131,9 +131,15 @@ const ended = (request: FastifyRequest, reply: FastifyReply): Answer =>
 /** Records that an invitation was accepted. */
 export function recordJoin(
   { stores, logger }: { stores: Pick<ApiStores, 'organisations'>; logger: Logger },
-  request: Pick<FastifyRequest, 'id'>,
-  { email, organisation, role }: Invitation,
-): Promise<void> {
+  request: FastifyRequest,
+  { id, email, organisation, role }: Invitation,
+): Promise<unknown> {
   const { organisations } = stores;
-  return recordEntry({ organisations, logger }, request, { organisation, actor: email, action: 'user.join', subject: `${email}: ${role}` });
+  return recordEntry({ organisations, logger }, request, {
+    organisation,
+    actor: email,
+    action: 'user.join',
+    subject: `${email}: ${role}`,
+    once: id,
+  });
 }

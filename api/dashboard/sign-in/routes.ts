@@ -75,7 +75,10 @@ export const signInRoutes: FastifyPluginAsync<SignInDeps> = async (scope, deps) 
       return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);
     }
     const user = await stores.users.verify(email, password);
-    if (user === null) return refuse([{ field: 'password', text: WRONG }]);
+    if (user === null) {
+      scope.trail.signInFailed(request, email);
+      return refuse([{ field: 'password', text: WRONG }]);
+    }
     if (!(await startSession({ request, reply, stores }, user, 'password'))) return refuse([{ field: 'password', text: WRONG }]);
     return reply.redirect(typed.next, 303);
   });

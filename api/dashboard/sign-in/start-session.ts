@@ -34,6 +34,12 @@ export async function startSession(
   });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
+  const signedIn = {
+    organisation: started.membership?.organisation.id ?? null,
+    session: started.session,
+    first: user.lastSignInAt === null,
+  };
+  await request.server.trail.signedIn(request, signedIn);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));
   setSession(reply, started.secret);
   annotate(request, { organisation: started.membership?.organisation.id, user: user.email });
