@@ -46,7 +46,8 @@ describe('sign-in at the identity provider', () => {
     expect((await client.get('/dashboard/sign-in')).text).to.include('Sign in with Acme');
     expect(await signIn(client, '?next=/dashboard/account')).to.equal('/dashboard/account');
     expect((await client.get('/dashboard/account')).text).to.include(email);
-    expect((await context.stores.organisations.audit(id, 1))[0]).to.include({ actor: email, action: 'user.link' });
+    const [linked] = await context.stores.organisations.auditPage(id, { kind: 'changes', limit: 1 });
+    expect(linked).to.include({ actor: email, action: 'user.link' });
   });
 
   it('lifts a bounce of the verified address, so that its owner gets mails again', async () => {
