@@ -125,7 +125,8 @@ async function handle(term: Term, claim: ClaimedMail): Promise<void> {
 async function hold(term: Term, claim: ClaimedMail, { reason, until }: Suppression): Promise<void> {
   const { outbox, logger, metrics } = term.deps;
   const { data, id, kind } = claim.mail;
-  const inTime = until !== null && 'expiresAt' in data && Date.parse(data.expiresAt) > until.getTime();
+  const end = 'expiresAt' in data ? Date.parse(data.expiresAt) : Infinity;
+  const inTime = until !== null && end > until.getTime();
   if (LANE_OF[kind] !== 'public' && inTime) {
     logger.info({ mail: id, until: until.toISOString() }, 'mail waits, because its address bounced');
     return void (await outbox.retry(claim, until, reason));
