@@ -27,6 +27,8 @@ import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
   stores: ApiStores;
+  /** For the pages before sign-in. */
+  anonymous: ApiStores;
   clock: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
@@ -40,8 +42,8 @@ export interface DashboardDeps {
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  const { stores, logger, mail } = deps;
-  await app.register(signInRoutes, { stores, ...deps.signIn });
+  const { anonymous: stores, logger, mail } = deps;
+  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, ...deps.signIn });
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
   if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });
