@@ -26,6 +26,7 @@ import type { Schedules } from '../stores/schedules/schedules.ts';
 import type { Scans } from '../stores/scans/scans.ts';
 import type { IdentityProviderSettings } from './identity-settings.ts';
 import type { StreamTimings } from './scan-stream.ts';
+import type { NetworkPolicy } from './networks/network-limits.ts';
 import type { LimitName, LimitSize } from './rate-limits.ts';
 import type { PublicScanOptions } from './public/settings.ts';
 import type { Metrics } from './metrics.ts';
@@ -40,7 +41,7 @@ export interface ApiStores {
     | 'resetPassword'
     | 'rename'
     | 'endSessions'
-    | 'knowsNetwork'
+    | 'networksOf'
     | 'recordSignIn'
     | 'add'
     | 'findByIdentity'
@@ -65,7 +66,7 @@ export interface ApiStores {
   queueStates: Pick<QueueStates, 'read' | 'readLine'>;
   reports: Pick<Reports, 'downloadLink' | 'size' | 'read' | 'readView' | 'readPicture' | 'writeFormat' | 'remove'>;
   comparisonCache: Pick<ComparisonCache, 'find' | 'store'>;
-  publicScans: Pick<PublicScans, 'claim' | 'findClaim' | 'releaseClaim' | 'remove' | 'findByToken'>;
+  publicScans: Pick<PublicScans, 'claim' | 'releaseClaim' | 'remove' | 'findByToken'>;
   schedules: Pick<Schedules, 'list'>;
   suppressions: Pick<Suppressions, 'recipient' | 'unsubscribe' | 'resubscribe' | 'lift'>;
   scanResources: Pick<ScanResources, 'submit' | 'cancel' | 'exists'>;
@@ -73,6 +74,8 @@ export interface ApiStores {
 
 export interface AppDeps {
   stores: ApiStores;
+  /** The same stores over a few connections of their own, for requests without a valid key or session. Default: `stores`. */
+  anonymousStores?: ApiStores;
   bus: Pick<MessageBus, 'connected' | 'followStatus'>;
   resolver: Resolver;
   clock: () => Date;
@@ -116,6 +119,8 @@ export interface AppOptions {
   version: string;
   /** Default: the contract's four limits. */
   limits?: Partial<Record<LimitName, LimitSize>>;
+  /** Default: `NETWORK_LIMITS`. */
+  networkLimits?: Partial<Record<NetworkPolicy, LimitSize>>;
   /** Default: `STREAM_TIMINGS`. */
   streams?: Partial<StreamTimings>;
   /** The time limit of one call to a dependency, in milliseconds. Default 6,000: longer than the stores' own limits. */

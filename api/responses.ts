@@ -141,7 +141,9 @@ function wait(codes: readonly ErrorCode[]): boolean {
  * limit headers.
  */
 export function refusals(codes: readonly ErrorCode[], options: { limited?: boolean; validated?: boolean } = {}): Record<number, object> {
-  const byStatus = Map.groupBy(codes, (code) => ERRORS[code].status as number);
+  // A route that waits for a store may also find every connection in use.
+  const all = new Set([...codes, ...(codes.includes('service_unavailable') ? (['replica_busy'] as const) : [])]);
+  const byStatus = Map.groupBy(all, (code) => ERRORS[code].status as number);
   const responses: Record<number, object> = {};
   for (const [status, ofStatus] of byStatus) {
     const headers: HeaderName[] = [];

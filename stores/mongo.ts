@@ -59,12 +59,14 @@ export interface MongoConnection {
 /**
  * Connects in the background. Operations wait for the connection, at most for the server-selection time-out. While the
  * database is down or does not respond, each operation fails within 2 to 5 seconds. The driver reconnects automatically.
- * @param url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
+ * @param options.url `mongodb://…` or `mongodb+srv://…`; the default database is `curbcut`
+ * @param options.logger of outages; none logs nothing
+ * @param options.poolSize the maximum number of connections. Default: that of the connection string, or 50
  * @throws ConfigurationError if the URL is malformed or asks for weaker guarantees
  */
-export function connectMongo({ url, logger }: { url: string; logger: Logger }): MongoConnection {
-  const client = createClient(url);
-  logConnection(client, logger);
+export function connectMongo({ url, logger, poolSize }: { url: string; logger?: Logger; poolSize?: number }): MongoConnection {
+  const client = createClient(url, poolSize);
+  if (logger !== undefined) logConnection(client, logger);
   const db = client.db(/^mongodb(?:\+srv)?:\/\/[^/]+\/[^?]/.test(url) ? undefined : DEFAULT_DATABASE);
   return {
     db,
@@ -80,13 +82,13 @@ export function connectMongo({ url, logger }: { url: string; logger: Logger }): 
   };
 }
 
-function createClient(url: string): MongoClient {
+function createClient(url: string, poolSize: number | undefined): MongoClient {
   const problems = mongodbUrlProblems(url);
   if (problems.length > 0) throw new ConfigurationError(problems);
   const given = mongodbUrlOptions(url);
   const defaults = Object.fromEntries(Object.entries(DEFAULTS).filter(([name]) => !given.has(name.toLowerCase())));
   try {
-    return new MongoClient(url, { ...defaults, ...GUARANTEES });
+    return new MongoClient(url, { ...defaults, ...GUARANTEES, ...(poolSize !== undefined && { maxPoolSize: poolSize, minPoolSize: 0 }) });
   } catch (error) {
     // The driver's messages about options do not contain the rest of the string. Those about hosts may contain a misplaced password.
     const reason = error instanceof MongoRuntimeError ? 'a host is malformed' : errorMessage(error);

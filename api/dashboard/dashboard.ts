@@ -29,6 +29,8 @@ import { signInRoutes, type SignInDeps } from './sign-in/routes.ts';
 
 export interface DashboardDeps {
   stores: ApiStores;
+  /** For the pages before sign-in. */
+  anonymous: ApiStores;
   clock: () => Date;
   logger: Logger;
   scans: ScanPageDeps;
@@ -42,10 +44,11 @@ export interface DashboardDeps {
 /** Registers every page of the dashboard. */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps): Promise<void> {
   await app.register(htmlScope);
-  const { stores, clock, logger, mail } = deps;
-  const mails = mail ? createAccountMails({ outbox: stores.outbox, clock, logger }) : null;
-  app.decorate('trail', createTrail({ organisations: stores.organisations, failures: stores.signInFailures, mails, logger }));
-  await app.register(signInRoutes, { stores, ...deps.signIn });
+  const { anonymous: stores, clock, logger, mail } = deps;
+  const mails = mail ? createAccountMails({ outbox: deps.stores.outbox, clock, logger }) : null;
+  const { organisations } = deps.stores;
+  app.decorate('trail', createTrail({ organisations, failures: stores.signInFailures, mails, logger }));
+  await app.register(signInRoutes, { stores: deps.stores, anonymous: stores, ...deps.signIn });
   if (deps.identityProvider !== null) await app.register(oidcRoutes, { stores, logger, identityProvider: deps.identityProvider });
   await app.register(invitationRoutes, { stores, logger, ...deps.signIn });
   if (deps.signIn.local) await app.register(resetRoutes, { stores, logger, mail });

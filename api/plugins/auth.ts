@@ -5,10 +5,11 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
+import type { KeyHolder } from '../../stores/accounts/keys.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { auditNetwork } from '../audit-network.ts';
-import { createKeyCheck } from '../key-check.ts';
+import type { Credentials } from '../networks/credentials.ts';
 import { checkCsrf } from '../sessions/plugin.ts';
 import { actAs } from '../sessions/require-session.ts';
 import { rateLimited } from './denials.ts';
@@ -33,8 +34,14 @@ export function keyIdOf({ actor }: Caller): string {
   return actor.keyId;
 }
 
-const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> = async (scope, { keys, sessions }) => {
-  const { check } = createKeyCheck({ keys });
+interface AuthDeps {
+  credentials: Credentials<KeyHolder>;
+  keys: Pick<ApiStores['keys'], 'touch'>;
+  /** Whether there is a dashboard. */
+  sessions: boolean;
+}
+
+const auth: FastifyPluginAsync<AuthDeps> = async (scope, { credentials, keys, sessions }) => {
   // Looked up on every request, so that a revocation takes effect immediately.
   scope.addHook('onRequest', async (request, reply) => {
     const secret = request.headers['x-api-key'];
@@ -48,7 +55,7 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> 
       }
     }
     if (typeof secret !== 'string') throw new ApiError('invalid_api_key');
-    const checked = await check(secret, request.ip);
+    const checked = await credentials.check(secret, request.ip);
     if (!checked.ok) throw checked.reason === 'invalid' ? new ApiError('invalid_api_key') : rateLimited(reply, checked);
     const { key, organisation } = checked.holder;
     const { id: keyId, scopes, expiresAt, rootCreator } = key;

@@ -3,8 +3,9 @@
  * sends nothing twice. The exception: if this process dies after the server accepted a mail and before that is recorded, the
  * mail is sent again with the same Message-ID.
  */
+import { domainOf } from '../../core/email-address.ts';
 import type { Logger } from '../../platform/logger.ts';
-import { domainOf, LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
+import { LANE_OF, type ClaimedMail, type Outbox } from '../../stores/mail/outbox.ts';
 import type { BounceKind, Suppression, Suppressions } from '../../stores/mail/suppressions.ts';
 import { sleep, type Clock } from '../runtime/clock.ts';
 import type { PeriodicTask } from '../runtime/manager.ts';

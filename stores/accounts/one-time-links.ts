@@ -10,8 +10,11 @@ const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 export const newToken = (): string => randomBytes(32).toString('base64url');
 
+/** Checks the form of a token. It may still be unknown. */
+export const isToken = (token: string): boolean => TOKEN.test(token);
+
 /** The stored form of a token; null if it is malformed. */
-export const tokenHash = (token: string): string | null => (TOKEN.test(token) ? createHash('sha256').update(token).digest('hex') : null);
+export const tokenHash = (token: string): string | null => (isToken(token) ? createHash('sha256').update(token).digest('hex') : null);
 
 /** The document of a link. Its ID names the address. */
 interface LinkDocument {

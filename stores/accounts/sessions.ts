@@ -16,8 +16,11 @@ export const SESSION_MAX_MS = 30 * 24 * 3_600_000;
 /** The minimum interval between two writes of `lastSeenAt` of one session. */
 const RECORD_EVERY_MS = 60_000;
 const SECRET_BYTES = 32;
-/** The number of characters of a secret. */
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
+
+/** Checks the form of a secret. It may still be unknown. */
+export const isSessionSecret = (secret: string): boolean => SECRET.test(secret);
+
 /** A new sign-in ends the oldest sessions of a user beyond this number. */
 export const SESSIONS_PER_USER = 20;
 const BROWSER_MAX = 200;
@@ -61,8 +64,10 @@ export interface Sessions {
    * organisation
    */
   start(request: SessionRequest): Promise<(SignedIn & { secret: string }) | null>;
-  /** Returns the session of a secret, or null if it is unknown or has ended. */
+  /** Returns the session of a secret, or null if it is malformed (checked without a command), unknown or has ended. */
   recognise(secret: string): Promise<SignedIn | null>;
+  /** The same for several secrets, in one command. Returns those of sessions that have not ended, by secret. */
+  recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>>;
   /** Returns those of the sessions that have not ended, and act for an organisation that is not blocked. It does not extend them. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
@@ -138,6 +143,20 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     return open.find((organisation) => organisation === user.lastOrganisation) ?? open[0] ?? null;
   }
 
+  async function recogniseAll(secrets: readonly string[]): Promise<Map<string, SignedIn>> {
+    const byHash = new Map(secrets.filter(isSessionSecret).map((secret) => [hashOf(secret), secret]));
+    const recognised = new Map<string, SignedIn>();
+    if (byHash.size === 0) return recognised;
+    const at = now();
+    for (const found of await find([...byHash.keys()])) {
+      const signedIn = signedInOf(found, at);
+      if (signedIn === null) continue;
+      await touch(found, at);
+      recognised.set(byHash.get(found._id)!, signedIn);
+    }
+    return recognised;
+  }
+
   return {
     async start({ email, method, browser, organisation: wanted, generation }) {
       const user = await users.findOne({ _id: email });
@@ -170,14 +189,9 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       return { secret, ...signedIn };
     },
 
-    async recognise(secret) {
-      if (!SECRET.test(secret)) return null;
-      const at = now();
-      const [found] = await find([hashOf(secret)]);
-      const signedIn = found === undefined ? null : signedInOf(found, at);
-      if (signedIn !== null) await touch(found!, at);
-      return signedIn;
-    },
+    recognise: async (secret) => (await recogniseAll([secret])).get(secret) ?? null,
+
+    recogniseAll,
 
     async usable(ids) {
       const at = now();

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Db, Filter, UpdateFilter } from 'mongodb';
 import type { AccountNotice } from '../../core/audit-actions.ts';
+import { domainOf } from '../../core/email-address.ts';
 import type { Locale } from '../../core/scan/locales.ts';
 import { isDuplicate } from '../mongo-retry.ts';
 
@@ -152,9 +153,6 @@ interface MailDocument {
   /** When the server removes the document. */
   expiresAt: Date;
 }
-
-/** The domain of an e-mail address in lower case. */
-export const domainOf = (address: string): string => address.slice(address.lastIndexOf('@') + 1).toLowerCase();
 
 /** The outbox in MongoDB. */
 export function createOutbox(db: Db, { now = () => new Date() }: { now?: () => Date } = {}): Outbox {

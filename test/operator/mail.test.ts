@@ -121,14 +121,8 @@ describe('mails of the operator', () => {
     await stores.scans.create({ ...row, outcome, message: phase === 'failed' ? 'No page could be tested.' : null });
     const token = randomUUID();
     const times = { createdAt: new Date(), expiresAt: new Date(Date.now() + 86_400_000) };
-    await stores.publicScans.claim({
-      token,
-      scanId: row.id,
-      url: `https://shop.example.com/${token}`,
-      email: 'ada@example.com',
-      locale,
-      ...times,
-    });
+    const about = { url: `https://shop.example.com/${token}`, email: 'ada@example.com', locale };
+    await stores.publicScans.claim({ token, scanId: row.id, ...about, ...times }, '192.0.2.1');
     return { scanId: row.id, token };
   }
   const queueResults = (over: Partial<AllStores> = {}) =>

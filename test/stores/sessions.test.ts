@@ -34,6 +34,15 @@ describe('sessions', () => {
   }
   const start = async (email: string) => (await sessions().start({ email, method: 'password', browser: BROWSER }))!;
 
+  it('are recognised together in one look-up, without those that are malformed or unknown', async () => {
+    const secrets = [];
+    for (let n = 0; n < 2; n += 1) secrets.push((await start(await addUser())).secret);
+    const unknown = 'A'.repeat(43);
+    const found = await sessions().recogniseAll([secrets[0]!, unknown, 'malformed', secrets[1]!]);
+    expect([...found.keys()].sort()).to.deep.equal([...secrets].sort());
+    expect(await sessions().recogniseAll(['malformed'])).to.have.property('size', 0);
+  });
+
   it('are recognised by their secret, which is not stored', async () => {
     const email = await addUser();
     const { secret, session } = await start(email);

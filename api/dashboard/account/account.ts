@@ -4,7 +4,7 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { Session } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
 import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';

@@ -2,7 +2,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import { ownStoresOf } from '../../scoped-stores.ts';
 import { clearSession, signedInOf } from '../../sessions/plugin.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../../sessions/sign-in-limits.ts';

@@ -1,6 +1,6 @@
 /** Members of an organisation: invitations, roles, removal. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
-import { isEmailAddress } from '../../../core/email-address.ts';
+import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import { INVITATION_HOURS, INVITATIONS_MAX } from '../../../stores/accounts/invitations.ts';
 import type { RateLimits } from '../../../stores/rate-limits/sliding-window.ts';
@@ -28,6 +28,8 @@ export interface MembersDeps {
 /** Invitations of one organisation: each may send a mail to a stranger. */
 const INVITATIONS: LimitSize = { limit: 30, windowSeconds: 3600 };
 const NOT_MAILED = 'The mail could not be queued, so the invitation was withdrawn. Try again in a minute.';
+/** Invitations to one mailbox, of all organisations. */
+const PER_MAILBOX: LimitSize = { limit: 10, windowSeconds: 3600 };
 const LAST_OWNER = 'An organisation needs an owner: make another member an owner first.';
 const CONFIG = { permission: 'members:write' } as const;
 
@@ -77,7 +79,10 @@ export const memberPages: FastifyPluginAsync<MembersDeps> = async (scope, { outb
     );
     if (errors.length > 0 || role === null) return refuse(errors);
     const { organisation, actor } = callerOf(request);
-    const decision = await rateLimits.admit([{ policy: 'invitations', subject: organisation.id, ...INVITATIONS }]);
+    const decision = await rateLimits.admit([
+      { policy: 'invitations', subject: organisation.id, ...INVITATIONS },
+      { policy: 'invitation-mailbox', subject: mailboxOf(email), ...PER_MAILBOX },
+    ]);
     if (!decision.ok) {
       reply.header('Retry-After', decision.retryAfterSeconds);
       return refuse([{ field: null, text: waitText(decision.retryAfterSeconds) }], 429);

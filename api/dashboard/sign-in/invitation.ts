@@ -35,6 +35,8 @@ const PATH = '/dashboard/invitation/:token';
 const IN_USE = 'There is an account with this address already. Sign in to join with it.';
 const PASSWORDS_OFF = 'Passwords are turned off; sign in with the identity provider.';
 
+const LIMITED = { config: { network: 'links' } } as const;
+
 export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope, deps) => {
   const { stores, provider, local } = deps;
 
@@ -60,12 +62,12 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
     return reply.page(invitationPage({ request, csrfToken: token, ...opened, provider, local, name, errors }), { status });
   }
 
-  scope.get(PATH, async (request, reply) => {
+  scope.get(PATH, LIMITED, async (request, reply) => {
     const opened = await open(request);
     return opened === null ? ended(request, reply) : show(request, reply, opened);
   });
 
-  scope.post(PATH, async (request, reply) => {
+  scope.post(PATH, LIMITED, async (request, reply) => {
     const opened = await open(request);
     if (opened === null) return ended(request, reply);
     const { invitation, organisationName, way, signedIn } = opened;

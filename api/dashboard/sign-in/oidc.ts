@@ -4,13 +4,11 @@ import type { Logger } from '../../../platform/logger.ts';
 import type { OidcFlow } from '../../../stores/accounts/oidc-flows.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
 import { bestEffort } from '../../submission/best-effort.ts';
 import { annotate } from '../../plugins/request-log.ts';
 import type { Claims, IdentityProvider } from '../../sessions/identity-provider.ts';
 import { ownPath, signInPath } from '../../sessions/own-path.ts';
 import { ORGANISATIONS_PATH } from '../../sessions/require-session.ts';
-import { SIGN_IN_LIMITS } from '../../sessions/sign-in-limits.ts';
 import { openedInvitationPath } from '../account/organisations-page.ts';
 import { recordForUser } from '../record.ts';
 import type { SignInProblem } from './problems.ts';
@@ -47,8 +45,7 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
 
   scope.get<{ Querystring: { next?: string } }>(PATH, async (request, reply) => {
     const next = ownPath(request.query.next);
-    const rule = { policy: 'sign-in-address', subject: networkOf(request.ip), ...SIGN_IN_LIMITS['sign-in-address'] };
-    if (!(await stores.rateLimits.admit([rule])).ok) return refuse(request, reply, 'too_many', next);
+    if (!scope.networkLimits.admit('sign-in-provider', request.ip).ok) return refuse(request, reply, 'too_many', next);
     const started = await identityProvider.start().catch((error: unknown) => ({ error }));
     if ('error' in started) return refuse(request, reply, 'provider_down', next, started.error);
     const invitation = await openedBy(next);
@@ -57,7 +54,7 @@ export const oidcRoutes: FastifyPluginAsync<OidcDeps> = async (scope, deps) => {
     return reply.redirect(started.url.href, 303);
   });
 
-  scope.get(`${PATH}/callback`, async (request, reply) => {
+  scope.get(`${PATH}/callback`, { config: { network: 'sign-in-provider' } }, async (request, reply) => {
     const token = request.cookies[cookie];
     reply.clearCookie(cookie, options);
     const flow = token === undefined ? null : await stores.oidcFlows.take(token);

@@ -1,9 +1,8 @@
 /** Sets a forgotten password by a link in a mail. */
 import type { FastifyPluginAsync } from 'fastify';
-import { isEmailAddress } from '../../../core/email-address.ts';
+import { isEmailAddress, mailboxOf } from '../../../core/email-address.ts';
 import type { Logger } from '../../../platform/logger.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
 import type { LimitSize } from '../../rate-limits.ts';
 import { checkCsrf, csrfToken } from '../../sessions/plugin.ts';
 import { linkButton, type FormError } from '../../web/components/index.ts';
@@ -23,8 +22,8 @@ export interface ResetDeps {
 }
 
 export const RESET_PATH = '/dashboard/reset-password';
-/** Requests of one client address, and mails to one account. */
-const PER_ADDRESS: LimitSize = { limit: 10, windowSeconds: 3600 };
+const LIMITED = { config: { network: 'links' } } as const;
+/** Mails to one mailbox. */
 const PER_ACCOUNT: LimitSize = { limit: 3, windowSeconds: 3600 };
 /** Longer than the work for an account usually takes, so that the time of the answer does not reveal one. */
 const ANSWER_AFTER_MS = 300;
@@ -32,7 +31,7 @@ const ANSWER_AFTER_MS = 300;
 export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores, mail, logger }) => {
   /** Sends the link, if the address has an account and did not get too many. */
   async function sendLink(email: string): Promise<void> {
-    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: email, ...PER_ACCOUNT }]);
+    const allowed = await stores.rateLimits.admit([{ policy: 'reset-account', subject: mailboxOf(email), ...PER_ACCOUNT }]);
     const reset = allowed.ok ? await stores.passwordResets.create(email) : null;
     if (reset === null) return;
     const { id, token, expiresAt } = reset;
@@ -63,7 +62,7 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     }
     if (!mail) return reply.page(resetRequestPage({ request, csrfToken: '', mail }), { status: 403 });
     if (!isEmailAddress(email)) return refuse({ field: 'email', text: 'Enter an e-mail address such as name@example.com.' });
-    const decision = await stores.rateLimits.admit([{ policy: 'reset-address', subject: networkOf(request.ip), ...PER_ADDRESS }]);
+    const decision = scope.networkLimits.admit('reset-address', request.ip);
     if (!decision.ok) {
       reply.header('Retry-After', decision.retryAfterSeconds);
       return refuse({ field: null, text: waitText(decision.retryAfterSeconds) }, 429);
@@ -72,14 +71,14 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     return reply.page(resetRequestPage({ request, csrfToken: csrfToken(request, reply), mail, sent: email }));
   });
 
-  scope.get<{ Params: { token: string } }>(`${RESET_PATH}/:token`, async (request, reply) => {
+  scope.get<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });
     return reply.page(newPasswordPage({ request, csrfToken: csrfToken(request, reply), email: reset.email }));
   });
 
-  scope.post<{ Params: { token: string } }>(`${RESET_PATH}/:token`, async (request, reply) => {
+  scope.post<{ Params: { token: string } }>(`${RESET_PATH}/:token`, LIMITED, async (request, reply) => {
     await scope.readSession(request);
     const reset = await stores.passwordResets.find(request.params.token);
     if (reset === null) return reply.page(ended(request), { status: 404 });

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
 import type { User, VerifiedUser } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
-import { networkOf } from '../../key-check.ts';
+import { networkOf } from '../../networks/networks.ts';
 import { annotate } from '../../plugins/request-log.ts';
 import { setSession } from '../../sessions/plugin.ts';
 
