@@ -38,6 +38,10 @@ export interface Arrival {
   place: Place;
   /** What may be missing on the page. */
   caveats: PageCaveat[];
+}
+
+/** A document that was waited for. */
+export interface SettledArrival extends Arrival {
   /** URLs of scripts and data that were on their way when the time for becoming quiet was over. */
   cutOff: string[];
 }
@@ -87,7 +91,7 @@ interface Waiting extends ArrivalDeps, Learning {
   end: number;
   /** The time that is not moved. */
   latest: number;
-  /** See `Arrival`. A later wait may make up for it. */
+  /** See `SettledArrival`. A later wait may make up for it. */
   cutOff: string[];
 }
 
@@ -103,7 +107,7 @@ export function learnWork(lesson: Lesson, { worked, working }: Settled): void {
 }
 
 /** Waits until the document does not change and its scripts wait for no data. */
-export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<Arrival> {
+export async function settle(deps: ArrivalDeps & Learning, clock: VisitClock): Promise<SettledArrival> {
   const { cdp, frame, rules, plan } = deps;
   const place = await frame.whileAlive(placeOf(cdp, frame.id), clock.left(), 'creating the isolated world');
   const latest = Date.now() + Math.min(SETTLE_MAX_MS, clock.left() * SETTLE_SHARE);
