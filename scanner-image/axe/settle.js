@@ -26,6 +26,11 @@
   const FRAMES_MAX = 3;
   /** The time that a frame in the page gets for each of them, because the browser draws none for those out of view. */
   const INNER_FRAME_MS = 50;
+  /**
+   * How much the browser may delay a timer to run it with others, in milliseconds. Chromium's is 8 (`kDefaultLeeway` in
+   * base/task/sequence_manager).
+   */
+  const LEEWAY_MS = 16;
   /** The attributes of larger documents are not compared. */
   const COMPARED_ELEMENTS = 20_000;
   /** Attributes that change all the time, and never change what axe-core finds. */
@@ -63,11 +68,14 @@
 
   /** The time until which the timers of the page have run. On a loaded machine it is not the current time. */
   let ran = 0;
-  /** Timers run in the order in which they are due, so those that were due before this one have run, however late it is. */
+  /**
+   * Timers run in the order in which they are due, so those that were due before this one have run, however late it is. But the
+   * browser may run a timer up to `LEEWAY_MS` later than one with a short delay, which is precise.
+   */
   async function sleep(ms) {
     const due = performance.now() + Math.floor(ms);
     await later(ms);
-    ran = due - 1;
+    ran = due - 1 - LEEWAY_MS;
   }
 
   /** Open shadow roots that are observed. */
@@ -235,7 +243,7 @@
       const awaitsWork = work && isWorking && now < horizon;
       const isRestless = until === quietAt(quietMs) && now - began > RESTLESS_MS && now - view.since >= RESTLESS_MS;
       // The earliest timer may set the next one, or show the content that the page is waiting for.
-      const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? Math.max(next, now) + 1 : null;
+      const awaited = awaitsWork ? now + SEARCH_MS : next <= horizon ? Math.max(next + LEEWAY_MS, now) + 1 : null;
       if (awaited !== null) until = Math.max(until, awaited);
       state.worked ||= awaitsWork;
       if (until <= now || now >= end || (isRestless && awaited === null)) {
