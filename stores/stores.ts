@@ -17,6 +17,9 @@ import { createScans, type Scans } from './scans/scans.ts';
 import { createInvitations, type Invitations } from './accounts/invitations.ts';
 import { createOidcFlows, type OidcFlows } from './accounts/oidc-flows.ts';
 import { createPasswordResets, type PasswordResets } from './accounts/password-resets.ts';
+import { createPasskeyChallenges, type PasskeyChallenges } from './accounts/passkey-challenges.ts';
+import { createPendingSignIns, type PendingSignIns } from './accounts/pending-sign-ins.ts';
+import { createSecondFactors, type SecondFactors } from './accounts/second-factors.ts';
 import { createSessions, type Sessions } from './accounts/sessions.ts';
 import { createUsers, type Users } from './accounts/users.ts';
 
@@ -33,6 +36,9 @@ export interface AllStores {
   invitations: Invitations;
   passwordResets: PasswordResets;
   oidcFlows: OidcFlows;
+  secondFactors: SecondFactors;
+  passkeyChallenges: PasskeyChallenges;
+  pendingSignIns: PendingSignIns;
   idempotency: Idempotency;
   queueStates: QueueStates;
   outbox: Outbox;
@@ -63,6 +69,9 @@ export function openStores(db: Db, options: StoreObservers & { logger?: Logger }
     invitations: createInvitations(db),
     passwordResets: createPasswordResets(db),
     oidcFlows: createOidcFlows(db),
+    secondFactors: createSecondFactors(db),
+    passkeyChallenges: createPasskeyChallenges(db),
+    pendingSignIns: createPendingSignIns(db),
     idempotency: createIdempotency(db),
     queueStates: createQueueStates(db),
     outbox: createOutbox(db),
