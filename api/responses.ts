@@ -186,6 +186,9 @@ export const KEYED: readonly ErrorCode[] = [
   'internal_error',
 ];
 
+/** Errors of every route that also accepts the session of a user. */
+export const WITH_SESSION: readonly ErrorCode[] = [...KEYED, 'second_factor_required'];
+
 /** The `security` of a route that also accepts the session of a user. */
 export const keyOrSession = (scope: KeyScope) => [...keyWith(scope), { session: [] }];
 

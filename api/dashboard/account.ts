@@ -7,12 +7,14 @@ import { networkOf } from '../key-check.ts';
 import { callerOf } from '../plugins/auth.ts';
 import { storesOf } from '../scoped-stores.ts';
 import { clearSession } from '../sessions/plugin.ts';
+import { FACTORS_PATH } from '../sessions/require-session.ts';
 import { SIGN_IN_LIMITS, signInRules } from '../sessions/sign-in-limits.ts';
 import {
   button,
   confirmedForm,
   definitions,
   errorSummary,
+  linkButton,
   notice,
   table,
   textField,
@@ -90,7 +92,7 @@ export const accountPages: FastifyPluginAsync<AccountDeps> = async (scope, { sto
     await own.setPassword(password);
     await record(request, 'user.password', email);
     // The new password ended this session too.
-    await startSession({ request, reply, stores }, user, 'password');
+    await startSession({ request, reply, stores }, user, 'password', request.session!.signedIn!.session.secondFactor);
     return reply.redirect(`${PATH}?done=password`, 303);
   });
 
@@ -134,7 +136,7 @@ function accountPage({ request, user, sessions, local, errors = [], name = user.
         ${textField({ name: 'name', label: 'Name', hint: 'Other members see it.', value: name, autocomplete: 'name', width: 'medium', error: errorOf(errors, 'name') })}
         ${button({ text: 'Save name' })}
       </form>
-      ${local && user.hasPassword && passwordForm(request, errors)} ${sessionList(request, sessions)}`,
+      ${local && user.hasPassword && passwordForm(request, errors)} ${local && user.hasPassword && factorPart()} ${sessionList(request, sessions)}`,
   });
 }
 
@@ -145,6 +147,11 @@ const passwordForm = (request: FastifyRequest, errors: readonly FormError[]): Ht
       ${passwordField({ name: 'password', label: 'Current password', autocomplete: 'current-password', error: errorOf(errors, 'password') })}
       ${newPasswordField(errors)} ${button({ text: 'Change password' })}
     </form>`;
+
+const factorPart = (): Html =>
+  html`<h2>Second factor</h2>
+    <p>Passkeys, an authenticator app and recovery codes protect your account if someone learns your password.</p>
+    <p>${linkButton({ text: 'Manage your second factors', href: FACTORS_PATH })}</p>`;
 
 function sessionList(request: FastifyRequest, sessions: readonly Session[]): Html {
   const { actor } = callerOf(request);

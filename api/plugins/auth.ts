@@ -5,6 +5,7 @@
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import type { Caller } from '../../core/accounts.ts';
+import { lacksFactor } from '../../stores/accounts/sessions.ts';
 import type { ApiStores } from '../dependencies.ts';
 import { ApiError } from '../errors.ts';
 import { createKeyCheck } from '../key-check.ts';
@@ -43,6 +44,7 @@ const auth: FastifyPluginAsync<Pick<ApiStores, 'keys'> & { sessions: boolean }> 
       if (signedIn !== null) {
         actAs(request, reply, signedIn);
         if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+        if (lacksFactor(signedIn)) throw new ApiError('second_factor_required');
         return checkCsrf(request);
       }
     }

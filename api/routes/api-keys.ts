@@ -11,7 +11,7 @@ import { nullable, oneOf } from '../../core/schemas.ts';
 import { readDateTime } from '../../core/date-time.ts';
 import { decodeCursor, NEXT_CURSOR, pageOf, pageQuery } from '../pagination.ts';
 import { EXAMPLES } from '../examples.ts';
-import { answer, emptyAnswer, growing, KEYED, keyOrSession, LIMITED, reference, refusals } from '../responses.ts';
+import { answer, emptyAnswer, growing, keyOrSession, LIMITED, reference, refusals, WITH_SESSION } from '../responses.ts';
 
 export const NewKey = Type.Object(
   {
@@ -71,7 +71,7 @@ const ISSUE_KEY = {
   body: NewKey,
   response: {
     201: answer('The new key.', reference(IssuedKey), LIMITED, { issued: EXAMPLES.issuedKey }),
-    ...refusals([...KEYED, 'invalid_csrf_token', 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
+    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'too_many_keys', 'bad_request', 'payload_too_large', 'unsupported_media_type'], {
       limited: true,
       validated: true,
     }),
@@ -86,7 +86,7 @@ const LIST_KEYS = {
   querystring: pageQuery({ status: Type.Optional(oneOf(KEY_STATUSES, { description: 'Only keys with this status.' })) }),
   response: {
     200: answer('The keys, newest first, without their secrets.', KeyList, LIMITED, { keys: EXAMPLES.keys }),
-    ...refusals(KEYED, { limited: true, validated: true }),
+    ...refusals(WITH_SESSION, { limited: true, validated: true }),
   },
 };
 
@@ -99,7 +99,7 @@ const REVOKE_KEY = {
   params: Type.Object({ key_id: Type.String({ format: 'uuid' }) }),
   response: {
     204: emptyAnswer('The key is revoked.', LIMITED),
-    ...refusals([...KEYED, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
+    ...refusals([...WITH_SESSION, 'invalid_csrf_token', 'key_not_found'], { limited: true, validated: true }),
   },
 };
 

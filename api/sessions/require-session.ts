@@ -2,13 +2,23 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { permissionsOf } from '../../core/accounts.ts';
-import type { SignedIn } from '../../stores/accounts/sessions.ts';
+import { lacksFactor, type SignedIn } from '../../stores/accounts/sessions.ts';
 import { ApiError } from '../errors.ts';
 import { annotate } from '../plugins/request-log.ts';
 import { wantsPage } from '../web/error-page.ts';
 import { formExpiredPage } from '../web/form-expired-page.ts';
 import { checkCsrf, csrfToken, isSafe } from './plugin.ts';
 import { ownPath, signInPath } from './own-path.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A page for sessions without the second factor that their organisation requires. */
+    withoutFactor?: boolean;
+  }
+}
+
+/** The page on which a person sets up a second factor. */
+export const FACTORS_PATH = '/dashboard/account/second-factor';
 
 const requireSession: FastifyPluginAsync = async (scope) => {
   scope.addHook('onRequest', async (request, reply) => {
@@ -20,6 +30,9 @@ const requireSession: FastifyPluginAsync = async (scope) => {
     }
     actAs(request, reply, signedIn);
     if (signedIn.organisation.blocked) throw new ApiError('account_blocked');
+    if (!lacksFactor(signedIn) || request.routeOptions.config.withoutFactor === true) return;
+    if (!isNavigation(request)) throw new ApiError('second_factor_required');
+    return reply.redirect(`${FACTORS_PATH}?required`, 303);
   });
   // After the body is parsed, because the token is a field of the form.
   scope.addHook('preValidation', async (request, reply) => {
@@ -34,13 +47,15 @@ const requireSession: FastifyPluginAsync = async (scope) => {
 };
 
 /** Sets the caller of a request, and what pages show of the user. */
-export function actAs(request: FastifyRequest, reply: FastifyReply, { session, user, organisation }: SignedIn): void {
+export function actAs(request: FastifyRequest, reply: FastifyReply, signedIn: SignedIn): void {
+  const { session, user, organisation } = signedIn;
   request.caller = { organisation, actor: { kind: 'user', email: user.email, role: user.role, sessionId: session.id } };
   request.viewer = {
     email: user.email,
     organisation: organisation.id,
     organisationName: organisation.displayName,
-    permissions: permissionsOf(user.role),
+    // The navigation shows only pages that can be opened.
+    permissions: lacksFactor(signedIn) ? [] : permissionsOf(user.role),
     csrfToken: csrfToken(request, reply),
   };
   annotate(request, { organisation: organisation.id, user: user.email });

@@ -7,6 +7,7 @@ import type { Db } from 'mongodb';
 import type { Organisation } from '../../core/organisation.ts';
 import { MEMBERSHIPS, roleIn, type MembershipDocument } from './memberships.ts';
 import { toOrganisation, type OrganisationDocument } from './organisation-document.ts';
+import type { SecondFactor } from './second-factor-steps.ts';
 import { toUser, type User, type UserDocument } from './user-document.ts';
 
 export const SESSION_IDLE_MS = 12 * 3_600_000;
@@ -20,13 +21,15 @@ const SECRET = /^[A-Za-z0-9_-]{43}$/;
 export const SESSIONS_PER_USER = 20;
 const BROWSER_MAX = 200;
 
-export const SIGN_IN_METHODS = ['password', 'oidc'] as const;
+export const SIGN_IN_METHODS = ['password', 'oidc', 'passkey'] as const;
 export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 export interface Session {
   id: string;
   email: string;
   method: SignInMethod;
+  /** What the user proved besides a password; null: nothing. */
+  secondFactor: SecondFactor | null;
   createdAt: Date;
   /** Accurate to the minute. */
   lastSeenAt: Date;
@@ -41,12 +44,25 @@ export interface SignedIn {
   organisation: Organisation;
 }
 
+/**
+ * Whether the organisation requires a second factor that the session lacks. A sign-in by OpenID Connect has it: the provider
+ * decides what it asks for.
+ */
+export const lacksFactor = ({ session, organisation }: Pick<SignedIn, 'session' | 'organisation'>): boolean =>
+  organisation.requireSecondFactor && session.method !== 'oidc' && session.secondFactor === null;
+
 export interface Sessions {
   /** Starts a session of a user. @returns the secret for the browser; null if the user was removed meanwhile */
-  start(request: { email: string; method: SignInMethod; browser: string }): Promise<{ secret: string; session: Session } | null>;
+  start(request: {
+    email: string;
+    method: SignInMethod;
+    /** Default: null. */
+    secondFactor?: SecondFactor | null;
+    browser: string;
+  }): Promise<{ secret: string; session: Session } | null>;
   /** Returns the session of a secret, or null if it is unknown or has ended. */
   recognise(secret: string): Promise<SignedIn | null>;
-  /** Returns those of the sessions that have not ended, and whose organisation is not blocked. It does not extend them. */
+  /** Returns those of the sessions that have not ended, whose organisation is not blocked, and that have the second factor that it requires. It does not extend them. */
   usable(ids: readonly string[]): Promise<Set<string>>;
   /** Returns the sessions of a user, the last used first. */
   list(email: string): Promise<Session[]>;
@@ -54,9 +70,11 @@ export interface Sessions {
   end(email: string, id: string): Promise<boolean>;
 }
 
-interface SessionDocument extends Omit<Session, 'id'> {
+interface SessionDocument extends Omit<Session, 'id' | 'secondFactor'> {
   /** SHA-256 of the secret. */
   _id: string;
+  /** Absent: none. */
+  secondFactor?: SecondFactor;
   organisation: string;
   generation: string;
   /** When the session ends unless it is used. */
@@ -67,10 +85,11 @@ type FoundSession = SessionDocument & { users: UserDocument[]; organisations: Or
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex');
 
-const toSession = ({ _id, email, method, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
+const toSession = ({ _id, email, method, secondFactor, createdAt, lastSeenAt, browser }: SessionDocument): Session => ({
   id: _id,
   email,
   method,
+  secondFactor: secondFactor ?? null,
   createdAt,
   lastSeenAt,
   browser,
@@ -113,7 +132,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
       .toArray();
 
   return {
-    async start({ email, method, browser }) {
+    async start({ email, method, secondFactor, browser }) {
       const user = await users.findOne({ _id: email });
       if (user === null) return null;
       const secret = randomBytes(SECRET_BYTES).toString('base64url');
@@ -124,6 +143,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
         organisation: user.organisation,
         generation: user.generation ?? '',
         method,
+        ...(secondFactor != null && { secondFactor }),
         createdAt: at,
         lastSeenAt: at,
         expiresAt: expiryOf(at, at),
@@ -146,7 +166,7 @@ export function createSessions(db: Db, { now = () => new Date() }: { now?: () =>
     async usable(ids) {
       const at = now();
       const signedIn = (await find(ids)).map((found) => signedInOf(found, at)).filter((one) => one !== null);
-      return new Set(signedIn.filter(({ organisation }) => !organisation.blocked).map(({ session }) => session.id));
+      return new Set(signedIn.filter((one) => !one.organisation.blocked && !lacksFactor(one)).map(({ session }) => session.id));
     },
 
     async list(email) {

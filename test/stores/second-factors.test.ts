@@ -26,7 +26,7 @@ describe('second factors', () => {
   const factors = () => createSecondFactors(database.db, { now });
   const replicas = () => [factors(), createSecondFactors(database.another(), { now })] as const;
   const passkey = (id: string = randomUUID(), counter = 0) =>
-    ({ id, name: 'Laptop', rpId: 'curbcut.example', publicKey: 'a2V5', counter, transports: ['internal'] }) as const;
+    ({ id, name: 'Laptop', rpId: 'curbcut.example', publicKey: 'a2V5', counter, transports: ['internal'] });
   const stored = () => database.db.collection('secondFactors').find().toArray();
 
   /** An account with a confirmed secret. @returns its codes, by distance from the current step */

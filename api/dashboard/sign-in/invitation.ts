@@ -11,11 +11,11 @@ import { NAME_MAX } from '../account.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
+import { afterPassword } from '../second-factor/after-password.ts';
 import { invitationPage, linkEnded } from './link-pages.ts';
-import { startSession } from './start-session.ts';
 
 export interface InvitationDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'invitations'>;
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'invitations' | 'secondFactors' | 'pendingSignIns'>;
   logger: Logger;
   provider: string | null;
   local: boolean;
@@ -76,8 +76,8 @@ export const invitationRoutes: FastifyPluginAsync<InvitationDeps> = async (scope
         409,
       );
     await recordJoin(deps, request, invitation);
-    await startSession({ request, reply, stores }, joined.user, 'password');
-    return reply.redirect('/dashboard', 303);
+    const path = await afterPassword({ request, reply, stores }, joined.user, '/dashboard');
+    return path === null ? ended(request, reply) : reply.redirect(path, 303);
   });
 };
 

@@ -11,12 +11,15 @@ import { formOf } from '../../web/html-scope.ts';
 import { FORM_EXPIRED } from '../forms.ts';
 import { NEW_PASSWORD, newPasswordErrors } from '../passwords.ts';
 import { recordEntry } from '../record.ts';
+import { afterPassword } from '../second-factor/after-password.ts';
 import { linkEnded, newPasswordPage, resetRequestPage } from './link-pages.ts';
 import { waitText } from './routes.ts';
-import { startSession } from './start-session.ts';
 
 export interface ResetDeps {
-  stores: Pick<ApiStores, 'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits'>;
+  stores: Pick<
+    ApiStores,
+    'users' | 'sessions' | 'organisations' | 'passwordResets' | 'outbox' | 'rateLimits' | 'secondFactors' | 'pendingSignIns'
+  >;
   /** Whether this service sends mail. */
   mail: boolean;
   logger: Logger;
@@ -100,8 +103,9 @@ export const resetRoutes: FastifyPluginAsync<ResetDeps> = async (scope, { stores
     await stores.users.resetPassword(email, password);
     const entry = { organisation: user.organisation, actor: email, action: 'user.reset-password', subject: email };
     await recordEntry({ organisations: stores.organisations, logger }, request, entry);
-    await startSession({ request, reply, stores }, user, 'password');
-    return reply.redirect('/dashboard', 303);
+    // The link proves the mailbox only.
+    const path = await afterPassword({ request, reply, stores }, user, '/dashboard');
+    return path === null ? reply.page(ended(request), { status: 404 }) : reply.redirect(path, 303);
   });
 };
 

@@ -1,5 +1,6 @@
 /** Starts the session of a user who has proved who they are. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SecondFactor } from '../../../stores/accounts/second-factor-steps.ts';
 import type { SignInMethod } from '../../../stores/accounts/sessions.ts';
 import type { User } from '../../../stores/accounts/users.ts';
 import type { ApiStores } from '../../dependencies.ts';
@@ -15,11 +16,17 @@ interface StartOptions {
 
 /**
  * Starts a session of a user, with a new secret, and ends the one that the browser had.
+ * @param secondFactor what the user proved besides the password
  * @returns false if the user was removed meanwhile
  */
-export async function startSession({ request, reply, stores }: StartOptions, user: User, method: SignInMethod): Promise<boolean> {
+export async function startSession(
+  { request, reply, stores }: StartOptions,
+  user: User,
+  method: SignInMethod,
+  secondFactor: SecondFactor | null = null,
+): Promise<boolean> {
   const before = await request.server.readSession(request);
-  const started = await stores.sessions.start({ email: user.email, method, browser: request.headers['user-agent'] ?? '' });
+  const started = await stores.sessions.start({ email: user.email, method, secondFactor, browser: request.headers['user-agent'] ?? '' });
   if (started === null) return false;
   if (before !== null) await stores.sessions.end(before.user.email, before.session.id);
   await stores.users.recordSignIn(user.email, networkOf(request.ip));

@@ -1,0 +1,28 @@
+/** What follows a correct password: a session, or the question for the second factor. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { User } from '../../../stores/accounts/users.ts';
+import type { ApiStores } from '../../dependencies.ts';
+import { startSession } from '../sign-in/start-session.ts';
+
+/** The page that asks for the second factor. */
+export const ASK_PATH = '/dashboard/sign-in/second-factor';
+
+interface AfterPassword {
+  request: FastifyRequest;
+  reply: FastifyReply;
+  stores: Pick<ApiStores, 'users' | 'sessions' | 'secondFactors' | 'pendingSignIns'>;
+}
+
+/**
+ * Continues the sign-in of a user who has proved a password, or that a link was sent to them. An account with a second factor
+ * gets no session yet.
+ * @param next where the user wants to go
+ * @returns where to go now; null if the user was removed meanwhile
+ */
+export async function afterPassword({ request, reply, stores }: AfterPassword, user: User, next: string): Promise<string | null> {
+  const { any } = await stores.secondFactors.find(user.email);
+  if (!any) return (await startSession({ request, reply, stores }, user, 'password')) ? next : null;
+  const { pending, options } = request.server.sessionCookies;
+  reply.setCookie(pending, await stores.pendingSignIns.start({ email: user.email, next }), options);
+  return ASK_PATH;
+}
