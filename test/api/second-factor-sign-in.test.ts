@@ -79,6 +79,7 @@ describe('sign-in with a second factor', () => {
     // The attempts of this sign-in are used up, and those of the network.
     expect((await attempt(code())).status).to.equal(403);
     const again = await sendPassword(who);
+    expect((await send(who, again.text, { way: 'totp', 'one-time-password': 'abcdef' })).status).to.equal(422);
     const limited = await send(who, again.text, { way: 'totp', 'one-time-password': code() });
     expect(limited.status).to.equal(429);
     expect(Number(limited.headers.get('retry-after'))).to.be.within(1, 900);

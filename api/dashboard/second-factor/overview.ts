@@ -122,7 +122,7 @@ function appPart(request: FastifyRequest, { totp }: Factors): Html {
             ['Set up', time(totp.createdAt)],
             ['Last used', time(totp.lastUsedAt)],
           ])}
-          ${actions(begin, linkButton({ text: 'Remove the authenticator app', href: `${APP_PATH}/remove`, kind: 'quiet' }))}`
+          ${actions(begin, linkButton({ text: 'Remove the authenticator app', href: `${APP_PATH}/removal`, kind: 'quiet' }))}`
     }`;
 }
 

@@ -184,7 +184,7 @@ export function removeAppPage({ request, last }: { request: FastifyRequest; last
     request,
     title: 'Remove the authenticator app?',
     body: html`<p class="lead">Its codes will not be accepted any more. ${last && LAST}</p>
-      <form method="post" action="${APP_PATH}/remove">
+      <form method="post" action="${APP_PATH}/removal">
         ${csrfField(request)} ${actions(button({ text: 'Remove authenticator app', kind: 'danger' }), back)}
       </form>`,
   });

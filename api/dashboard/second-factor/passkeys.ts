@@ -26,6 +26,12 @@ export function relyingPartyOf(publicBaseUrl: string): RelyingParty | null {
   return { id: hostname, origin };
 }
 
+/**
+ * EdDSA, ES256, RS256: what authenticators offer. The library's own list also asks Node.js for algorithms that it warns of as
+ * experimental.
+ */
+const ALGORITHMS = [-8, -7, -257];
+
 type NewPasskey = Omit<StoredPasskey, 'name' | 'createdAt' | 'lastUsedAt'>;
 
 /** What an answer of an authenticator proves. */
@@ -68,6 +74,7 @@ export function createPasskeys(party: RelyingParty | null, challenges: ApiStores
         challenge: await issue(subject),
         // Nothing depends on the make of an authenticator.
         attestationType: 'none',
+        supportedAlgorithmIDs: ALGORITHMS,
         excludeCredentials: account.passkeys.map(({ id, transports }) => ({ id, transports })),
         // Keys that cannot verify their user are welcome beside a password.
         authenticatorSelection: { residentKey: 'preferred', userVerification: 'preferred' },
@@ -86,6 +93,7 @@ export function createPasskeys(party: RelyingParty | null, challenges: ApiStores
         expectedOrigin: party.origin,
         expectedRPID: party.id,
         requireUserVerification: false,
+        supportedAlgorithmIDs: ALGORITHMS,
       }).catch(refused);
       if (!verified?.verified) return null;
       const { id, publicKey, counter } = verified.registrationInfo.credential;

@@ -19,14 +19,13 @@ interface PasskeyForm {
   otherwise: HtmlValue;
 }
 
-/** A form that asks the browser for a passkey. Its button is hidden without scripts. */
+/** A form that asks the browser for a passkey. The script shows its button in place of the text that says what it needs. */
 export const passkeyForm = ({ action, csrfToken, kind, options, fields, text, otherwise }: PasskeyForm): Html =>
   html`<form${attributes({ method: 'post', action, novalidate: true, 'data-passkey': kind, 'data-options': options })}>
     ${hiddenField('_csrf', csrfToken)} ${hiddenField(CREDENTIAL, '')} ${fields}
     <p class="field-error" role="alert" data-passkey-error data-failed="${FAILED}" data-exists="${EXISTS}"></p>
     ${button({ text, kind: 'primary', attributes: { hidden: true } })}
-    <p data-passkey-unsupported hidden>This browser has no passkeys. ${otherwise}</p>
-    <noscript><p>Passkeys need JavaScript. ${otherwise}</p></noscript>
+    <p data-passkey-unsupported>Passkeys need JavaScript, and a browser that has them. ${otherwise}</p>
   </form>`;
 
 const FAILED = 'The browser gave no passkey: it was canceled, or it took too long. Try again, or use another way.';

@@ -175,12 +175,12 @@ export const factorPages: FastifyPluginAsync<FactorPagesDeps> = async (scope, de
     return showApp(request, reply, [{ field: CODE, text: CODE_ERRORS[outcome.reason] }], 422);
   });
 
-  scope.get(`${APP_PATH}/remove`, changing(), async (request, reply) => {
+  scope.get(`${APP_PATH}/removal`, changing(), async (request, reply) => {
     const factors = await secondFactors.find(emailOf(request));
     return factors.totp === null ? reply.redirect(FACTORS_PATH, 303) : reply.page(removeAppPage({ request, last: isLast(factors) }));
   });
 
-  scope.post(`${APP_PATH}/remove`, changing(), async (request, reply) => {
+  scope.post(`${APP_PATH}/removal`, changing(), async (request, reply) => {
     const removed = await secondFactors.removeTotp(emailOf(request), { keepOne: keepOne(request) });
     if (!removed.ok && removed.reason === 'last_factor') return overview(request, reply, [{ field: null, text: KEEP_ONE }], 409);
     if (removed.ok) await record(request, 'user.factor-remove', 'authenticator app');

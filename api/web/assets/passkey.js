@@ -7,8 +7,8 @@ const supported = typeof PublicKeyCredential === 'function' && 'parseCreationOpt
 for (const form of document.querySelectorAll('form[data-passkey]')) {
   const button = form.querySelector('button');
   const error = form.querySelector('[data-passkey-error]');
-  if (supported) button.hidden = false;
-  else form.querySelector('[data-passkey-unsupported]').hidden = false;
+  button.hidden = !supported;
+  form.querySelector('[data-passkey-unsupported]').hidden = supported;
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     button.disabled = true;
